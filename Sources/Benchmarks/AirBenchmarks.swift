@@ -25,7 +25,7 @@ enum AirBenchmarks {
         let link: any PeripheralLink =
             switch try LinkName(text) {
             case .bluez(let adapter): BlueZPeripheralLink(adapter: adapter)
-            case .l2cap(let adapter): try L2CAPPeripheralLink(adapter)
+            case .l2cap(let adapter): ATTPeripheralLink(try L2CAPListener(adapter))
             case let other: throw Failure("\(other) is not on the air")
             }
         let source = LocalCharacteristic(uuid: characteristic, properties: [.notify])

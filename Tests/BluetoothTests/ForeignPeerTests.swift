@@ -17,7 +17,7 @@ import Testing
 
     /// A peripheral that answers every request of the link.
     private func withPeripheral(_ path: String, _ body: () async throws -> Void) async throws {
-        let link = SocketPeripheralLink(try UnixSocket(path: path))
+        let link = ATTPeripheralLink(try UnixSocket(path: path))
         try await link.open(smallBottle)
         let application = Task {
             for await event in link.events {
@@ -69,7 +69,7 @@ import Testing
         let path = temporarySocket()
         let bottle = try python().start([Self.folder + "att_bottle.py", path] + arguments)
         _ = try await bottle.line { $0 == "ready" }
-        let user = LinkUser(SocketCentralLink(try UnixSocket(path: path)), PeerID(path))
+        let user = LinkUser(ATTCentralLink(try UnixSocket(path: path)), PeerID(path))
         do { try await body(user) } catch { await user.link.close(); throw error }
         await user.link.close()
         bottle.send(signal: SIGKILL)
@@ -139,11 +139,11 @@ import Testing
 
 /// A central's link with one response per request.
 private struct LinkUser {
-    let link: SocketCentralLink
+    let link: ATTCentralLink
     let peer: PeerID
     let events: Inbox<CentralEvent>
 
-    init(_ link: SocketCentralLink, _ peer: PeerID) {
+    init(_ link: ATTCentralLink, _ peer: PeerID) {
         self.link = link
         self.peer = peer
         events = Inbox(link.events)

@@ -110,8 +110,8 @@ struct LinkBench {
             peer = PeerID("memory")
         case .socket, .stream:
             let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
-            central = SocketCentralLink(socket, instruments: centralInstruments)
-            peripheral = SocketPeripheralLink(socket, patience: .seconds(30), instruments: peripheralInstruments)
+            central = ATTCentralLink(socket, instruments: centralInstruments)
+            peripheral = ATTPeripheralLink(socket, patience: .seconds(30), instruments: peripheralInstruments)
             peer = PeerID(socket.path)
         }
         centralEvents = Inbox(central.events)

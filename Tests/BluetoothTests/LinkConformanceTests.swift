@@ -143,7 +143,7 @@ import Testing
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
         let ends: (central: any CentralLink, peripheral: any PeripheralLink) =
             kind == .memory
-            ? MemoryLink.pair() : (SocketCentralLink(socket), SocketPeripheralLink(socket))
+            ? MemoryLink.pair() : (ATTCentralLink(socket), ATTPeripheralLink(socket))
         let peripheralEvents = Inbox(ends.peripheral.events)
         try await ends.peripheral.open(smallBottle)
         var events = ends.central.events.makeAsyncIterator()

@@ -42,8 +42,8 @@ private final class RawCentral: Sendable {
     private func open(
         _ path: String, kind: UnixSocket.Kind = .unix, patience: Duration = .seconds(2),
         log: @escaping @Sendable (String) -> Void = { _ in }
-    ) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
-        let link = SocketPeripheralLink(
+    ) async throws -> (ATTPeripheralLink, Inbox<PeripheralEvent>) {
+        let link = ATTPeripheralLink(
             try UnixSocket(path: path, kind: kind), patience: patience, instruments: LinkInstruments(log: log))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
@@ -104,7 +104,7 @@ private final class RawCentral: Sendable {
         do { _ = try await open(path); Issue.record("replaced a file") } catch let error as LinkError {
             #expect(error.sentence.contains("exists and is not a socket"))
         }
-        let central = SocketCentralLink(try UnixSocket(path: path))
+        let central = ATTCentralLink(try UnixSocket(path: path))
         let events = Inbox(central.events)
         central.perform(.startScan)
         let error = try await events.next("scanFailed") { if case .scanFailed(let error) = $0 { error } else { nil } }
@@ -137,7 +137,7 @@ private final class RawCentral: Sendable {
     @Test func `a SEQPACKET socket rejects a stream client`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
-        let central = SocketCentralLink(try UnixSocket(path: path, kind: .stream))
+        let central = ATTCentralLink(try UnixSocket(path: path, kind: .stream))
         let events = Inbox(central.events)
         central.perform(.connect(PeerID(path), limit: .seconds(5)))
         let failure = try await events.next("failure") { if case .connectFailed(let error) = $0 { error } else { nil } }
@@ -157,7 +157,7 @@ private final class RawCentral: Sendable {
     @Test func `connection errors name their cause`() async throws {
         let path = temporarySocket()
         func failure() async throws -> LinkError {
-            let central = SocketCentralLink(try UnixSocket(path: path))
+            let central = ATTCentralLink(try UnixSocket(path: path))
             let events = Inbox(central.events)
             central.perform(.connect(PeerID(path), limit: .seconds(5)))
             let error = try await events.next("connectFailed") {
@@ -187,9 +187,9 @@ private final class RawCentral: Sendable {
         _ = try UnixSocket(path: path).withAddress { bind(deaf, $0, $1) }
         listen(deaf, 0)
         defer { close(deaf); unlink(path) }
-        var centrals: [(SocketCentralLink, Inbox<CentralEvent>)] = []
+        var centrals: [(ATTCentralLink, Inbox<CentralEvent>)] = []
         for _ in 0..<3 {
-            let central = SocketCentralLink(try UnixSocket(path: path))
+            let central = ATTCentralLink(try UnixSocket(path: path))
             centrals.append((central, Inbox(central.events)))
             central.perform(.connect(PeerID(path), limit: .milliseconds(300)))
         }
@@ -243,7 +243,7 @@ private final class RawCentral: Sendable {
         let path = temporarySocket()
         let (stream, heard) = AsyncStream.makeStream(of: Void.self)
         let goOn = DispatchSemaphore(value: 0)
-        let link = SocketPeripheralLink(
+        let link = ATTPeripheralLink(
             try UnixSocket(path: path),
             instruments: LinkInstruments(observe: { observation in
                 guard case .pdu(.toCentral, let pdu) = observation.event, pdu.first == 0x1B, pdu.last == 3 else {
@@ -298,7 +298,7 @@ private final class RawCentral: Sendable {
 
     @Test func `centrals in quick succession are served`() async throws {
         let path = temporarySocket()
-        let link = SocketPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
+        let link = ATTPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
         try await link.open(smallBottle)
         let bottle = Task {
             // A connected bottle does not advertise.
@@ -321,7 +321,7 @@ private final class RawCentral: Sendable {
             let ends: [Inbox<CentralEvent>]
             let (link, events) = try await open(path)
             do {
-                let central = SocketCentralLink(try UnixSocket(path: path))
+                let central = ATTCentralLink(try UnixSocket(path: path))
                 ends = [Inbox(central.events)]
                 central.perform(.connect(PeerID(path), limit: .seconds(5)))
                 _ = try await ends[0].next("connected") { if case .connected = $0 { true } else { nil } }

@@ -10,7 +10,7 @@ import Testing
     /// A GATT peripheral with a bottle's attribute table. It notifies what the test supplies when a central requests
     /// the log.
     final class Liar: Sendable {
-        let link: SocketPeripheralLink
+        let link: ATTPeripheralLink
         let socket: String
         private let folder: TemporaryFolder
         private let work: Task<Void, Never>
@@ -19,7 +19,7 @@ import Testing
             folder = try TemporaryFolder()
             let path = folder.file("liar.sock")
             socket = "unix:" + path
-            let link = SocketPeripheralLink(try UnixSocket(path: path))
+            let link = ATTPeripheralLink(try UnixSocket(path: path))
             self.link = link
             try await link.open(
                 GATTApplication(

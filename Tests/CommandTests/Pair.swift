@@ -84,7 +84,7 @@ struct Pair {
 
 /// A central on the `unix:` link, as a phone app is one. Each request waits for its response, with a time limit.
 final class Phone: Sendable {
-    private let link: SocketCentralLink
+    private let link: ATTCentralLink
     private let seen = Seen()
     private let listening: Task<Void, Never>
 
@@ -93,7 +93,7 @@ final class Phone: Sendable {
     struct Silence: Error { let request: String }
 
     init(_ path: String) throws {
-        link = SocketCentralLink(try UnixSocket(path: path))
+        link = ATTCentralLink(try UnixSocket(path: path))
         let (link, seen) = (link, seen)
         listening = Task { for await event in link.events { seen.events.withLock { $0.append(event) } } }
     }

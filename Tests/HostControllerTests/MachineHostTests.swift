@@ -30,7 +30,7 @@ struct MachineHostTests {
         try adapter.switchOn()
         #expect(try HostAdapter("hci1").isUp)
         try adapter.switchOn()
-        let link = try L2CAPPeripheralLink("hci1")
+        let link = ATTPeripheralLink(try L2CAPListener("hci1"))
         try await link.open(
             GATTApplication(
                 name: "WaterH-Host-Test", advertisedServices: [0xFF00],
@@ -59,10 +59,10 @@ struct MachineHostTests {
                         LocalCharacteristic(uuid: 0x2A25, properties: .read, constant: Array("A4C138".utf8))
                     ])
             ])
-        let peripheral = try L2CAPPeripheralLink("hci1")
+        let peripheral = ATTPeripheralLink(try L2CAPListener("hci1"))
         try await peripheral.open(application)
         let drained = Task { for await _ in peripheral.events {} }
-        let central = SocketCentralLink(try L2CAPDialer(HostAdapter("hci1").address.description))
+        let central = ATTCentralLink(try L2CAPDialer(HostAdapter("hci1").address.description))
         central.perform(.connect(PeerID(try HostAdapter("hci1").address.description), limit: .seconds(30)))
         let value = await within(60) { () -> [UInt8]? in
             for await event in central.events {
@@ -106,7 +106,7 @@ struct NoBluetoothTests {
     @Test func `each HCI interface reports a missing permission`() {
         let doors: [(String, () throws -> Void)] = [
             ("adapters", { _ = try HostAdapter.all() }), ("monitor", { _ = try HCIMonitor() }),
-            ("peripheral", { _ = try L2CAPPeripheralLink("hci0") }),
+            ("peripheral", { _ = try L2CAPListener("hci0") }),
             ("dial", { _ = try L2CAPDialer("A4:C1:38:01:02:03").dial(PeerID("A4:C1:38:01:02:03")) }),
         ]
         for (name, door) in doors {

@@ -109,48 +109,20 @@ package struct L2CAPDialer: SocketDialer {
 }
 
 /// The peripheral's end: `l2cap:hci1`, or the adapter's address. It advertises by HCI commands.
-package final class L2CAPPeripheralLink: PeripheralLink {
-    private let listener: L2CAPListener
-    private let link: SocketPeripheralLink
+package final class L2CAPListener: SocketListener {
+    private let adapter: HostAdapter
+    private let advertiser: Mutex<RawAdvertiser>
 
     /// - Parameter text: the text after `l2cap:`.
-    package init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
-        listener = L2CAPListener(adapter: try HostAdapter(text))
-        link = SocketPeripheralLink(listener, instruments: instruments)
-        instruments.identify?(listener.adapter.address)
-    }
-
-    package var name: String { link.name }
-    package var events: AsyncStream<PeripheralEvent> { link.events }
-    package func perform(_ request: PeripheralRequest) { link.perform(request) }
-    package func caughtUp() async { await link.caughtUp() }
-
-    package func open(_ application: GATTApplication) async throws(LinkError) {
-        listener.advertiser.withLock {
-            $0 = RawAdvertiser(
-                adapter: listener.adapter.index, name: application.name, services: application.advertisedServices,
-                given: application.advertisement)
-        }
-        try await link.open(application)
-    }
-
-    package func close() async { await link.close() }
-
-    package func ownAddress() async -> BluetoothAddress? { listener.adapter.address }
-}
-
-private final class L2CAPListener: SocketListener {
-    let adapter: HostAdapter
-    let advertiser: Mutex<RawAdvertiser>
-
-    init(adapter: HostAdapter) {
-        self.adapter = adapter
+    package init(_ text: String) throws(LinkError) {
+        adapter = try HostAdapter(text)
         advertiser = Mutex(RawAdvertiser(adapter: adapter.index, name: "", services: []))
     }
 
-    var name: String { "l2cap:\(adapter.name)" }
+    package var name: String { "l2cap:\(adapter.name)" }
+    package var address: BluetoothAddress? { adapter.address }
 
-    func listen() throws(LinkError) -> Int32 {
+    package func listen(_ application: GATTApplication) throws(LinkError) -> Int32 {
         try adapter.switchOn()
         let descriptor = try L2CAPSocket.open()
         let error = L2CAPSocket.withAddress(adapter.address) {
@@ -170,7 +142,11 @@ private final class L2CAPListener: SocketListener {
             throw HostErrors.error(.system, "Cannot serve ATT on \(adapter.name)", error)
         }
         do throws(LinkError) {
-            try advertiser.withLock { $0 }.set(true)
+            let advertiser = RawAdvertiser(
+                adapter: adapter.index, name: application.name, services: application.advertisedServices,
+                given: application.advertisement)
+            self.advertiser.withLock { $0 = advertiser }
+            try advertiser.set(true)
         } catch {
             close(descriptor)
             throw error
@@ -178,14 +154,14 @@ private final class L2CAPListener: SocketListener {
         return descriptor
     }
 
-    var mark: SocketMark? { nil }
+    package var mark: SocketMark? { nil }
 
-    func withdraw(_ mark: SocketMark?) { advertise(false) }
+    package func withdraw(_ mark: SocketMark?) { advertise(false) }
 
-    func central(_ descriptor: Int32, number: Int) -> CentralID {
+    package func central(_ descriptor: Int32, number: Int) -> CentralID {
         CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")
     }
 
     /// The controller can reject this while a connection starts or ends; the next state change repeats the request.
-    func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
+    package func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
 }

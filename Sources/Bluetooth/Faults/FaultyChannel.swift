@@ -32,6 +32,9 @@ package struct FaultyChannel: Sendable {
     package mutating func pass(
         _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
     ) -> [Effect] {
+        guard !plan.faults.isEmpty || plan.mtu != nil else {
+            return [.deliver(connection: connection, direction, bytes)]
+        }
         let bytes = limitMTU(bytes)
         if strikes(.disconnect) != nil {
             closed(connection: connection)

@@ -6,66 +6,27 @@ package enum MemoryLink {
     package static func pair(
         name: String = "memory", central: LinkInstruments = LinkInstruments(),
         peripheral: LinkInstruments = LinkInstruments()
-    ) -> (central: MemoryCentralLink, peripheral: MemoryPeripheralLink) {
+    ) -> (central: ATTCentralLink, peripheral: ATTPeripheralLink) {
         let queue = DispatchQueue(label: name)
-        let cable = MemoryCable(
-            name: name, central: CentralDriver(queue: queue, instruments: central),
-            peripheral: PeripheralDriver(queue: queue, instruments: peripheral))
-        return (MemoryCentralLink(cable), MemoryPeripheralLink(cable))
+        let cable = MemoryCable(name: name, queue: queue)
+        return (
+            ATTCentralLink(name: name, hasRadio: false, queue: queue, instruments: central, transport: cable),
+            ATTPeripheralLink(name: name, queue: queue, instruments: peripheral, transport: cable)
+        )
     }
 }
 
-package final class MemoryCentralLink: CentralLink {
-    package var name: String { cable.name }
-    package var hasRadio: Bool { false }
-    package let events: AsyncStream<CentralEvent>
-    private let cable: MemoryCable
-
-    fileprivate init(_ cable: MemoryCable) {
-        self.cable = cable
-        events = cable.central.events.stream()
-    }
-
-    deinit { cable.central.events.finish() }
-
-    package func perform(_ request: CentralRequest) { cable.central.perform(request) }
-
-    package func close() async { await cable.central.close() }
-}
-
-package final class MemoryPeripheralLink: PeripheralLink {
-    package var name: String { cable.name }
-    package let events: AsyncStream<PeripheralEvent>
-    private let cable: MemoryCable
-
-    fileprivate init(_ cable: MemoryCable) {
-        self.cable = cable
-        events = cable.peripheral.events.stream()
-    }
-
-    deinit { cable.peripheral.events.finish() }
-
-    package func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
-
-    package func open(_ application: GATTApplication) async throws(LinkError) {
-        try await cable.peripheral.open(application) { [cable] () throws(LinkError) in cable.listen() }
-    }
-
-    package func close() async {
-        await cable.peripheral.close { [cable] in cable.stopListening() }
-    }
-}
-
-/// The connection between the two drivers. Their common queue protects all state.
+/// The connection between the two links. Their common queue protects all state.
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let mostToCentral = 64
     /// The number of pending PDUs to the peripheral at which the connection is closed.
     private static let mostToPeripheral = 1024
 
-    let name: String
-    let central: CentralDriver
-    let peripheral: PeripheralDriver
+    private let name: String
+    private let queue: DispatchQueue
+    weak var central: ATTCentralLink?
+    weak var peripheral: ATTPeripheralLink?
     private var isListening = false
     private var isVisible = true
     private var isWaiting = false
@@ -73,7 +34,6 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     private var connected: CentralID?
     private var toCentral = Way()
     private var toPeripheral = Way()
-
     private var isDraining = false
 
     private struct Way {
@@ -82,29 +42,25 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         var isMoving: Bool { isReading && !waiting.isEmpty }
     }
 
-    init(name: String, central: CentralDriver, peripheral: PeripheralDriver) {
+    init(name: String, queue: DispatchQueue) {
         self.name = name
-        self.central = central
-        self.peripheral = peripheral
-        central.transport = self
-        peripheral.transport = self
+        self.queue = queue
     }
 
-    func listen() {
+    func listen(_ application: GATTApplication) {
         isListening = true
         connectIfPossible()
     }
 
     func stopListening() { isListening = false }
 
+    func leave(_ done: @escaping () -> Void) { done() }
+
     // MARK: Central
 
     func scan() {
-        guard isListening else {
-            return central.feed(
-                .notFound(LinkError(.notFound, "\(name) has no peripheral", isTransient: true)))
-        }
-        central.feed(.found(Advertisement(peer: PeerID(name))))
+        let error = LinkError(.notFound, "\(name) has no peripheral", isTransient: true)
+        central?.feed(isListening ? .found(Advertisement(peer: PeerID(name))) : .notFound(error))
     }
 
     func open(_ peer: PeerID) {
@@ -123,7 +79,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         isWaiting = false
         guard let connected else { return }
         disconnect()
-        peripheral.queue.async { self.peripheral.feed(.closed(connected)) }
+        queue.async { self.peripheral?.feed(.closed(connected)) }
     }
 
     func setReading(fromPeripheral isReading: Bool) {
@@ -136,7 +92,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     func send(_ bytes: [UInt8], to central: CentralID) {
         guard connected == central else { return }
         toCentral.waiting.append(bytes)
-        if toCentral.waiting.count == Self.mostToCentral { peripheral.feed(.congested(central)) }
+        if toCentral.waiting.count == Self.mostToCentral { peripheral?.feed(.congested(central)) }
         drainLater(central)
     }
 
@@ -148,8 +104,8 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     func close(_ id: CentralID) {
         guard connected == id else { return }
         disconnect()
-        central.queue.async {
-            self.central.feed(
+        queue.async {
+            self.central?.feed(
                 .closed(LinkError(.disconnected, "the peer of \(self.name) disconnected", isTransient: true)))
         }
     }
@@ -168,8 +124,8 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         let id = CentralID("\(number)")
         connected = id
         later(id) { cable in
-            cable.peripheral.feed(.opened(id))
-            cable.central.feed(.opened)
+            cable.peripheral?.feed(.opened(id))
+            cable.central?.feed(.opened)
         }
     }
 
@@ -181,13 +137,13 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     /// Runs `body` in a later turn of the queue if this connection still exists.
     private func later(_ id: CentralID, _ body: @escaping @Sendable (MemoryCable) -> Void) {
-        central.queue.async { if self.connected == id { body(self) } }
+        queue.async { if self.connected == id { body(self) } }
     }
 
     private func drainLater(_ id: CentralID) {
         guard !isDraining, toPeripheral.isMoving || toCentral.isMoving else { return }
         isDraining = true
-        central.queue.async {
+        queue.async {
             self.isDraining = false
             self.drain()
         }
@@ -195,13 +151,16 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     private func drain() {
         guard let id = connected else { return }
-        if toPeripheral.isMoving { peripheral.received(toPeripheral.waiting.removeFirst(), from: id) }
+        if toPeripheral.isMoving {
+            let bytes = toPeripheral.waiting.removeFirst()
+            peripheral?.received(bytes, from: id)
+        }
         guard connected == id else { return }
         if toCentral.isMoving {
             let wasFull = toCentral.waiting.count >= Self.mostToCentral
             let bytes = toCentral.waiting.removeFirst()
-            if wasFull, toCentral.waiting.count < Self.mostToCentral { peripheral.feed(.drained(id)) }
-            central.received(bytes)
+            if wasFull, toCentral.waiting.count < Self.mostToCentral { peripheral?.feed(.drained(id)) }
+            central?.received(bytes)
         }
         guard connected == id else { return }
         drainLater(id)

@@ -19,8 +19,10 @@ package enum SocketDial: Sendable {
 
 package protocol SocketListener: Sendable {
     var name: String { get }
+    /// The address of the adapter; `nil` without a radio.
+    var address: BluetoothAddress? { get }
     /// Binds and listens. The caller owns the non-blocking descriptor.
-    func listen() throws(LinkError) -> Int32
+    func listen(_ application: GATTApplication) throws(LinkError) -> Int32
     /// Identifies the socket file of `listen`, so that `withdraw` removes no other file.
     var mark: SocketMark? { get }
     func withdraw(_ mark: SocketMark?)

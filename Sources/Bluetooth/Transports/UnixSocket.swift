@@ -118,6 +118,10 @@ extension UnixSocket: SocketDialer {
 }
 
 extension UnixSocket: SocketListener {
+    package var address: BluetoothAddress? { nil }
+
+    package func listen(_ application: GATTApplication) throws(LinkError) -> Int32 { try listen() }
+
     /// Binds and listens. Replaces the socket file of a process that has ended; throws if another process listens.
     package func listen() throws(LinkError) -> Int32 {
         try clear()

@@ -16,7 +16,7 @@ package final class CaptureLink: CentralLink {
 
     private struct Bottle: Sendable {
         let advertisement: Advertisement
-        let link: MemoryCentralLink
+        let link: ATTCentralLink
     }
 
     /// - Parameters:

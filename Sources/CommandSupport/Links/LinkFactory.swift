@@ -30,15 +30,15 @@ package enum LinkFactory {
         instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
-        case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
-        case .stream(let path): SocketCentralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
+        case .unix(let path): ATTCentralLink(try UnixSocket(path: path), instruments: instruments)
+        case .stream(let path): ATTCentralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter):
             BlueZCentralLink(
                 adapter: adapter, notifications: notifications ?? .signals,
                 held: HeldConnections(folder: runtimeFolder),
                 log: instruments.log)
-        case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
-        case .hci(let place): HCICentralLink(place, instruments: instruments)
+        case .l2cap(let place): ATTCentralLink(try L2CAPDialer(place), instruments: instruments)
+        case .hci(let place): ATTCentralLink(hci: place, instruments: instruments)
         case .esphome(let place): try ESPHomeCentralLink(place, key: proxyKey, instruments: instruments)
         case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }
@@ -57,12 +57,12 @@ package enum LinkFactory {
             throw LinkError(.outOfStep, refusal)
         }
         switch name {
-        case .unix(let path): return SocketPeripheralLink(try UnixSocket(path: path), instruments: instruments)
+        case .unix(let path): return ATTPeripheralLink(try UnixSocket(path: path), instruments: instruments)
         case .stream(let path):
-            return SocketPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
+            return ATTPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
-        case .l2cap(let adapter): return try L2CAPPeripheralLink(adapter, instruments: instruments)
-        case .hci(let place): return HCIPeripheralLink(place, instruments: instruments)
+        case .l2cap(let adapter): return ATTPeripheralLink(try L2CAPListener(adapter), instruments: instruments)
+        case .hci(let place): return ATTPeripheralLink(hci: place, instruments: instruments)
         case .capture, .esphome:
             throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
         }

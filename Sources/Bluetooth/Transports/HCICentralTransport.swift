@@ -1,42 +1,19 @@
 import Dispatch
 
-/// A central on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
-package final class HCICentralLink: CentralLink {
-    package let name: String
-    package let hasRadio = true
-    package let events: AsyncStream<CentralEvent>
-    private let driver: CentralDriver
-    private let transport: HCICentralTransport
-
-    package init(_ place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
-        name = "hci:\(place)"
+extension ATTCentralLink {
+    /// A central on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
+    package convenience init(hci place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
         let queue = DispatchQueue(label: "central hci:\(place)")
-        driver = CentralDriver(queue: queue, instruments: instruments)
-        transport = HCICentralTransport(StreamController(place, queue: queue, instruments: instruments), driver: driver)
-        driver.transport = transport
-        events = driver.events.stream()
-    }
-
-    deinit { driver.events.finish() }
-
-    package func perform(_ request: CentralRequest) {
-        if case .stopScan = request { driver.queue.async { [transport] in transport.stopScan() } }
-        driver.perform(request)
-    }
-
-    /// Disconnects. Returns when the controller has confirmed it.
-    package func close() async {
-        await driver.close()
-        await withCheckedContinuation { done in
-            driver.queue.async { [transport] in transport.leave { done.resume() } }
-        }
+        self.init(
+            name: "hci:\(place)", hasRadio: true, queue: queue, instruments: instruments,
+            transport: HCICentralTransport(StreamController(place, queue: queue, instruments: instruments)))
     }
 }
 
-/// The controller as the transport of the central's driver. The driver's queue protects all state.
-private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
+/// A controller in the central role. The queue protects all state.
+private final class HCICentralTransport: CentralTransport {
     private let controller: StreamController
-    private let driver: CentralDriver
+    weak var central: ATTCentralLink?
     private var isScanning = false
     private var seen: [PeerID: Known] = [:]
     private var reported: Set<PeerID> = []
@@ -50,8 +27,8 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     }
     private static let mostSeen = 4096
 
-    init(_ controller: StreamController, driver: CentralDriver) {
-        (self.controller, self.driver) = (controller, driver)
+    init(_ controller: StreamController) {
+        self.controller = controller
         controller.onEffect = { [weak self] in self?.take($0) }
         controller.onEnd = { [weak self] in self?.lose($0) }
     }
@@ -64,7 +41,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
                 guard !self.isScanning else { return }
                 (self.isScanning, self.reported) = (true, [])
                 self.controller.handle(.scan(true))
-            case .failure(let error): self.driver.feed(.notFound(error))
+            case .failure(let error): self.central?.feed(.notFound(error))
             }
         }
     }
@@ -84,13 +61,14 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
             case .success:
                 let known = self.seen[peer]?.sighting
                 guard let address = known?.address ?? BluetoothAddress(peer.text) else {
-                    return self.driver.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
+                    self.central?.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
+                    return
                 }
                 // Most controllers cannot connect while they scan.
                 self.stopScan()
                 self.wanted = address
                 self.controller.handle(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
-            case .failure(let error): self.driver.feed(.openFailed(error))
+            case .failure(let error): self.central?.feed(.openFailed(error))
             }
         }
     }
@@ -107,6 +85,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         connection = nil
     }
 
+    /// Calls `done` when the controller has confirmed the end of the connection.
     func leave(_ done: @escaping () -> Void) {
         stopScan()
         controller.leave(done)
@@ -122,19 +101,19 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
             guard wanted == address else { return controller.handle(.disconnect(handle)) }
             wanted = nil
             connection = handle
-            driver.feed(.opened)
+            central?.feed(.opened)
         case .connectFailed(let status):
             guard wanted != nil else { return }
             wanted = nil
-            driver.feed(
+            central?.feed(
                 .openFailed(
                     LinkError(
                         .connectFailed, "the controller could not connect: HCI status 0x\(String(status, radix: 16))",
                         isTransient: true)))
-        case .received(connection, let bytes): driver.received(bytes)
+        case .received(connection, let bytes): central?.received(bytes)
         case .disconnected(connection, let reason):
             connection = nil
-            driver.feed(
+            central?.feed(
                 .closed(
                     LinkError(
                         .disconnected, "the connection has ended: HCI reason 0x\(String(reason, radix: 16))",
@@ -146,11 +125,11 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     private func lose(_ error: LinkError) {
         if wanted != nil {
             wanted = nil
-            driver.feed(.openFailed(error))
+            central?.feed(.openFailed(error))
         }
         if isScanning {
             isScanning = false
-            driver.feed(.notFound(error))
+            central?.feed(.notFound(error))
         }
     }
 
@@ -167,6 +146,6 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         }
         seen[peer] = Known(sighting: sighting, advertisement: advertisement)
         reported.insert(peer)
-        driver.feed(.found(advertisement))
+        central?.feed(.found(advertisement))
     }
 }

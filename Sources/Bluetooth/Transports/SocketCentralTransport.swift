@@ -1,47 +1,34 @@
 import Dispatch
 
-/// A central on a socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own dialer.
-package final class SocketCentralLink: CentralLink {
-    package let name: String
-    package let hasRadio: Bool
-    package let events: AsyncStream<CentralEvent>
-    private let driver: CentralDriver
-    private let transport: SocketCentralTransport
-
-    package init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
-        name = dialer.name
-        hasRadio = dialer.hasRadio
-        driver = CentralDriver(queue: DispatchQueue(label: "central " + dialer.name), instruments: instruments)
-        transport = SocketCentralTransport(dialer, driver: driver)
-        driver.transport = transport
-        events = driver.events.stream()
+extension ATTCentralLink {
+    /// A central on a socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own dialer.
+    package convenience init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
+        let queue = DispatchQueue(label: "central " + dialer.name)
+        self.init(
+            name: dialer.name, hasRadio: dialer.hasRadio, queue: queue, instruments: instruments,
+            transport: SocketCentralTransport(dialer, queue: queue))
     }
-
-    deinit { driver.events.finish() }
-
-    package func perform(_ request: CentralRequest) { driver.perform(request) }
-
-    package func close() async { await driver.close() }
 }
 
-/// The socket as the transport of the central's driver. The driver's queue protects all state.
+/// A central's socket. The queue protects all state.
 private final class SocketCentralTransport: CentralTransport, @unchecked Sendable {
     private let dialer: any SocketDialer
-    private let driver: CentralDriver
+    private let queue: DispatchQueue
+    weak var central: ATTCentralLink?
     private var socket: PacketSocket?
     /// The number of the current attempt. Retries of earlier attempts are ignored.
     private var attempt = 0
 
-    init(_ dialer: any SocketDialer, driver: CentralDriver) {
+    init(_ dialer: any SocketDialer, queue: DispatchQueue) {
         self.dialer = dialer
-        self.driver = driver
+        self.queue = queue
     }
 
     func scan() {
         do throws(LinkError) {
-            driver.feed(.found(try dialer.peer()))
+            central?.feed(.found(try dialer.peer()))
         } catch {
-            driver.feed(.notFound(error))
+            central?.feed(.notFound(error))
         }
     }
 
@@ -56,21 +43,20 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
             switch try dialer.dial(peer) {
             case .connected(let descriptor):
                 take(descriptor, isConnecting: false)
-                driver.feed(.opened)
+                central?.feed(.opened)
             case .connecting(let descriptor):
                 take(descriptor, isConnecting: true)
             case .busy:
-                driver.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current)
-                }
+                queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current) }
             }
         } catch {
-            driver.feed(.openFailed(error))
+            central?.feed(.openFailed(error))
         }
     }
 
     private func take(_ descriptor: Int32, isConnecting: Bool) {
         let current = attempt
-        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: driver.queue) {
+        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: queue) {
             [weak self] event in
             guard let self, self.attempt == current else { return }
             self.handle(event)
@@ -79,13 +65,13 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
 
     private func handle(_ event: PacketSocket.Event) {
         switch event {
-        case .connected: driver.feed(.opened)
-        case .connectFailed(let error): driver.feed(.openFailed(dialer.explain(error)))
-        case .received(let bytes): driver.received(bytes)
+        case .connected: central?.feed(.opened)
+        case .connectFailed(let error): central?.feed(.openFailed(dialer.explain(error)))
+        case .received(let bytes): central?.received(bytes)
         case .ended(let error):
             socket = nil
             let sentence = "the peer of \(dialer.name) closed the connection"
-            driver.feed(
+            central?.feed(
                 .closed(
                     LinkError(
                         .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)

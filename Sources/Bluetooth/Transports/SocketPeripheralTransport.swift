@@ -2,52 +2,34 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A peripheral on a listening socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own listener. Each accepted
-/// connection is one ATT bearer.
-///
-/// While the peripheral does not advertise (`advertise(false)`), a new connection waits for a limited time and is then
-/// closed. A central that connects just after another one has disconnected is accepted; a second central is not.
-package final class SocketPeripheralLink: PeripheralLink {
-    package let name: String
-    package let events: AsyncStream<PeripheralEvent>
-    private let driver: PeripheralDriver
-    private let transport: SocketPeripheralTransport
-
+extension ATTPeripheralLink {
+    /// A peripheral on a listening socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own listener. Each accepted
+    /// connection is one ATT bearer.
+    ///
+    /// While the peripheral does not advertise (`advertise(false)`), a new connection waits for a limited time and is
+    /// then closed. A central that connects just after another one has disconnected is accepted; a second central is
+    /// not.
     /// - Parameter patience: the time for which a connection waits for the peripheral to advertise.
-    package init(
+    package convenience init(
         _ listener: some SocketListener, patience: Duration = .seconds(2),
         instruments: LinkInstruments = LinkInstruments()
     ) {
-        name = listener.name
-        driver = PeripheralDriver(queue: DispatchQueue(label: "peripheral " + listener.name), instruments: instruments)
-        transport = SocketPeripheralTransport(listener, patience: patience, driver: driver)
-        driver.transport = transport
-        events = driver.events.stream()
-    }
-
-    deinit { driver.events.finish() }
-
-    package func caughtUp() async { await driver.events.caughtUp() }
-
-    package func perform(_ request: PeripheralRequest) { driver.perform(request) }
-
-    package func open(_ application: GATTApplication) async throws(LinkError) {
-        try await driver.open(application) { [transport] () throws(LinkError) in try transport.open() }
-    }
-
-    package func close() async {
-        await driver.close { [transport] in transport.close() }
+        let queue = DispatchQueue(label: "peripheral " + listener.name)
+        self.init(
+            name: listener.name, queue: queue, instruments: instruments,
+            transport: SocketPeripheralTransport(listener, patience: patience, queue: queue))
     }
 }
 
-/// The sockets as the transport of the peripheral's driver. The driver's queue protects all state.
+/// A peripheral's sockets. The queue protects all state.
 private final class SocketPeripheralTransport: PeripheralTransport, @unchecked Sendable {
     /// The maximum number of connections. Further ones wait in the listen queue.
     private static let mostConnections = 8
 
     private let listener: any SocketListener
     private let patience: Duration
-    private let driver: PeripheralDriver
+    private let queue: DispatchQueue
+    weak var peripheral: ATTPeripheralLink?
     private var source: DescriptorSource?
     private var descriptor: Int32 = -1
     private var mark: SocketMark?
@@ -57,23 +39,25 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private var isReading = true
     private var wait = 0
 
-    init(_ listener: any SocketListener, patience: Duration, driver: PeripheralDriver) {
+    init(_ listener: any SocketListener, patience: Duration, queue: DispatchQueue) {
         self.listener = listener
         self.patience = patience
-        self.driver = driver
+        self.queue = queue
     }
 
-    deinit { close() }
+    deinit { stopListening() }
 
-    func open() throws(LinkError) {
-        let descriptor = try listener.listen()
+    var address: BluetoothAddress? { listener.address }
+
+    func listen(_ application: GATTApplication) throws(LinkError) {
+        let descriptor = try listener.listen(application)
         self.descriptor = descriptor
         mark = listener.mark
-        source = DescriptorSource(owning: descriptor, queue: driver.queue) { [weak self] _ in self?.acceptConnection() }
+        source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.acceptConnection() }
         update()
     }
 
-    func close() {
+    func stopListening() {
         listener.withdraw(mark)
         mark = nil
         source?.cancel()
@@ -89,20 +73,20 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         guard sockets.count < Self.mostConnections, let accepted = accept() else { return }
         lastNumber += 1
         let central = listener.central(accepted, number: lastNumber)
-        let socket = PacketSocket(descriptor: accepted, isConnecting: false, queue: driver.queue) { [weak self] event in
+        let socket = PacketSocket(descriptor: accepted, isConnecting: false, queue: queue) { [weak self] event in
             self?.handle(event, of: central)
         }
         socket.isReading = isReading
         sockets[central] = socket
         update()
-        driver.feed(.opened(central))
+        peripheral?.feed(.opened(central))
     }
 
     private func accept() -> Int32? {
         let accepted = Glibc.accept(descriptor, nil, nil)
         guard accepted >= 0 else {
             if errno == EMFILE || errno == ENFILE {
-                driver.instruments.log("\(listener.name): too many open files; a connection waits")
+                peripheral?.instruments.log("\(listener.name): too many open files; a connection waits")
                 pause()
             }
             return nil
@@ -117,10 +101,10 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         wait += 1
         let current = wait
         pauseAccepting()
-        driver.queue.asyncAfter(deadline: .now() + patience / .seconds(1)) { [weak self] in
+        queue.asyncAfter(deadline: .now() + patience / .seconds(1)) { [weak self] in
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
-                self.driver.instruments.log(
+                self.peripheral?.instruments.log(
                     "\(self.listener.name): a central connected while the peripheral did not advertise; disconnected"
                 )
                 Glibc.close(late)
@@ -131,18 +115,18 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     private func handle(_ event: PacketSocket.Event, of central: CentralID) {
         switch event {
-        case .received(let bytes): driver.received(bytes, from: central)
+        case .received(let bytes): peripheral?.received(bytes, from: central)
         // Do not accept requests from a central that does not read responses.
         case .congested:
             sockets[central]?.isReading = false
-            driver.feed(.congested(central))
+            peripheral?.feed(.congested(central))
         case .drained:
             sockets[central]?.isReading = isReading
-            driver.feed(.drained(central))
+            peripheral?.feed(.drained(central))
         case .ended:
             sockets[central] = nil
             update()
-            driver.feed(.closed(central))
+            peripheral?.feed(.closed(central))
         case .connected, .connectFailed: break
         }
     }
@@ -176,7 +160,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     private func pause() {
         pauseAccepting()
-        driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }
     }
 
     private func setAccepting(_ accepting: Bool) { source?.interest = accepting ? .reading : [] }

@@ -1,54 +1,77 @@
 import Dispatch
 
-/// A transport for a central's PDUs. The driver calls it on its queue, and it answers on that queue.
+/// A transport for a central's PDUs. The link calls it on its queue, and it answers on that queue.
 protocol CentralTransport: AnyObject {
+    /// The link, which owns the transport.
+    var central: ATTCentralLink? { get set }
     /// Searches for the peer. The transport answers with `found` or `notFound`.
     func scan()
+    func stopScan()
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])
     /// Ends the connection or the attempt, without an event.
     func close()
     /// Pauses or resumes reading; while reading is paused, the peer waits.
     func setReading(fromPeripheral isReading: Bool)
+    /// Releases all resources, then calls `done`.
+    func leave(_ done: @escaping () -> Void)
 }
 
-/// Runs the central's state machine on a queue between a transport and the event consumer. `queue` protects all state.
-final class CentralDriver: @unchecked Sendable {
+extension CentralTransport {
+    func stopScan() {}
+    func leave(_ done: @escaping () -> Void) { done() }
+}
+
+/// A central link whose transport carries ATT PDUs: runs the central's state machine. `queue` protects all state.
+package final class ATTCentralLink: CentralLink, @unchecked Sendable {
+    package let name: String
+    package let hasRadio: Bool
+    package let events: AsyncStream<CentralEvent>
     let queue: DispatchQueue
-    let instruments: LinkInstruments
-    weak var transport: (any CentralTransport)?
-    let events = EventQueue<CentralEvent>()
+    private let instruments: LinkInstruments
+    private let transport: any CentralTransport
+    private let flow = EventQueue<CentralEvent>()
     private var machine = CentralMachine()
-    private var faults: FaultyChannel?
+    private var faults: FaultyChannel
     private let timer: DeadlineTimer
     private var connection = 0
     private var isOpen = false
     private var inbox: [CentralMachine.Input] = []
     private var isBusy = false
 
-    init(queue: DispatchQueue, instruments: LinkInstruments) {
+    init(
+        name: String, hasRadio: Bool, queue: DispatchQueue, instruments: LinkInstruments,
+        transport: any CentralTransport
+    ) {
+        self.name = name
+        self.hasRadio = hasRadio
         self.queue = queue
         self.instruments = instruments
-        faults = instruments.faults.map { FaultyChannel($0, seed: instruments.seed) }
+        self.transport = transport
+        events = flow.stream()
+        faults = FaultyChannel(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
-        events.onRoom { [weak self] in
+        transport.central = self
+        flow.onRoom { [weak self] in
             guard let self else { return }
-            self.queue.async { self.transport?.setReading(fromPeripheral: true) }
+            self.queue.async { self.transport.setReading(fromPeripheral: true) }
         }
         timer.onFire = { [weak self] in self?.expire() }
     }
 
-    func perform(_ request: CentralRequest) {
+    deinit { flow.finish() }
+
+    package func perform(_ request: CentralRequest) {
         queue.async { self.feed(.request(request)) }
     }
 
-    func close() async {
+    package func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
                 self.feed(.request(.disconnect))
                 self.timer.cancel()
-                self.events.finish()
-                continuation.resume()
+                self.flow.finish()
+                self.transport.leave { continuation.resume() }
             }
         }
     }
@@ -56,6 +79,7 @@ final class CentralDriver: @unchecked Sendable {
     func received(_ bytes: [UInt8]) {
         observe(.pdu(.toCentral, bytes))
         pass(bytes, .toCentral)
+        setTimer()
     }
 
     func feed(_ input: CentralMachine.Input) {
@@ -65,8 +89,8 @@ final class CentralDriver: @unchecked Sendable {
         isBusy = true
         while !inbox.isEmpty { handle(inbox.removeFirst()) }
         isBusy = false
-        timer.set([machine.nextDeadline, faults?.nextDeadline].compactMap { $0 }.min())
-        if events.isFull { transport?.setReading(fromPeripheral: false) }
+        setTimer()
+        if flow.isFull { transport.setReading(fromPeripheral: false) }
     }
 
     private func handle(_ input: CentralMachine.Input) {
@@ -75,8 +99,8 @@ final class CentralDriver: @unchecked Sendable {
             connection += 1
             isOpen = true
             observe(.connected)
-        case .closed, .openFailed:
-            ended()
+        case .closed, .openFailed: ended()
+        case .request(.stopScan): transport.stopScan()
         default: break
         }
         for effect in machine.handle(input, at: instruments.clock.now()) { perform(effect) }
@@ -84,57 +108,50 @@ final class CentralDriver: @unchecked Sendable {
 
     private func perform(_ effect: CentralMachine.Effect) {
         switch effect {
-        case .scan: transport?.scan()
-        case .open(let peer): transport?.open(peer)
+        case .scan: transport.scan()
+        case .open(let peer): transport.open(peer)
         case .send(let bytes): pass(bytes, .toPeripheral)
         case .close:
             ended()
-            transport?.close()
-        case .event(let event): events.yield(event)
+            transport.close()
+        case .event(let event): flow.yield(event)
         case .log(let line): instruments.log(line)
         }
     }
 
     private func expire() {
-        let now = instruments.clock.now()
-        if let effects = faults?.tick(at: now) { apply(effects) }
+        apply(faults.tick(at: instruments.clock.now()))
         feed(.tick)
     }
 
+    private func setTimer() {
+        timer.set([machine.nextDeadline, faults.nextDeadline].compactMap { $0 }.min())
+    }
+
     private func ended() {
-        faults?.closed(connection: connection)
+        faults.closed(connection: connection)
         guard isOpen else { return }
         isOpen = false
         observe(.disconnected)
     }
 
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection) {
-        guard let effects = faults?.pass(bytes, direction, connection: connection, at: instruments.clock.now()) else {
-            return deliver(bytes, direction)
-        }
-        apply(effects)
-        timer.set([machine.nextDeadline, faults?.nextDeadline].compactMap { $0 }.min())
+        apply(faults.pass(bytes, direction, connection: connection, at: instruments.clock.now()))
     }
 
     private func apply(_ effects: [FaultyChannel.Effect]) {
         for effect in effects {
             switch effect {
-            case .deliver(connection, let direction, let bytes): deliver(bytes, direction)
+            case .deliver(connection, .toCentral, let bytes): feed(.received(bytes))
+            case .deliver(connection, .toPeripheral, let bytes):
+                observe(.pdu(.toPeripheral, bytes))
+                transport.send(bytes)
             case .disconnect(connection):
-                transport?.close()
+                transport.close()
                 feed(.closed(LinkError(.disconnected, "the connection was lost (injected fault)", isTransient: true)))
             case .deliver, .disconnect: break
             case .log(let line): instruments.log(line)
             }
-        }
-    }
-
-    private func deliver(_ bytes: [UInt8], _ direction: PDUDirection) {
-        switch direction {
-        case .toCentral: feed(.received(bytes))
-        case .toPeripheral:
-            observe(.pdu(.toPeripheral, bytes))
-            transport?.send(bytes)
         }
     }
 

@@ -1,0 +1,122 @@
+import Dispatch
+
+extension ATTPeripheralLink {
+    /// A peripheral on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
+    package convenience init(hci place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
+        let queue = DispatchQueue(label: "peripheral hci:\(place)")
+        self.init(
+            name: "hci:\(place)", queue: queue, instruments: instruments,
+            transport: HCIPeripheralTransport(
+                StreamController(place, queue: queue, instruments: instruments), queue: queue, clock: instruments.clock)
+        )
+    }
+}
+
+/// A controller in the peripheral role. The queue protects all state.
+private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Sendable {
+    private let controller: StreamController
+    weak var peripheral: ATTPeripheralLink?
+    private var advertisement: AdvertisingBytes?
+    private var isVisible = true
+    private var connections: [CentralID: UInt16] = [:]
+    private var isOver = false
+    private let clock: MonotonicClock
+    private let calling: DeadlineTimer
+    private static let pause = Duration.seconds(1)
+
+    init(_ controller: StreamController, queue: DispatchQueue, clock: MonotonicClock) {
+        (self.controller, self.clock) = (controller, clock)
+        calling = DeadlineTimer(queue: queue, clock: clock)
+        controller.onEffect = { [weak self] in self?.take($0) }
+        controller.onEnd = { [weak self] error in self?.lose(error) }
+        calling.onFire = { [weak self] in self?.call() }
+    }
+
+    // MARK: PeripheralTransport
+
+    var address: BluetoothAddress? { controller.address }
+
+    func prepare(_ done: @escaping (LinkError?) -> Void) {
+        controller.ready { outcome in
+            if case .failure(let error) = outcome { done(error) } else { done(nil) }
+        }
+    }
+
+    func listen(_ application: GATTApplication) {
+        advertisement =
+            application.advertisement
+            ?? AdvertisingBytes(name: application.name, services: application.advertisedServices)
+        advertise(isVisible)
+    }
+
+    func stopListening() {
+        isOver = true
+        if controller.address != nil { controller.handle(.advertise(nil)) }
+        for handle in connections.values { controller.handle(.disconnect(handle)) }
+    }
+
+    /// Calls `done` when the controller has confirmed the end of the connections.
+    func leave(_ done: @escaping () -> Void) { controller.leave(done) }
+
+    func send(_ bytes: [UInt8], to central: CentralID) {
+        if let handle = connections[central] { controller.handle(.send(connection: handle, bytes)) }
+    }
+
+    func close(_ central: CentralID) {
+        if let handle = connections.removeValue(forKey: central) { controller.handle(.disconnect(handle)) }
+    }
+
+    func advertise(_ visible: Bool) {
+        isVisible = visible
+        guard controller.address != nil, let advertisement else { return }
+        controller.handle(.advertise(visible ? advertisement : nil))
+    }
+
+    /// The controller has its own flow control by credits.
+    func setReading(fromCentrals isReading: Bool) {}
+
+    // MARK: Effects of the HCI host
+
+    private func take(_ effect: HCIHost.Effect) {
+        switch effect {
+        case .connected(let handle, let address, isCentral: false):
+            guard !isOver else { return controller.handle(.disconnect(handle)) }
+            let central = CentralID("\(address)#\(handle)")
+            connections[central] = handle
+            peripheral?.feed(.opened(central))
+        case .received(let handle, let bytes):
+            if let central = central(handle) { peripheral?.received(bytes, from: central) }
+        case .congested(let handle): if let central = central(handle) { peripheral?.feed(.congested(central)) }
+        case .drained(let handle): if let central = central(handle) { peripheral?.feed(.drained(central)) }
+        case .disconnected(let handle, _):
+            // The controller stopped advertising when the connection was established.
+            if let central = central(handle) {
+                connections[central] = nil
+                peripheral?.feed(.closed(central))
+            }
+            if !isOver, isVisible { advertise(true) }
+        default: break
+        }
+    }
+
+    private func central(_ handle: UInt16) -> CentralID? { connections.first { $0.value == handle }?.key }
+
+    /// The connection to the controller is lost. Reconnect every second.
+    private func lose(_ error: LinkError) {
+        guard !isOver else { return }
+        peripheral?.report(.unavailable(error))
+        callLater()
+    }
+
+    private func callLater() { calling.set(clock.now().advanced(by: Self.pause)) }
+
+    private func call() {
+        guard !isOver else { return }
+        controller.ready { [weak self] outcome in
+            guard let self else { return }
+            guard case .success = outcome else { return self.callLater() }
+            self.peripheral?.report(.available)
+            self.advertise(self.isVisible)
+        }
+    }
+}
