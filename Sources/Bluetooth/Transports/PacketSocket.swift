@@ -2,35 +2,38 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A connected or connecting socket that carries ATT PDUs, on a queue. It never blocks.
+/// A connected or connecting socket that carries packets, on a queue. It never blocks.
 ///
-/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU is in an L2CAP basic frame
-/// (`BasicFrames`). `queue` protects all state.
-final class PacketSocket: @unchecked Sendable {
-    enum Event {
+/// On a SEQPACKET socket one message is one packet. On a stream socket each packet is an ATT PDU in an L2CAP basic
+/// frame (`BasicFrames`), or any number of bytes. `queue` protects all state.
+package final class PacketSocket: @unchecked Sendable {
+    package enum Event {
         case connected
         case connectFailed(errno: Int32)
         case received([UInt8])
         /// The peer has disconnected, and the socket is closed. `nil` means without an error.
         case ended(errno: Int32?)
-        /// The socket buffer is full. Further PDUs are queued in this object.
+        /// The socket buffer is full. Further packets are queued in this object.
         case congested
         case drained
     }
 
-    /// The maximum number of queued PDUs. A peer that reads its socket never reaches this number.
+    /// The maximum number of queued packets. A peer that reads its socket never reaches this number.
     private static let outboxLimit = 1024
-    /// The size of the read buffer in bytes: larger than any PDU, so that a longer message is detected.
-    private static let bufferSize = 1024
-    /// The maximum number of PDUs read in one turn, so that a busy peer does not block others.
+    /// The sizes of the read buffer in bytes. That of a PDU is larger than any PDU, so that a longer one is detected.
+    private static let (pduBuffer, byteBuffer) = (1024, 1 << 14)
+    /// The maximum number of packets read in one turn, so that a busy peer does not block others.
     private static let turn = 64
 
     private let descriptor: Int32
+    private let isStream: Bool
+    /// The received frames of ATT PDUs; `nil` on a SEQPACKET socket and for bytes.
     private var frames: BasicFrames?
+    private let bufferSize: Int
     private let onEvent: (Event) -> Void
     private var source: DescriptorSource?
     private var outbox: [[UInt8]] = []
-    private var isConnecting: Bool
+    private(set) var isConnecting: Bool
     private var isClosed = false
     private var isSendingClosed = false
     /// Whether the peer has disconnected. Its earlier data are still readable.
@@ -38,10 +41,16 @@ final class PacketSocket: @unchecked Sendable {
     private var wantsToRead = true
 
     /// Takes ownership of the descriptor, which must be non-blocking.
-    init(descriptor: Int32, isConnecting: Bool, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
+    /// - Parameter carriesPDUs: whether a stream has frames of ATT PDUs, not bytes of another protocol.
+    package init(
+        descriptor: Int32, isConnecting: Bool, carriesPDUs: Bool = true, queue: DispatchQueue,
+        onEvent: @escaping (Event) -> Void
+    ) {
         self.descriptor = descriptor
         self.isConnecting = isConnecting
-        frames = Self.isStream(descriptor) ? BasicFrames() : nil
+        isStream = Self.isStream(descriptor)
+        frames = isStream && carriesPDUs ? BasicFrames() : nil
+        bufferSize = carriesPDUs ? Self.pduBuffer : Self.byteBuffer
         self.onEvent = onEvent
         source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
             if ready.contains(.writing) { self?.write() }
@@ -52,7 +61,7 @@ final class PacketSocket: @unchecked Sendable {
 
     deinit { close() }
 
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         guard !isClosed, !isSendingClosed else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
         guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
@@ -73,14 +82,14 @@ final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    var isCongested: Bool { !outbox.isEmpty }
+    package var isCongested: Bool { !outbox.isEmpty }
 
     /// Reads the data that has arrived, including the end of the connection, without waiting for the queue.
     func readNow() {
         if !isConnecting { read() }
     }
 
-    func close() {
+    package func close() {
         guard !isClosed else { return }
         isClosed = true
         outbox = []
@@ -125,7 +134,7 @@ final class PacketSocket: @unchecked Sendable {
         while true {
             let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             if sent >= 0 {
-                guard frames != nil, sent < bytes.count else { return nil }
+                guard isStream, sent < bytes.count else { return nil }
                 bytes.removeFirst(sent)
             } else if errno != EINTR {
                 return errno
@@ -134,13 +143,13 @@ final class PacketSocket: @unchecked Sendable {
     }
 
     private func read() {
-        var buffer = [UInt8](repeating: 0, count: Self.bufferSize)
+        var buffer = [UInt8](repeating: 0, count: bufferSize)
         for _ in 0..<Self.turn where wantsToRead && !isClosed {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 {
                 guard take(buffer[..<count]) else { return end(EPROTO) }
             } else if count == 0 {
-                guard frames == nil else { return end(nil) }
+                guard !isStream else { return end(nil) }
                 // Either the message is empty, or the connection has ended.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
@@ -158,7 +167,7 @@ final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Forwards complete PDUs. Returns `false` if the bytes cannot be ATT.
+    /// Forwards complete packets. Returns `false` if the bytes cannot be ATT.
     private func take(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard frames != nil else {
             onEvent(.received(Array(bytes)))

@@ -1,4 +1,3 @@
-import Utilities
 import Dispatch
 import Glibc
 
@@ -14,13 +13,8 @@ package final class TCPStream: @unchecked Sendable {
     private let place: NetworkEndpoint
     private let queue: DispatchQueue
     private let onEvent: (Event) -> Void
-    private var descriptor: Int32 = -1
-    private var source: DescriptorSource?
-    private var outbox: [UInt8] = []
-    private var isOpen = false
+    private var socket: PacketSocket?
     private var isOver = false
-    /// The maximum number of unsent bytes, above which the connection is closed.
-    private static let mostWaiting = 1 << 20
     private static let patience = Duration.seconds(5)
     private let clock: MonotonicClock
     /// The time limit for connecting to one address.
@@ -33,13 +27,10 @@ package final class TCPStream: @unchecked Sendable {
         (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
         dialling = DeadlineTimer(queue: queue, clock: clock)
         dialling.onFire = { [weak self] in
-            guard let self, !self.isOpen, !self.isOver else { return }
-            self.stop()
+            guard let self, self.socket?.isConnecting == true else { return }
             self.dial(self.others, "no answer in time")
         }
     }
-
-    deinit { stop() }
 
     /// Resolves the name on another thread, then tries its addresses in turn.
     package func open() {
@@ -57,15 +48,14 @@ package final class TCPStream: @unchecked Sendable {
     }
 
     package func send(_ bytes: [UInt8]) {
-        guard isOpen, !isOver else { return }
-        outbox += bytes
-        guard outbox.count <= Self.mostWaiting else { return end("\(place) no longer receives data") }
-        write()
+        socket?.send(bytes)
     }
 
     package func close() {
         isOver = true
-        stop()
+        dialling.set(nil)
+        socket?.close()
+        socket = nil
     }
 
     // MARK: Connecting
@@ -98,7 +88,7 @@ package final class TCPStream: @unchecked Sendable {
         guard !isOver else { return }
         guard let address = addresses.first else { return end("cannot connect to \(place): \(reason)") }
         let rest = addresses.dropFirst()
-        let made = socket(
+        let made = Glibc.socket(
             address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
             0)
         guard made >= 0 else { return dial(rest, String(cString: strerror(errno))) }
@@ -114,75 +104,31 @@ package final class TCPStream: @unchecked Sendable {
         // Disable Nagle's algorithm: requests are short, and each waits for its response.
         var one: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-        take(made)
         others = rest
         dialling.set(clock.now().advanced(by: Self.patience))
-    }
-
-    private func take(_ made: Int32) {
-        descriptor = made
-        source = DescriptorSource(owning: made, queue: queue) { [weak self] ready in
-            guard let self, !self.isOver else { return }
-            guard self.isOpen else { return self.connected() }
-            if ready.contains(.writing) { self.write() }
-            if ready.contains(.reading), !self.isOver { self.read() }
+        socket = PacketSocket(descriptor: made, isConnecting: true, carriesPDUs: false, queue: queue) {
+            [weak self] event in
+            self?.handle(event)
         }
-        source?.interest = .writing
     }
 
-    private func connected() {
-        var error: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
-        guard error == 0 else {
-            stop()
-            return dial(others, String(cString: strerror(error)))
+    private func handle(_ event: PacketSocket.Event) {
+        switch event {
+        case .connected:
+            dialling.set(nil)
+            onEvent(.opened)
+        case .connectFailed(let error): dial(others, String(cString: strerror(error)))
+        case .received(let bytes): onEvent(.received(bytes))
+        case .ended(nil): end("\(place) closed the connection")
+        case .ended(ENOBUFS?): end("\(place) no longer receives data")
+        case .ended(let error?): end("\(place): \(String(cString: strerror(error)))")
+        case .congested, .drained: break
         }
-        isOpen = true
-        dialling.set(nil)
-        setWriting(false)
-        onEvent(.opened)
-    }
-
-    // MARK: On the queue
-
-    private func setWriting(_ wanted: Bool) { source?.interest = wanted ? [.reading, .writing] : .reading }
-
-    private func write() {
-        while !outbox.isEmpty {
-            let count = Glibc.send(descriptor, outbox, outbox.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-            if count > 0 {
-                outbox.removeFirst(count)
-            } else if errno == EAGAIN {
-                return setWriting(true)
-            } else if errno != EINTR {
-                return end("\(place): \(String(cString: strerror(errno)))")
-            }
-        }
-        setWriting(false)
-    }
-
-    private func read() {
-        var buffer = [UInt8](repeating: 0, count: 1 << 14)
-        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-        if count > 0 { return onEvent(.received(Array(buffer[..<count]))) }
-        if count < 0, errno == EAGAIN || errno == EINTR { return }
-        end(count == 0 ? "\(place) closed the connection" : "\(place): \(String(cString: strerror(errno)))")
     }
 
     private func end(_ sentence: String) {
         guard !isOver else { return }
-        isOver = true
-        stop()
+        close()
         onEvent(.ended(sentence))
-    }
-
-    private func stop() {
-        dialling.set(nil)
-        guard descriptor >= 0 else { return }
-        descriptor = -1
-        source?.cancel()
-        source = nil
-        isOpen = false
     }
 }
