@@ -1,5 +1,6 @@
 import Bluetooth
 import DBus
+import Glibc
 
 /// Calls of bluetoothd for a central's operations, and the application's responses. They run on the queue, in order.
 extension BlueZPeripheral {
@@ -98,25 +99,31 @@ extension BlueZPeripheral {
         else {
             return Self.refusal("Failed", "unknown central")
         }
-        guard let (ours, theirs) = ValueSocket.pair() else { return Self.refusal("Failed", "too many open files") }
-        characteristics[uuid]?.sockets[device]?.close()
-        characteristics[uuid]?.sockets[device] = ValueSocket(ours, queue: executor.queue, limit: Self.pendingLimit) {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return Self.refusal("Failed", "too many open files") }
+        let socket = PacketSocket(descriptor: ends[0], isConnecting: false, queue: executor.queue) {
             [weak self] event in
             guard let self else { return }
             self.assumeIsolated { $0.socket(device, uuid, event) }
         }
+        characteristics[uuid]?.sockets.updateValue(Subscriber(socket: socket), forKey: device)?.socket.close()
         show(uuid, "NotifyAcquired", true)
         emit(.subscribed(central, uuid))
-        return .values([.fileDescriptor(OwnedDescriptor(theirs)), .uint16(UInt16(clamping: mtu))])
+        return .values([.fileDescriptor(OwnedDescriptor(ends[1])), .uint16(UInt16(clamping: mtu))])
     }
 
-    private func socket(_ device: String, _ uuid: BluetoothUUID, _ event: ValueSocket.Event) {
+    private func socket(_ device: String, _ uuid: BluetoothUUID, _ event: PacketSocket.Event) {
         switch event {
-        case .sent: emit(.notified(uuid))
+        case .drained:
+            let sent = characteristics[uuid]?.sockets[device]?.pending ?? 0
+            characteristics[uuid]?.sockets[device]?.pending = 0
+            for _ in 0..<sent { emit(.notified(uuid)) }
         case .ended:
             guard characteristics[uuid]?.sockets.removeValue(forKey: device) != nil else { return }
             if characteristics[uuid]?.sockets.isEmpty == true { show(uuid, "NotifyAcquired", false) }
             if let central = centrals[device] { emit(.unsubscribed(central.id, uuid)) }
+        case .connected, .connectFailed, .received, .congested: break
         }
     }
 
@@ -125,7 +132,7 @@ extension BlueZPeripheral {
         for uuid in characteristics.keys.sorted(by: { $0.fullDescription < $1.fullDescription }) {
             characteristics[uuid]?.lastRead = []
             let socket = characteristics[uuid]?.sockets.removeValue(forKey: device)
-            socket?.close()
+            socket?.socket.close()
             if socket != nil { show(uuid, "NotifyAcquired", false) }
             let wasNotifying = characteristics[uuid]?.isNotifying == true
             if wasNotifying {
@@ -195,9 +202,18 @@ extension BlueZPeripheral {
         guard let characteristic = characteristics[uuid] else { return }
         let value = Array(value.prefix(512))
         guard characteristic.sockets.isEmpty else {
-            for (device, socket) in characteristic.sockets.sorted(by: { $0.key < $1.key }) where !socket.send(value) {
-                log("\(device) does not receive values: \(Self.pendingLimit) are pending, and this one is dropped")
-                emit(.notified(uuid))
+            for (device, subscriber) in characteristic.sockets.sorted(by: { $0.key < $1.key }) {
+                guard subscriber.pending < Self.pendingLimit else {
+                    log("\(device) does not receive values: \(Self.pendingLimit) are pending, and this one is dropped")
+                    emit(.notified(uuid))
+                    continue
+                }
+                subscriber.socket.send(value)
+                if subscriber.socket.isCongested {
+                    characteristics[uuid]?.sockets[device]?.pending += 1
+                } else {
+                    emit(.notified(uuid))
+                }
             }
             return
         }

@@ -94,11 +94,19 @@ actor BlueZPeripheral {
     struct Characteristic {
         var path: String
         var shape: LocalCharacteristic
-        var sockets: [String: ValueSocket] = [:]
+        /// The subscribers by socket, by the path of their device.
+        var sockets: [String: Subscriber] = [:]
         /// Whether bluetoothd has called StartNotify.
         var isNotifying = false
         /// The last whole response to a read, for the following Read Blob requests.
         var lastRead: [UInt8] = []
+    }
+
+    /// The socket of AcquireNotify that carries values to bluetoothd: one packet is one value.
+    struct Subscriber {
+        var socket: PacketSocket
+        /// The number of values in the socket's queue.
+        var pending = 0
     }
 
     struct Pending {
