@@ -36,10 +36,6 @@ extension DBusConnection {
         switch tree.step(for: invocation) {
         case .answer(let answer): finish(invocation, message, answer)
         case .method(let method): finish(invocation, message, method.answer(invocation))
-        case .set(let interface, let property, let value, let ask):
-            if let refusal = ask(value) { return reply(to: message, .failure(refusal)) }
-            reply(to: message, .success([]))
-            setProperty(invocation.path, interface, property, value)
         }
     }
 

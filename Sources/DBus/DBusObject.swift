@@ -1,18 +1,13 @@
-/// An interface of an exported object: its methods, properties and signals.
+/// An interface of an exported object: its methods and read-only properties.
 package struct DBusInterface: Sendable {
     package var name: String
     package var methods: [DBusMethod]
-    package var properties: [String: DBusProperty]
-    package var signals: [DBusSignalShape]
+    package var properties: [String: DBusValue]
 
-    package init(
-        _ name: String, methods: [DBusMethod] = [], properties: [String: DBusProperty] = [:],
-        signals: [DBusSignalShape] = []
-    ) {
+    package init(_ name: String, methods: [DBusMethod] = [], properties: [String: DBusValue] = [:]) {
         self.name = name
         self.methods = methods
         self.properties = properties
-        self.signals = signals
     }
 }
 
@@ -42,28 +37,6 @@ package struct DBusMethod: Sendable {
         self.input = input
         self.output = output
         self.answer = answer
-    }
-}
-
-/// A signal's name and arguments, for Introspectable.
-package struct DBusSignalShape: Sendable {
-    package var name: String
-    package var arguments: [DBusArgument]
-    package init(_ name: String, arguments: [DBusArgument] = []) {
-        self.name = name
-        self.arguments = arguments
-    }
-}
-
-/// A property with its value. It is read-only unless `set` exists.
-package struct DBusProperty: Sendable {
-    package var value: DBusValue
-    /// Called on the connection's queue before a value of the same type is stored. A returned error rejects the value.
-    package var set: (@Sendable (DBusValue) -> DBusFailure?)?
-
-    package init(_ value: DBusValue, set: (@Sendable (DBusValue) -> DBusFailure?)? = nil) {
-        self.value = value
-        self.set = set
     }
 }
 

@@ -44,7 +44,7 @@ struct DBusObjectTree {
 
     mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> [Emission] {
         guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return [] }
-        objects[path]?.interfaces[interface]?.properties[property]?.value = value
+        objects[path]?.interfaces[interface]?.properties[property] = value
         return [changed(path, interface, [property: value])]
     }
 
@@ -52,7 +52,6 @@ struct DBusObjectTree {
     enum Step {
         case answer(DBusAnswer)
         case method(DBusMethod)
-        case set(interface: String, property: String, DBusValue, asking: @Sendable (DBusValue) -> DBusFailure?)
 
         static func failure(_ name: String, _ message: String) -> Step { .answer(.failure(name, message)) }
     }
@@ -117,18 +116,15 @@ extension DBusObjectTree {
         }
         switch (invocation.member, arguments.count) {
         case ("GetAll", 1):
-            return .answer(.values([.properties(interface.properties.mapValues(\.value))]))
+            return .answer(.values([.properties(interface.properties)]))
         case ("Get", 2), ("Set", 3):
-            guard let key = arguments[1].text, let property = interface.properties[key] else {
+            guard let key = arguments[1].text, let value = interface.properties[key] else {
                 return .failure(DBusFailure.unknownProperty, "\(name) has no property '\(arguments[1].text ?? "")'")
             }
-            if arguments.count == 2 { return .answer(.values([.variant(property.value)])) }
-            guard let set = property.set else { return .failure(DBusFailure.readOnly, "\(name).\(key) cannot be set") }
-            guard case .variant(let value) = arguments[2], value.type == property.value.type else {
-                return .failure(
-                    DBusFailure.invalidArguments, "\(name).\(key) is of type '\(property.value.type.signature)'")
+            guard invocation.member == "Get" else {
+                return .failure(DBusFailure.readOnly, "\(name).\(key) cannot be set")
             }
-            return .set(interface: name, property: key, value, asking: set)
+            return .answer(.values([.variant(value)]))
         case ("GetAll", _), ("Get", _), ("Set", _):
             return .failure(
                 DBusFailure.invalidArguments, "\(invocation.member) does not take \(arguments.count) arguments")
@@ -155,7 +151,7 @@ extension DBusObjectTree {
     private func described(_ path: String) -> DBusValue {
         let interfaces = objects[path]?.interfaces ?? [:]
         let entries = interfaces.sorted { $0.key < $1.key }.map { name, interface in
-            DBusValue.Entry(.string(name), .properties(interface.properties.mapValues(\.value)))
+            DBusValue.Entry(.string(name), .properties(interface.properties))
         }
         return .dictionary(.string, .dictionary(.string, .variant), entries)
     }
@@ -183,64 +179,79 @@ extension DBusObjectTree {
 
             """
         let object = objects[path]
-        text += Self.xml(
-            DBusInterface(Self.introspectable, methods: [Self.shape("Introspect", [], [.init("xml_data", "s")])]))
+        text += Self.introspectableXML
         if let object, !object.interfaces.isEmpty {
-            text += Self.xml(Self.propertiesShape)
+            text += Self.propertiesXML
             for interface in object.interfaces.values.sorted(by: { $0.name < $1.name }) { text += Self.xml(interface) }
         }
-        if object?.isManager == true { text += Self.xml(Self.objectManagerShape) }
+        if object?.isManager == true { text += Self.objectManagerXML }
         for child in children(of: path) { text += " <node name=\"\(child)\"/>\n" }
         return text + "</node>\n"
     }
 
-    private static func shape(_ name: String, _ input: [DBusArgument], _ output: [DBusArgument]) -> DBusMethod {
-        DBusMethod(name, input: input, output: output) { _ in .done }
-    }
+    private static let introspectableXML = """
+         <interface name="\(introspectable)">
+          <method name="Introspect">
+           <arg name="xml_data" type="s" direction="out"/>
+          </method>
+         </interface>
 
-    private static let propertiesShape = DBusInterface(
-        properties,
-        methods: [
-            shape("Get", [.init("interface", "s"), .init("name", "s")], [.init("value", "v")]),
-            shape("GetAll", [.init("interface", "s")], [.init("properties", "a{sv}")]),
-            shape("Set", [.init("interface", "s"), .init("name", "s"), .init("value", "v")], []),
-        ],
-        signals: [
-            .init(
-                "PropertiesChanged",
-                arguments: [.init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as")])
-        ])
+        """
 
-    private static let objectManagerShape = DBusInterface(
-        objectManager,
-        methods: [shape("GetManagedObjects", [], [.init("objects", "a{oa{sa{sv}}}")])],
-        signals: [
-            .init("InterfacesAdded", arguments: [.init("object", "o"), .init("interfaces", "a{sa{sv}}")]),
-            .init("InterfacesRemoved", arguments: [.init("object", "o"), .init("interfaces", "as")]),
-        ])
+    private static let propertiesXML = """
+         <interface name="\(properties)">
+          <method name="Get">
+           <arg name="interface" type="s" direction="in"/>
+           <arg name="name" type="s" direction="in"/>
+           <arg name="value" type="v" direction="out"/>
+          </method>
+          <method name="GetAll">
+           <arg name="interface" type="s" direction="in"/>
+           <arg name="properties" type="a{sv}" direction="out"/>
+          </method>
+          <method name="Set">
+           <arg name="interface" type="s" direction="in"/>
+           <arg name="name" type="s" direction="in"/>
+           <arg name="value" type="v" direction="in"/>
+          </method>
+          <signal name="PropertiesChanged">
+           <arg name="interface" type="s"/>
+           <arg name="changed" type="a{sv}"/>
+           <arg name="invalidated" type="as"/>
+          </signal>
+         </interface>
+
+        """
+
+    private static let objectManagerXML = """
+         <interface name="\(objectManager)">
+          <method name="GetManagedObjects">
+           <arg name="objects" type="a{oa{sa{sv}}}" direction="out"/>
+          </method>
+          <signal name="InterfacesAdded">
+           <arg name="object" type="o"/>
+           <arg name="interfaces" type="a{sa{sv}}"/>
+          </signal>
+          <signal name="InterfacesRemoved">
+           <arg name="object" type="o"/>
+           <arg name="interfaces" type="as"/>
+          </signal>
+         </interface>
+
+        """
 
     private static func xml(_ interface: DBusInterface) -> String {
-        func argument(_ argument: DBusArgument, _ direction: String?) -> String {
-            """
-               <arg name=\"\(argument.name)\" \
-            type=\"\(argument.signature)\"\(direction.map { " direction=\"\($0)\"" } ?? "")/>\n
-            """
+        func arguments(_ list: [DBusArgument], _ direction: String) -> String {
+            list.map { "   <arg name=\"\($0.name)\" type=\"\($0.signature)\" direction=\"\(direction)\"/>\n" }.joined()
         }
         var text = " <interface name=\"\(interface.name)\">\n"
         for method in interface.methods {
             text += "  <method name=\"\(method.name)\">\n"
-            for input in method.input { text += argument(input, "in") }
-            for output in method.output { text += argument(output, "out") }
+            text += arguments(method.input, "in") + arguments(method.output, "out")
             text += "  </method>\n"
         }
-        for signal in interface.signals {
-            text += "  <signal name=\"\(signal.name)\">\n"
-            for input in signal.arguments { text += argument(input, nil) }
-            text += "  </signal>\n"
-        }
-        for (name, property) in interface.properties.sorted(by: { $0.key < $1.key }) {
-            let access = property.set == nil ? "read" : "readwrite"
-            text += "  <property name=\"\(name)\" type=\"\(property.value.type.signature)\" access=\"\(access)\"/>\n"
+        for (name, value) in interface.properties.sorted(by: { $0.key < $1.key }) {
+            text += "  <property name=\"\(name)\" type=\"\(value.type.signature)\" access=\"read\"/>\n"
         }
         return text + " </interface>\n"
     }

@@ -20,16 +20,16 @@ import Testing
                 DBusInterface(
                     "org.bluez.Adapter1",
                     properties: [
-                        "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Powered": DBusProperty(.boolean(true)),
-                        "Discovering": DBusProperty(.boolean(true)),
-                        "Modalias": DBusProperty(.string("usb:v1D6Bp0246d0542")),
-                        "Roles": DBusProperty(.strings(["central", "peripheral"])),
+                        "Address": .string("00:AA:01:00:00:00"), "Powered": .boolean(true),
+                        "Discovering": .boolean(true),
+                        "Modalias": .string("usb:v1D6Bp0246d0542"),
+                        "Roles": .strings(["central", "peripheral"]),
                     ]),
                 DBusInterface("org.bluez.GattManager1"),
                 DBusInterface(
                     "org.bluez.LEAdvertisingManager1",
                     properties: [
-                        "ActiveInstances": DBusProperty(.byte(1)), "SupportedInstances": DBusProperty(.byte(4)),
+                        "ActiveInstances": .byte(1), "SupportedInstances": .byte(4),
                     ]),
             ])
         // An adapter without properties.
@@ -40,9 +40,9 @@ import Testing
                 DBusInterface(
                     "org.bluez.Device1",
                     properties: [
-                        "Address": DBusProperty(.string("A4:C1:38:01:02:03")), "Name": DBusProperty(.string("WaterH")),
-                        "Connected": DBusProperty(.boolean(true)),
-                        "Adapter": DBusProperty(.objectPath("/org/bluez/hci0")), "RSSI": DBusProperty(.int16(-60)),
+                        "Address": .string("A4:C1:38:01:02:03"), "Name": .string("WaterH"),
+                        "Connected": .boolean(true),
+                        "Adapter": .objectPath("/org/bluez/hci0"), "RSSI": .int16(-60),
                     ])
             ])
         let census = try await BlueZCensus.take(bus: .address(bus.address)).get()

@@ -48,11 +48,11 @@ final class FakeBluetoothd: Sendable {
                 method("Disconnect") { fake, call in fake.set(call.path, "Connected", .boolean(false)) },
             ],
             properties: [
-                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string(addressType)),
-                "Name": DBusProperty(.string(name)),
-                "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)),
-                "RSSI": DBusProperty(.int16(-60)),
-                "UUIDs": DBusProperty(.strings([])),
+                "Address": .string(address), "AddressType": .string(addressType),
+                "Name": .string(name),
+                "Connected": .boolean(isConnected), "ServicesResolved": .boolean(true),
+                "RSSI": .int16(-60),
+                "UUIDs": .strings([]),
             ])
         devices.withLock { $0[path] = device }
         await connection.export(path, [device])
@@ -65,7 +65,7 @@ final class FakeBluetoothd: Sendable {
             [
                 DBusInterface(
                     BlueZName.gattService,
-                    properties: ["UUID": DBusProperty(.string(uuid)), "Primary": DBusProperty(.boolean(true))])
+                    properties: ["UUID": .string(uuid), "Primary": .boolean(true)])
             ])
         await connection.export(
             service + "/char000b",
@@ -73,9 +73,9 @@ final class FakeBluetoothd: Sendable {
                 DBusInterface(
                     BlueZName.gattCharacteristic, methods: [method("StartNotify"), method("StopNotify")],
                     properties: [
-                        "UUID": DBusProperty(.string(characteristic)), "Service": DBusProperty(.objectPath(service)),
-                        "Flags": DBusProperty(.strings(flags)),
-                        "MTU": DBusProperty(.uint16(247)),
+                        "UUID": .string(characteristic), "Service": .objectPath(service),
+                        "Flags": .strings(flags),
+                        "MTU": .uint16(247),
                     ])
             ])
     }
@@ -129,9 +129,9 @@ final class FakeBluetoothd: Sendable {
                     },
                 ],
                 properties: [
-                    "Address": DBusProperty(.string("00:AA:01:00:00:00")),
-                    "Alias": DBusProperty(.string("bench")) { _ in nil },
-                    "Powered": DBusProperty(.boolean(true)), "Discovering": DBusProperty(.boolean(false)),
+                    "Address": .string("00:AA:01:00:00:00"),
+                    "Alias": .string("bench"),
+                    "Powered": .boolean(true), "Discovering": .boolean(false),
                 ]),
             DBusInterface(
                 BlueZName.gattManager,
@@ -145,7 +145,7 @@ final class FakeBluetoothd: Sendable {
                     method("RegisterAdvertisement", registration),
                     method("UnregisterAdvertisement", [.init("object", "o")]),
                 ],
-                properties: ["ActiveInstances": DBusProperty(.byte(0))]),
+                properties: ["ActiveInstances": .byte(0)]),
         ]
     }
 }

@@ -118,11 +118,7 @@ package final class FakeNotificationServer: Sendable {
                     return .done
                 },
             ],
-            properties: ["Inhibited": DBusProperty(.boolean(isInhibited))],
-            signals: [
-                DBusSignalShape("NotificationClosed", arguments: [.init("id", "u"), .init("reason", "u")]),
-                DBusSignalShape("ActionInvoked", arguments: [.init("id", "u"), .init("action_key", "s")]),
-            ])
+            properties: ["Inhibited": .boolean(isInhibited)])
     }
 
     private func notify(_ call: DBusInvocation) -> DBusAnswer {

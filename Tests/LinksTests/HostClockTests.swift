@@ -12,7 +12,7 @@ import Testing
         defer { bus.stop() }
         let service = try await bus.connect()
         let interface = DBusInterface(
-            "org.freedesktop.timedate1", properties: ["NTPSynchronized": DBusProperty(.boolean(isSynchronised))])
+            "org.freedesktop.timedate1", properties: ["NTPSynchronized": .boolean(isSynchronised)])
         await service.export("/org/freedesktop/timedate1", [interface])
         #expect(try await service.requestName("org.freedesktop.timedate1"))
         #expect(await Machine.isSynchronisedByTimedate(.address(bus.address)) == isSynchronised)

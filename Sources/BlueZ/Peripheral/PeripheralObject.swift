@@ -55,10 +55,10 @@ extension BlueZPeripheral {
                         DBusInterface(
                             BlueZName.gattService,
                             properties: [
-                                "UUID": DBusProperty(.string(service.uuid.busText)),
-                                "Primary": DBusProperty(.boolean(service.isPrimary)),
-                                "Includes": DBusProperty(
-                                    .array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) })),
+                                "UUID": .string(service.uuid.busText),
+                                "Primary": .boolean(service.isPrimary),
+                                "Includes": .array(
+                                    .objectPath, included.map { .objectPath(PeripheralPaths.service($0)) }),
                             ])
                     ]))
             for (index, shape) in service.characteristics.enumerated() {
@@ -86,17 +86,17 @@ extension BlueZPeripheral {
 
     /// The flags and a 16-bit service fit into the 31 bytes. The name is in the scan response, with at most 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
-        var properties: [String: DBusProperty] = ["Type": DBusProperty(.string("peripheral"))]
+        var properties: [String: DBusValue] = ["Type": .string("peripheral")]
         if let given = application.advertisement {
             let shown = AdvertisedProperties(given)
-            for (name, value) in shown.properties { properties[name] = DBusProperty(value) }
+            properties.merge(shown.properties) { $1 }
             for words in shown.leftOut { log("not advertised: \(words)") }
         } else {
             var name = application.name
             while name.utf8.count > 29 { name.removeLast() }
-            properties["Discoverable"] = DBusProperty(.boolean(true))
-            properties["ServiceUUIDs"] = DBusProperty(.strings(application.advertisedServices.map(\.busText)))
-            if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
+            properties["Discoverable"] = .boolean(true)
+            properties["ServiceUUIDs"] = .strings(application.advertisedServices.map(\.busText))
+            if !name.isEmpty { properties["LocalName"] = .string(name) }
         }
         let release = method("Release") { peripheral, _ in
             peripheral.advertisementReleased()
@@ -148,29 +148,29 @@ extension BlueZPeripheral {
         DBusInterface(
             BlueZName.gattDescriptor, methods: methods,
             properties: [
-                "UUID": DBusProperty(.string(uuid.busText)),
-                "Characteristic": DBusProperty(.objectPath(characteristic)),
-                "Value": DBusProperty(.bytes(value)), "Flags": DBusProperty(.strings(flags)),
+                "UUID": .string(uuid.busText),
+                "Characteristic": .objectPath(characteristic),
+                "Value": .bytes(value), "Flags": .strings(flags),
             ])
     }
 
     private func interface(of shape: LocalCharacteristic, in service: String) -> DBusInterface {
         let uuid = shape.name
         var methods = readAndWrite(uuid)
-        var properties: [String: DBusProperty] = [
-            "UUID": DBusProperty(.string(shape.uuid.busText)), "Service": DBusProperty(.objectPath(service)),
-            "Flags": DBusProperty(.strings(Self.flags(shape.properties))),
-            "Value": DBusProperty(.bytes(shape.constant ?? [])),
+        var properties: [String: DBusValue] = [
+            "UUID": .string(shape.uuid.busText), "Service": .objectPath(service),
+            "Flags": .strings(Self.flags(shape.properties)),
+            "Value": .bytes(shape.constant ?? []),
         ]
         if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
-            properties["Notifying"] = DBusProperty(.boolean(false))
+            properties["Notifying"] = .boolean(false)
             methods += [
                 method("StartNotify") { peripheral, _ in peripheral.startNotify(uuid) },
                 method("StopNotify") { peripheral, _ in peripheral.stopNotify(uuid) },
             ]
             // With this property, BlueZ acquires a socket and never calls StartNotify (src/gatt-database.c).
             if way == .socket {
-                properties["NotifyAcquired"] = DBusProperty(.boolean(false))
+                properties["NotifyAcquired"] = .boolean(false)
                 methods.append(
                     method("AcquireNotify", [Self.options], [.init("fd", "h"), .init("mtu", "q")]) {
                         $0.acquireNotify(uuid, $1)
