@@ -8,13 +8,6 @@ package struct MalformedPDU: Error, Hashable, Sendable {
     package var needed: Int
     /// The available number of bytes, or the actual number if a number is out of range.
     package var found: Int
-
-    package init(what: String, offset: Int, needed: Int, found: Int) {
-        self.what = what
-        self.offset = offset
-        self.needed = needed
-        self.found = found
-    }
 }
 
 extension MalformedPDU: CustomStringConvertible {

@@ -40,10 +40,4 @@ package struct LinkObservation: Hashable, Sendable {
     package var connection: Int
     package var at: MonotonicInstant
     package var event: Event
-
-    package init(connection: Int, at: MonotonicInstant, event: Event) {
-        self.connection = connection
-        self.at = at
-        self.event = event
-    }
 }

@@ -30,6 +30,9 @@ package struct CapturePacket: Sendable, Hashable {
     package var isCut: Bool { missing > 0 }
 }
 
+/// Receives a packet with its bytes, which are borrowed for the call.
+package typealias PacketHandler = (CapturePacket, RawSpan) throws -> Void
+
 package enum PacketContent: Sendable, Hashable {
     case hci(HCIPacketType)
     /// A note of the monitor or of PacketLogger: adapters, versions, text.

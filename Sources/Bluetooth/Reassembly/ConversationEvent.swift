@@ -1,3 +1,6 @@
+/// Receives an event with its bytes, which are borrowed for the call.
+package typealias ConversationHandler = (ConversationEvent, RawSpan) throws -> Void
+
 /// An event of a connection in a capture. Its bytes are a separate, borrowed parameter.
 package enum ConversationEvent: Sendable, Hashable {
     case att(ATTObservation)

@@ -4,8 +4,7 @@ extension ConversationReassembler {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
     mutating func receiveAir(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ bytes: RawSpan,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
         let start = facts.phy == .coded ? 5 : 4
@@ -43,8 +42,7 @@ extension ConversationReassembler {
     // MARK: Advertising channel
 
     private mutating func receiveAdvertising(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32?,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32?, _ emit: ConversationHandler
     ) rethrows {
         let isWrong = crc.map { CRC24.of(pdu, seed: CRC24.advertisingInit) != $0 } ?? false
         if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
@@ -81,7 +79,7 @@ extension ConversationReassembler {
     /// CONNECT_IND (and AUX_CONNECT_REQ): central(6) peripheral(6) accessAddress(4) crcInit(3) … 15 more bytes.
     private mutating func receiveConnectInd(
         _ packet: CapturePacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ emit: ConversationHandler
     ) rethrows {
         let accessAddress = payload.u32(12)
         guard accessAddress != Self.advertisingAccessAddress else { return }
@@ -107,9 +105,8 @@ extension ConversationReassembler {
     // MARK: Data channel
 
     private mutating func receiveData(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ accessAddress: UInt32, _ pdu: RawSpan,
-        headerLength: Int, crc: UInt32?,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int,
+        crc: UInt32?, _ emit: ConversationHandler
     ) rethrows {
         let header = pdu.u8(0)
         let kind = header & 0x03
@@ -225,9 +222,7 @@ extension ConversationReassembler {
         }
     }
 
-    private mutating func receiveControl(
-        _ payload: RawSpan, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    private mutating func receiveControl(_ payload: RawSpan, slot: Int, _ emit: ConversationHandler) rethrows {
         switch payload.u8(0) {
         case 0x02:
             // LL_TERMINATE_IND: error code. The entry stays for the acknowledgements.

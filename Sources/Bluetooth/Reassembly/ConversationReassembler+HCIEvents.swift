@@ -1,9 +1,7 @@
 // HCI events about connections: `code(1) length(1) parameters` (Core 5.4, Vol 4 Part E, 5.4.4 and 7.7).
 
 extension ConversationReassembler {
-    mutating func receiveEvent(
-        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    mutating func receiveEvent(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
         guard bytes.byteCount >= 2, !packet.isCut else { return }
         let parameters = bytes.extracting(2..<min(bytes.byteCount, 2 + Int(bytes.u8(1))))
         switch bytes.u8(0) {
@@ -27,9 +25,9 @@ extension ConversationReassembler {
         }
     }
 
-    private mutating func receiveLEMeta(
-        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    private mutating func receiveLEMeta(_ packet: CapturePacket, _ parameters: RawSpan, _ emit: ConversationHandler)
+        rethrows
+    {
         guard parameters.byteCount >= 1 else { return }
         switch parameters.u8(0) {
         case 0x01, 0x0A, 0x29:

@@ -26,8 +26,7 @@ struct TextState {
 
 extension ConversationReassembler {
     mutating func receiveConnection(
-        _ packet: CapturePacket, isBegin: Bool, peer: BluetoothAddress?,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, isBegin: Bool, peer: BluetoothAddress?, _ emit: ConversationHandler
     ) rethrows {
         let key = Self.textKey(peer)
         if isBegin, let slot = table.find(key), !table.slots[slot].hasTraffic { return }
@@ -36,8 +35,7 @@ extension ConversationReassembler {
     }
 
     mutating func receiveValue(
-        _ packet: CapturePacket, _ value: ValueFacts, _ bytes: RawSpan,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ value: ValueFacts, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
         let key = Self.textKey(value.peer)
         let slot: Int
@@ -51,18 +49,22 @@ extension ConversationReassembler {
         let bytes = bytes.withUnsafeBytes { [UInt8]($0) }
         switch value.travel {
         case .writeCommand:
-            try emitText(.writeCommand(handle: handle, value: bytes), value, packet, slot, emit)
+            try emitText(
+                .writeCommand(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
         case .writeRequest:
-            try emitText(.writeRequest(handle: handle, value: bytes), value, packet, slot, emit)
-            try emitSynthetic(.writeResponse, .received, packet, slot, emit)
+            try emitText(
+                .writeRequest(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
+            try emitText(.writeResponse, .received, packet, slot, emit)
         case .notification:
-            try emitText(.notification(handle: handle, value: bytes), value, packet, slot, emit)
+            try emitText(
+                .notification(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
         case .indication:
-            try emitText(.indication(handle: handle, value: bytes), value, packet, slot, emit)
-            try emitSynthetic(.confirmation, .sent, packet, slot, emit)
+            try emitText(
+                .indication(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
+            try emitText(.confirmation, .sent, packet, slot, emit)
         case .read:
-            try emitSynthetic(.readRequest(handle: handle), .sent, packet, slot, emit)
-            try emitText(.readResponse(value: bytes), value, packet, slot, emit)
+            try emitText(.readRequest(handle: handle), .sent, packet, slot, emit)
+            try emitText(.readResponse(value: bytes), value.travel.direction, of: value, packet, slot, emit)
         }
     }
 
@@ -72,8 +74,7 @@ extension ConversationReassembler {
     }
 
     private mutating func beginText(
-        _ packet: CapturePacket, _ key: UInt64, peer: BluetoothAddress?,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ key: UInt64, peer: BluetoothAddress?, _ emit: ConversationHandler
     ) rethrows -> Int {
         let slot = try add(key, adapter: UInt32(key >> 32), handle: UInt32(truncatingIfNeeded: key), emit)
         table.slots[slot].observed.adapter = 0
@@ -84,16 +85,15 @@ extension ConversationReassembler {
         // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
-        try emitSynthetic(.exchangeMTURequest(mtu: TextState.mtu), .sent, packet, slot, emit)
-        try emitSynthetic(.exchangeMTUResponse(mtu: TextState.mtu), .received, packet, slot, emit)
+        try emitText(.exchangeMTURequest(mtu: TextState.mtu), .sent, packet, slot, emit)
+        try emitText(.exchangeMTUResponse(mtu: TextState.mtu), .received, packet, slot, emit)
         return slot
     }
 
     /// The value handle of a characteristic. Discovers a new characteristic first.
-    private mutating func handle(
-        of value: ValueFacts, _ packet: CapturePacket, slot: Int,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows -> UInt16 {
+    private mutating func handle(of value: ValueFacts, _ packet: CapturePacket, slot: Int, _ emit: ConversationHandler)
+        rethrows -> UInt16
+    {
         guard let uuid = value.characteristic else {
             if let handle = value.handle, handle != 0 { return handle }
             switch value.travel {
@@ -105,17 +105,17 @@ extension ConversationReassembler {
             return table.slots[slot].text?.handle(of: uuid).0 ?? 0
         }
         let declaration = handle - 1
-        try emitSynthetic(
+        try emitText(
             .readByTypeRequest(ATTHandleRange(declaration, handle), type: GATTTable.characteristic), .sent, packet,
             slot,
             emit)
         let content = [Self.properties(value.travel)] + handle.littleEndianBytes(2) + uuid.littleEndian
-        try emitSynthetic(
+        try emitText(
             .readByTypeResponse([ATTHandleValue(declaration, content)]), .received, packet, slot, emit)
         if value.travel == .notification || value.travel == .indication {
             let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
-            try emitSynthetic(.writeRequest(handle: handle + 1, value: configuration), .sent, packet, slot, emit)
-            try emitSynthetic(.writeResponse, .received, packet, slot, emit)
+            try emitText(.writeRequest(handle: handle + 1, value: configuration), .sent, packet, slot, emit)
+            try emitText(.writeResponse, .received, packet, slot, emit)
         }
         return handle
     }
@@ -132,27 +132,16 @@ extension ConversationReassembler {
         return properties.rawValue
     }
 
+    /// Emits a PDU with a value of the text, or without `value` a PDU that the text lacks.
     private func emitText(
-        _ pdu: ATTPDU, _ value: ValueFacts, _ packet: CapturePacket, _ slot: Int,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ pdu: ATTPDU, _ direction: TrafficDirection, of value: ValueFacts? = nil, _ packet: CapturePacket, _ slot: Int,
+        _ emit: ConversationHandler
     ) rethrows {
         try emit(
             .att(
                 ATTObservation(
                     frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
-                    direction: value.travel.direction, characteristic: value.characteristic)),
-            pdu.encoded.span.bytes)
-    }
-
-    private func emitSynthetic(
-        _ pdu: ATTPDU, _ direction: TrafficDirection, _ packet: CapturePacket, _ slot: Int,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
-        try emit(
-            .att(
-                ATTObservation(
-                    frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
-                    direction: direction, isSynthetic: true)),
+                    direction: direction, characteristic: value?.characteristic, isSynthetic: value == nil)),
             pdu.encoded.span.bytes)
     }
 }

@@ -16,9 +16,7 @@ package struct ConversationReassembler {
 
     package init() {}
 
-    package mutating func receive(
-        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    package mutating func receive(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
         switch packet.content {
         case .hci(.acl): try receiveACL(packet, bytes, emit)
         case .hci(.event): try receiveEvent(packet, bytes, emit)
@@ -30,7 +28,7 @@ package struct ConversationReassembler {
         }
     }
 
-    package mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    package mutating func finish(_ emit: ConversationHandler) rethrows {
         for slot in table.open {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
                 try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
@@ -65,9 +63,7 @@ package struct ConversationReassembler {
     // MARK: HCI ACL
 
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian (Core 5.4, Vol 4 Part E, 5.4.2).
-    private mutating func receiveACL(
-        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    private mutating func receiveACL(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
         guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let word = bytes.u16(0)
         let handle = UInt32(word & 0x0FFF)
@@ -134,7 +130,7 @@ package struct ConversationReassembler {
     /// Adds a fragment of an L2CAP frame, from HCI or the air.
     mutating func receiveFragment(
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ emit: ConversationHandler
     ) rethrows {
         let isOpen = table.slots[slot][direction].isOpen
         if isContinuation {
@@ -170,8 +166,7 @@ package struct ConversationReassembler {
 
     /// A complete L2CAP frame. Channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
     private mutating func receiveFrame(
-        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: CapturePacket, _ emit: ConversationHandler
     ) rethrows {
         let channel = frame.u16(2)
         let payload = frame.extracting(L2CAPReassembly.headerLength..<frame.byteCount)
@@ -196,7 +191,7 @@ package struct ConversationReassembler {
 
     private mutating func emitATT(
         _ pdu: RawSpan, bearer: UInt16, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ emit: ConversationHandler
     ) rethrows {
         guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table.slots[slot].observed, emit) }
         try emit(
@@ -210,10 +205,9 @@ package struct ConversationReassembler {
     // MARK: Connections
 
     /// Adds a connection whose start is not in the capture or follows later.
-    mutating func add(
-        _ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false,
-        _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows -> Int {
+    mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false, _ emit: ConversationHandler)
+        rethrows -> Int
+    {
         if table.count >= ConnectionTable.mostOpen {
             for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
                 try close(table.slots[slot].key, reason: nil, emit)
@@ -222,7 +216,7 @@ package struct ConversationReassembler {
         return table.add(key: key, adapter: adapter, handle: handle, isHCI: isHCI)
     }
 
-    mutating func close(_ key: UInt64, reason: UInt8?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    mutating func close(_ key: UInt64, reason: UInt8?, _ emit: ConversationHandler) rethrows {
         guard let connection = table.remove(key: key) else { return }
         for half in [connection.sent, connection.received] where half.isOpen {
             try drop(.disconnectedHalf, connection.observed, emit)
@@ -232,13 +226,11 @@ package struct ConversationReassembler {
         }
     }
 
-    mutating func reset(adapter: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    mutating func reset(adapter: UInt32, _ emit: ConversationHandler) rethrows {
         for slot in table.open(of: adapter) { try close(table.slots[slot].key, reason: nil, emit) }
     }
 
-    mutating func drop(
-        _ reason: DropReason, _ connection: ObservedConnection?, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
+    mutating func drop(_ reason: DropReason, _ connection: ObservedConnection?, _ emit: ConversationHandler) rethrows {
         drops[reason, default: 0] += 1
         try emit(.dropped(reason, connection), RawSpan())
     }
@@ -248,9 +240,7 @@ package struct ConversationReassembler {
     }
 
     /// Drops the incomplete frames of both directions, because the next directions are unknown.
-    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void)
-        rethrows
-    {
+    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: ConversationHandler) rethrows {
         abandon(slot, .sent)
         abandon(slot, .received)
         try drop(reason, table.slots[slot].observed, emit)

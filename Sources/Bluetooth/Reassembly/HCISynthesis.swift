@@ -9,9 +9,8 @@ struct HCISynthesis {
     private var handles: [Int: UInt16] = [:]
     private var next: UInt16 = 0x0040
 
-    mutating func connect(
-        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (CapturePacket, RawSpan) throws -> Void
-    ) rethrows {
+    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: PacketHandler) rethrows
+    {
         let handle = handle(connection)
         // Without an address there is no event, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
@@ -23,8 +22,7 @@ struct HCISynthesis {
             CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (CapturePacket, RawSpan) throws -> Void) rethrows
-    {
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketHandler) rethrows {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
         let direction = att.direction(saying: pdu)
@@ -43,8 +41,7 @@ struct HCISynthesis {
     }
 
     mutating func disconnect(
-        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?,
-        _ emit: (CapturePacket, RawSpan) throws -> Void
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketHandler
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
         let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.usualReason]
@@ -53,9 +50,7 @@ struct HCISynthesis {
     }
 
     /// An LE Advertising Report event with one report (Core 5.4, Vol 4 Part E, 7.7.65.2). The name is never dropped.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (CapturePacket, RawSpan) throws -> Void)
-        rethrows
-    {
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketHandler) rethrows {
         var event: [UInt8] = [
             0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0,
         ]

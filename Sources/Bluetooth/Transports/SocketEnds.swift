@@ -36,9 +36,4 @@ package protocol SocketListener: Sendable {
 package struct SocketMark: Hashable, Sendable {
     package var device: UInt64
     package var file: UInt64
-
-    package init(device: UInt64, file: UInt64) {
-        self.device = device
-        self.file = file
-    }
 }
