@@ -19,35 +19,26 @@ package struct GATTServer: Sendable {
     package enum Effect: Hashable, Sendable {
         case send(CentralID, [UInt8])
         case event(PeripheralEvent)
-        /// Close this bearer. The server has already sent `disconnected`.
+        /// Close this bearer. `disconnected` follows.
         case close(CentralID)
         case advertise(Bool)
         case log(String)
     }
 
-    enum Limit {
-        /// The maximum number of requests that wait for the previous response.
-        static let waitingRequests = 8
-        /// The maximum number of parts of a prepared write, enough for one value at MTU 23.
-        static let preparedParts = 64
-        static let preparedBytes = 1024
-        /// The maximum number of values that a central has not received yet.
-        static let waitingValues = 4096
-        static let valuesInOneGo = 32
-        static let logLines = 20
-        /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
-        static let transaction = Duration.seconds(30)
-        /// The application's time limit. The central receives an error response before its own timeout of 30 s.
-        static let answer = Duration.seconds(25)
+    /// A value of `notify` with the subscribers that have not received it.
+    private struct Delivery: Sendable {
+        var id: UInt64
+        var characteristic: BluetoothUUID
+        var awaited: Set<CentralID>
     }
 
-    package let table: GATTTable
-    package let maximumMTU: Int
-    var bearers: [ServerBearer] = []
+    private let table: GATTTable
+    private let maximumMTU: Int
+    private var bearers: [ServerBearer] = []
+    private var lastBearer: UInt64 = 0
     /// The values of `notify` that some subscriber has not received yet, oldest first.
-    var deliveries: [Delivery] = []
-    var lastDelivery: UInt64 = 0
-    var lastToken: UInt64 = 0
+    private var deliveries: [Delivery] = []
+    private var lastDelivery: UInt64 = 0
     private var effects: [Effect] = []
 
     /// - Parameter maximumMTU: the offered MTU; `nil` for the application's.
@@ -64,94 +55,83 @@ package struct GATTServer: Sendable {
     /// Handles one input and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
-        case .opened(let id):
-            guard index(of: id) == nil else { break }
-            bearers.append(ServerBearer(id: id))
-            emit(.event(.connected(id)))
-        case .closed(let id):
-            if let bearer = index(of: id) { forget(bearer) }
-        case .received(let id, let bytes):
-            if let bearer = index(of: id) { receive(bytes, on: bearer, at: now) }
-        case .request(let request):
-            perform(request, at: now)
-        case .congested(let id):
-            if let bearer = index(of: id) { wait(bearer, at: now) }
-        case .drained(let id):
-            guard let bearer = index(of: id) else { break }
-            bearers[bearer].congestedUntil = nil
-            flush(bearer, at: now)
-        case .tick:
-            expire(at: now)
+        case .opened(let id): open(id)
+        case .closed(let id): if let index = index(of: id) { remove(index) }
+        case .received(let id, let bytes): update(id, at: now) { $0.receive(bytes) }
+        case .request(let request): perform(request, at: now)
+        case .congested(let id): update(id, at: now) { $0.congested() }
+        case .drained(let id): update(id, at: now) { $0.drained() }
+        case .tick: for id in bearers.map(\.id) { update(id, at: now) { $0.expire() } }
         }
         completeDeliveries()
         defer { effects = [] }
         return effects
     }
 
-    private mutating func wait(_ bearer: Int, at now: MonotonicInstant) {
-        bearers[bearer].congestedUntil = now.advanced(by: Limit.transaction)
-        bearers[bearer].continueAt = nil
-    }
-
     private mutating func perform(_ request: PeripheralRequest, at now: MonotonicInstant) {
         switch request {
-        case .respond(let token, let response): answer(token, response, at: now)
+        case .respond(let token, let response):
+            // The central might have disconnected, or the time limit has passed.
+            guard let bearer = bearers.first(where: { $0.transaction?.token == token }) else { return }
+            update(bearer.id, at: now) { $0.finish(response) }
         case .notify(let uuid, let value): notify(uuid, value, at: now)
-        case .disconnect(let id): if let bearer = index(of: id) { close(bearer) }
-        case .advertise(let visible): emit(.advertise(visible))
+        case .disconnect(let id): update(id, at: now) { $0.close() }
+        case .advertise(let visible): effects.append(.advertise(visible))
         }
     }
 
     // MARK: Bearers
 
-    func index(of id: CentralID) -> Int? { bearers.firstIndex { $0.id == id } }
+    private func index(of id: CentralID) -> Int? { bearers.firstIndex { $0.id == id } }
 
-    mutating func emit(_ effect: Effect) { effects.append(effect) }
-
-    mutating func send(_ pdu: ATTPDU, on bearer: Int) {
-        emit(.send(bearers[bearer].id, pdu.encoded))
+    private mutating func open(_ id: CentralID) {
+        guard index(of: id) == nil else { return }
+        lastBearer += 1
+        bearers.append(ServerBearer(id, number: lastBearer, table, maximumMTU: maximumMTU))
+        effects.append(.event(.connected(id)))
     }
 
-    mutating func refuse(_ request: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, on bearer: Int) {
-        send(.errorResponse(request: request, handle: handle, error: error), on: bearer)
-    }
-
-    /// Logs at most 20 lines per bearer, so that a central cannot fill the disk.
-    mutating func log(_ line: String, on bearer: Int) {
-        bearers[bearer].logLines += 1
-        switch bearers[bearer].logLines {
-        case ...Limit.logLines: emit(.log("central \(bearers[bearer].id): \(line)"))
-        case Limit.logLines + 1: emit(.log("central \(bearers[bearer].id): further messages are not logged"))
-        default: bearers[bearer].logLines = Limit.logLines + 2
+    /// Changes a bearer, and removes it if that closed it.
+    private mutating func update(_ id: CentralID, at now: MonotonicInstant, _ body: (inout ServerBearer) -> Void) {
+        guard let index = index(of: id) else { return }
+        bearers[index].now = now
+        body(&bearers[index])
+        effects += bearers[index].effects
+        for sent in bearers[index].delivered {
+            guard let delivery = deliveries.firstIndex(where: { $0.id == sent }) else { continue }
+            deliveries[delivery].awaited.remove(id)
         }
+        bearers[index].effects = []
+        bearers[index].delivered = []
+        if bearers[index].isClosed { remove(index) }
     }
 
-    /// Closes a bearer. `reason` is set if the central caused the end.
-    mutating func close(_ bearer: Int, because reason: String? = nil) {
-        if let reason { emit(.log("central \(bearers[bearer].id): \(reason); disconnected")) }
-        emit(.close(bearers[bearer].id))
-        forget(bearer)
-    }
-
-    private mutating func forget(_ bearer: Int) {
-        let id = bearers.remove(at: bearer).id
+    private mutating func remove(_ index: Int) {
+        let id = bearers.remove(at: index).id
         for index in deliveries.indices { deliveries[index].awaited.remove(id) }
-        emit(.event(.disconnected(id)))
+        effects.append(.event(.disconnected(id)))
     }
 
-    private mutating func expire(at now: MonotonicInstant) {
-        for id in bearers.map(\.id) {
-            guard let bearer = index(of: id) else { continue }
-            if let until = bearers[bearer].congestedUntil, until <= now {
-                close(bearer, because: "has not received data for 30 s")
-            } else if bearers[bearer].continueAt != nil {
-                flush(bearer, at: now)
-            } else if let indication = bearers[bearer].indication, indication.deadline <= now {
-                close(bearer, because: "did not confirm an indication in 30 s")
-            } else if let transaction = bearers[bearer].transaction, transaction.deadline <= now {
-                log("its \(transaction.request) was not answered by the peripheral in 25 s", on: bearer)
-                finish(bearer, .error(ATTErrorCode.unlikelyError.rawValue), at: now)
-            }
+    // MARK: Notifications
+
+    private mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
+        lastDelivery += 1
+        var delivery = Delivery(id: lastDelivery, characteristic: characteristic, awaited: [])
+        guard let handle = table.valueHandle(of: characteristic), case .value(let local)? = table[handle]?.content
+        else {
+            effects.append(.log("cannot notify \(characteristic): unknown characteristic"))
+            return deliveries.append(delivery)
         }
+        let subscribers = bearers.filter { local.notifiesAnybody || $0.configurations[handle] != nil }.map(\.id)
+        delivery.awaited = Set(subscribers)
+        deliveries.append(delivery)
+        for id in subscribers { update(id, at: now) { $0.notify(handle, value, delivery: delivery.id) } }
+    }
+
+    /// Reports `notified` in order, one for each value that all subscribers have.
+    private mutating func completeDeliveries() {
+        let through = deliveries.prefix { $0.awaited.isEmpty }
+        for delivery in through { effects.append(.event(.notified(delivery.characteristic))) }
+        deliveries.removeFirst(through.count)
     }
 }

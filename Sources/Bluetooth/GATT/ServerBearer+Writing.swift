@@ -1,0 +1,148 @@
+// Handles writes. The server handles subscriptions itself. Other writes go to the application as one whole value.
+extension ServerBearer {
+    private enum Target {
+        case value(LocalCharacteristic)
+        case configuration(of: UInt16, CharacteristicProperties)
+        case refused(ATTErrorCode)
+    }
+
+    /// The target of a write to this handle. `property` is the property that this kind of write needs.
+    private func target(_ handle: UInt16, _ property: CharacteristicProperties) -> Target {
+        switch table[handle]?.content {
+        case nil: .refused(.invalidHandle)
+        case .value(let characteristic)
+        where characteristic.acceptsAnyWrite || characteristic.properties.contains(property):
+            .value(characteristic)
+        case .configuration(let value, let properties): .configuration(of: value, properties)
+        case .value, .service, .fixed: .refused(.writeNotPermitted)
+        }
+    }
+
+    mutating func write(_ handle: UInt16, _ value: [UInt8]) {
+        switch target(handle, .write) {
+        case .refused(let error): refuse(.writeRequest, handle, error)
+        case .value(let characteristic):
+            guard value.count <= ATTPDU.maximumValueLength else {
+                return refuse(.writeRequest, handle, .invalidAttributeValueLength)
+            }
+            let token = begin(.write, handle)
+            report(.write(id, characteristic.name, value: value, token: token))
+        case .configuration(let valueHandle, let properties):
+            if let error = Self.configurationError(value, properties) { return refuse(.writeRequest, handle, error) }
+            // Send the response before any notification of this subscription.
+            send(.writeResponse)
+            configure(valueHandle, value)
+        }
+    }
+
+    mutating func writeWithoutResponse(_ handle: UInt16, _ value: [UInt8]) {
+        switch target(handle, .writeWithoutResponse) {
+        case .refused(let error): log("its write without response to handle \(handle) is ignored: \(error)")
+        case .value(let characteristic):
+            guard value.count <= ATTPDU.maximumValueLength else {
+                return log("its write without response of \(value.count) bytes is ignored: over 512")
+            }
+            report(.write(id, characteristic.name, value: value, token: nil))
+        case .configuration(let valueHandle, let properties):
+            if let error = Self.configurationError(value, properties) {
+                return log("its subscription without response is ignored: \(error)")
+            }
+            configure(valueHandle, value)
+        }
+    }
+
+    // MARK: Long writes
+
+    mutating func prepareWrite(_ handle: UInt16, _ offset: UInt16, _ value: [UInt8]) {
+        if case .refused(let error) = target(handle, .write) { return refuse(.prepareWriteRequest, handle, error) }
+        guard prepared.count < Limit.preparedParts,
+            prepared.reduce(value.count, { $0 + $1.value.count }) <= Limit.preparedBytes
+        else {
+            log("prepares too many writes; the queue is full")
+            return refuse(.prepareWriteRequest, handle, .prepareQueueFull)
+        }
+        prepared.append(PreparedPart(handle: handle, offset: Int(offset), value: value))
+        send(.prepareWriteResponse(handle: handle, offset: offset, value: value))
+    }
+
+    mutating func executeWrite(_ flags: UInt8) {
+        let parts = prepared
+        // The queue is empty after any Execute Write Request (Vol 3 Part F, 3.4.6.3).
+        prepared = []
+        guard flags <= 1 else { return refuse(.executeWriteRequest, 0, .invalidPDU) }
+        guard flags == 1 else { return send(.executeWriteResponse) }
+        do throws(Fault) {
+            let writes = try Self.join(parts)
+            for write in writes {
+                guard case .configuration(_, let properties) = target(write.handle, .write),
+                    let error = Self.configurationError(write.value, properties)
+                else { continue }
+                throw Fault(handle: write.handle, error: error)
+            }
+            execute(writes[...])
+        } catch {
+            refuse(.executeWriteRequest, error.handle, error.error)
+        }
+    }
+
+    mutating func execute(_ writes: ArraySlice<ATTHandleValue>) {
+        var rest = writes
+        while let write = rest.first {
+            switch target(write.handle, .write) {
+            case .refused(let error): return refuse(.executeWriteRequest, write.handle, error)
+            case .configuration(let valueHandle, _): configure(valueHandle, write.value)
+            case .value(let characteristic):
+                let token = begin(.execute(rest: rest), write.handle)
+                return report(.write(id, characteristic.name, value: write.value, token: token))
+            }
+            rest = rest.dropFirst()
+        }
+        send(.executeWriteResponse)
+    }
+
+    private struct Fault: Error {
+        var handle: UInt16
+        var error: ATTErrorCode
+    }
+
+    /// Joins the parts of each attribute. A part must start inside or directly after the earlier parts.
+    private static func join(_ parts: [PreparedPart]) throws(Fault) -> [ATTHandleValue] {
+        var writes: [ATTHandleValue] = []
+        for part in parts {
+            if writes.last?.handle != part.handle || part.offset == 0 && !part.value.isEmpty {
+                writes.append(ATTHandleValue(part.handle, []))
+            }
+            let last = writes.count - 1
+            let known = writes[last].value
+            guard part.offset <= known.count else { throw Fault(handle: part.handle, error: .invalidOffset) }
+            let value = known.prefix(part.offset) + part.value + known.dropFirst(part.offset + part.value.count)
+            guard value.count <= ATTPDU.maximumValueLength else {
+                throw Fault(handle: part.handle, error: .invalidAttributeValueLength)
+            }
+            writes[last].value = Array(value)
+        }
+        return writes
+    }
+
+    // MARK: Subscriptions
+
+    /// Checks a Client Characteristic Configuration: bit 0 notifications, bit 1 indications, others reserved. The
+    /// characteristic's properties must allow the bits.
+    private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
+        guard value.count == 2 else { return .invalidAttributeValueLength }
+        let offered: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
+        return value[1] == 0 && value[0] & ~offered == 0 ? nil : .cccdImproperlyConfigured
+    }
+
+    private mutating func configure(_ valueHandle: UInt16, _ value: [UInt8]) {
+        let bits = UInt16(value.first ?? 0)
+        let before = configurations[valueHandle] ?? 0
+        configurations[valueHandle] = bits == 0 ? nil : bits
+        guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else {
+            return
+        }
+        // The link handles Service Changed itself.
+        guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
+        report(bits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name))
+    }
+}
