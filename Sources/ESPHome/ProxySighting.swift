@@ -14,15 +14,14 @@ struct ProxySighting: Hashable {
     }
 
     /// Decodes a `BluetoothLERawAdvertisement`.
-    init(raw bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
-        let fields = try ProxyMessage.Fields(bytes)
+    init(raw bytes: ArraySlice<UInt8>) throws(ProtobufMessage.Malformed) {
+        let fields = try ProtobufMessage(bytes)
         (address, kind, rssi) = (fields.address, fields.number(3), fields.zigzag(2))
         content = .raw(fields.bytes(4))
     }
 
     /// Decodes a `BluetoothLEAdvertisementResponse`.
-    init(advertisement bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
-        let fields = try ProxyMessage.Fields(bytes)
+    init(advertisement fields: ProtobufMessage) {
         (address, kind, rssi) = (fields.address, fields.number(7), fields.zigzag(3))
         let services = fields.repeated(4).prefix(64).compactMap { BluetoothUUID(String(decoding: $0, as: UTF8.self)) }
         content = .parsed(name: fields.text(2), services: services)

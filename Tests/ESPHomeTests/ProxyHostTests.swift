@@ -276,9 +276,8 @@ import Testing
         frames = ProxyFrames(isSealed: false)
         frames.append([0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])
         #expect(frames.next() == .broken)
-        #expect(throws: ProtobufReader.Malformed.self) {
-            var reader = ProtobufReader([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1])
-            _ = try reader.next()
+        #expect(throws: ProtobufMessage.Malformed.self) {
+            try ProtobufMessage([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1])
         }
     }
 }
