@@ -3,7 +3,7 @@ extension HCIHost {
     /// The numbers of queued fragments at which the sender is congested, and at which the connection is closed.
     private static let (manyWaiting, mostWaiting) = (64, 4096)
 
-    mutating func acl(_ packet: [UInt8], _ effects: inout [Effect]) {
+    mutating func acl(_ packet: [UInt8]) {
         let word = UInt16(packet[0]) | UInt16(packet[1]) << 8
         let handle = word & 0x0FFF, isContinuation = word >> 12 & 3 == 1
         guard var connection = connections[handle] else { return }
@@ -20,33 +20,33 @@ extension HCIHost {
         let payload = Array(frame[4..<(4 + (Int(frame[0]) | Int(frame[1]) << 8))])
         switch UInt16(frame[2]) | UInt16(frame[3]) << 8 {
         case 4: if !payload.isEmpty { effects.append(.received(connection: handle, payload)) }
-        case 5: signal(payload, handle, &effects)
+        case 5: signal(payload, handle)
         // Security Manager: Pairing Not Supported (Core 5.4, Vol 3 Part H, 3.5.5).
-        case 6: if payload.first == 0x01 || payload.first == 0x0B { send([0x05, 0x05], channel: 6, handle, &effects) }
+        case 6: if payload.first == 0x01 || payload.first == 0x0B { send([0x05, 0x05], channel: 6, handle) }
         default: break
         }
     }
 
     /// LE signalling: answers each request (Core 5.4, Vol 3 Part A, 4).
-    private mutating func signal(_ payload: [UInt8], _ handle: UInt16, _ effects: inout [Effect]) {
+    private mutating func signal(_ payload: [UInt8], _ handle: UInt16) {
         guard payload.count >= 4 else { return }
         switch payload[0] {
         // Ignore responses, and credits of unknown channels.
         case 0x01, 0x13, 0x15, 0x16, 0x18, 0x1A: break
         // Connection Parameter Update Request: the parameters do not change.
-        case 0x12: send([0x13, payload[1], 2, 0, 1, 0], channel: 5, handle, &effects)
+        case 0x12: send([0x13, payload[1], 2, 0, 1, 0], channel: 5, handle)
         // Credit-based channels: the SPSM is not supported.
-        case 0x14: send([0x15, payload[1], 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0], channel: 5, handle, &effects)
+        case 0x14: send([0x15, payload[1], 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0], channel: 5, handle)
         // Command Reject: not understood.
-        default: send([0x01, payload[1], 2, 0, 0, 0], channel: 5, handle, &effects)
+        default: send([0x01, payload[1], 2, 0, 0, 0], channel: 5, handle)
         }
     }
 
-    mutating func send(_ payload: [UInt8], channel: UInt16, _ handle: UInt16, _ effects: inout [Effect]) {
+    mutating func send(_ payload: [UInt8], channel: UInt16, _ handle: UInt16) {
         guard var connection = connections[handle], !connection.isEnding else { return }
         guard connection.waiting.count < Self.mostWaiting else {
             connections[handle]?.isEnding = true
-            return command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects)
+            return command(0x0406, handle.littleEndianBytes(2) + [0x13])
         }
         let frame = payload.count.littleEndianBytes(2) + channel.littleEndianBytes(2) + payload
         var at = 0
@@ -57,7 +57,7 @@ extension HCIHost {
             at += part.count
         }
         connections[handle] = connection
-        flush(&effects)
+        flush()
         guard let waiting = connections[handle]?.waiting.count, waiting >= Self.manyWaiting,
             connections[handle]?.isCongested == false
         else { return }
@@ -66,7 +66,7 @@ extension HCIHost {
     }
 
     /// Sends as many fragments as the controller has free buffers, one of each connection in turn.
-    mutating func flush(_ effects: inout [Effect]) {
+    mutating func flush() {
         while inFlight < credits {
             let ready = connections.filter { !$0.value.waiting.isEmpty }
             guard let (handle, found) = ready.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) })

@@ -1,23 +1,23 @@
 /// HCI events (Core 5.4, Vol 4 Part E, 7.7).
 extension HCIHost {
-    mutating func take(_ type: UInt8, _ packet: [UInt8], _ effects: inout [Effect]) {
+    mutating func take(_ type: UInt8, _ packet: [UInt8]) {
         switch type {
-        case 4: event(packet[0], packet[2...], &effects)
-        case 2: acl(packet, &effects)
+        case 4: event(packet[0], packet[2...])
+        case 2: acl(packet)
         // Commands and synchronous data are not expected from a controller.
         default: break
         }
     }
 
-    private mutating func event(_ code: UInt8, _ body: ArraySlice<UInt8>, _ effects: inout [Effect]) {
+    private mutating func event(_ code: UInt8, _ body: ArraySlice<UInt8>) {
         let bytes = Array(body)
         func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
         switch code {
         // Command Complete, Command Status.
-        case 0x0E where bytes.count >= 4: answered(word(1), status: bytes[3], bytes[4...], &effects)
-        case 0x0F where bytes.count >= 4: answered(word(2), status: bytes[0], [], &effects)
+        case 0x0E where bytes.count >= 4: answered(word(1), status: bytes[3], bytes[4...])
+        case 0x0F where bytes.count >= 4: answered(word(2), status: bytes[0], [])
         // Disconnection Complete.
-        case 0x05 where bytes.count >= 4 && bytes[0] == 0: end(word(1) & 0x0FFF, reason: bytes[3], &effects)
+        case 0x05 where bytes.count >= 4 && bytes[0] == 0: end(word(1) & 0x0FFF, reason: bytes[3])
         // Number of Completed Packets.
         case 0x13 where !bytes.isEmpty:
             for index in 0..<Int(bytes[0]) where 1 + 4 * index + 4 <= bytes.count {
@@ -26,17 +26,17 @@ extension HCIHost {
                 connections[handle]?.inFlight -= gone
                 inFlight = max(0, inFlight - gone)
             }
-            flush(&effects)
+            flush()
         // Hardware Error.
         case 0x10:
             isOpen = false
             effects.append(.broken("the controller reported a hardware error"))
-        case 0x3E where !bytes.isEmpty: leEvent(bytes, &effects)
+        case 0x3E where !bytes.isEmpty: leEvent(bytes)
         default: break
         }
     }
 
-    private mutating func leEvent(_ bytes: [UInt8], _ effects: inout [Effect]) {
+    private mutating func leEvent(_ bytes: [UInt8]) {
         func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
         switch bytes[0] {
         // LE Connection Complete, LE Enhanced Connection Complete.
@@ -48,7 +48,7 @@ extension HCIHost {
             guard connections.count < Self.mostConnections,
                 let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12]))
             else { return }
-            if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
+            if connections[handle] != nil { end(handle, reason: 0x08) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
         // LE Advertising Report, LE Extended Advertising Report. An anonymous advertisement cannot be connected to.
@@ -61,15 +61,15 @@ extension HCIHost {
                             rssi: report.rssi == 127 ? nil : Int(report.rssi), data: Array(bytes[report.data]))))
             }
         // LE Long Term Key Request: reply that there is none. The bottle does not pair.
-        case 0x05 where bytes.count >= 3: command(0x201B, Array(bytes[1...2]), &effects)
+        case 0x05 where bytes.count >= 3: command(0x201B, Array(bytes[1...2]))
         default: break
         }
     }
 
-    private mutating func end(_ handle: UInt16, reason: UInt8, _ effects: inout [Effect]) {
+    private mutating func end(_ handle: UInt16, reason: UInt8) {
         guard let gone = connections.removeValue(forKey: handle) else { return }
         inFlight = max(0, inFlight - gone.inFlight)
         effects.append(.disconnected(handle, reason: reason))
-        flush(&effects)
+        flush()
     }
 }

@@ -69,6 +69,7 @@ package struct HCIHost: Sendable {
     private var address = BluetoothAddress(0)
     /// The address to use if the controller has none.
     private let fallback: BluetoothAddress
+    var effects: [Effect] = []
 
     /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1) for controllers that have none.
     package init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
@@ -76,55 +77,56 @@ package struct HCIHost: Sendable {
     package var isWaiting: Bool { awaited != nil }
 
     package mutating func handle(_ input: Input) -> [Effect] {
-        var effects: [Effect] = []
         switch input {
         case .opened:
             let (fallback, sent) = (fallback, commandsSent)
             self = HCIHost(fallback: fallback)
             commandsSent = sent
             isOpen = true
-            for (opcode, parameters) in Self.beginning { command(opcode, parameters, &effects) }
+            for (opcode, parameters) in Self.beginning { command(opcode, parameters) }
         case .closed:
             for handle in connections.keys.sorted() { effects.append(.disconnected(handle, reason: 0x08)) }
             connections = [:]
             (isOpen, isReady, awaited, commands, inFlight) = (false, false, nil, [], 0)
-        case .received(let bytes):
-            guard isOpen else { return [] }
-            stream.append(bytes)
-            while isOpen {
-                switch stream.next() {
-                case .packet(let type, let packet): take(type, packet, &effects)
-                case .broken(let type):
-                    isOpen = false
-                    effects.append(.broken("received an HCI packet of the unknown type \(type)"))
-                case .incomplete: return effects
-                }
-            }
+        case .received(let bytes): if isOpen { receive(bytes) }
         case .scan(let isOn):
             // Active scan, 60 ms of every 60 ms, with duplicates, because later reports have more data.
-            if isOn { command(0x200B, [1, 0x60, 0, 0x60, 0, usesRandomAddress ? 1 : 0, 0], &effects) }
-            command(0x200C, [isOn ? 1 : 0, 0], &effects)
+            if isOn { command(0x200B, [1, 0x60, 0, 0x60, 0, usesRandomAddress ? 1 : 0, 0]) }
+            command(0x200C, [isOn ? 1 : 0, 0])
         case .advertise(let data?):
             // 100 to 150 ms, connectable and scannable, on all channels.
-            command(0x2006, [0xA0, 0, 0xF0, 0, 0, usesRandomAddress ? 1 : 0, 0, 0, 0, 0, 0, 0, 0, 7, 0], &effects)
-            command(0x2008, AdvertisingBytes.padded(data.data), &effects)
-            command(0x2009, AdvertisingBytes.padded(data.scanResponse), &effects)
-            command(0x200A, [1], &effects)
-        case .advertise(nil): command(0x200A, [0], &effects)
+            command(0x2006, [0xA0, 0, 0xF0, 0, 0, usesRandomAddress ? 1 : 0, 0, 0, 0, 0, 0, 0, 0, 7, 0])
+            command(0x2008, AdvertisingBytes.padded(data.data))
+            command(0x2009, AdvertisingBytes.padded(data.scanResponse))
+            command(0x200A, [1])
+        case .advertise(nil): command(0x200A, [0])
         case .connect(let peer, let isRandom):
             // Interval 30 to 50 ms, latency 0, supervision timeout 5 s.
             command(
                 0x200D,
                 [0x60, 0, 0x30, 0, 0, isRandom ? 1 : 0] + peer.littleEndian + [
                     usesRandomAddress ? 1 : 0, 24, 0, 40, 0, 0, 0, 0xF4, 1, 0, 0, 0, 0,
-                ],
-                &effects)
-        case .cancelConnect: command(0x200E, [], &effects)
-        case .send(let handle, let pdu): send(pdu, channel: 4, handle, &effects)
+                ])
+        case .cancelConnect: command(0x200E, [])
+        case .send(let handle, let pdu): send(pdu, channel: 4, handle)
         case .disconnect(let handle):
-            if connections[handle] != nil { command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects) }
+            if connections[handle] != nil { command(0x0406, handle.littleEndianBytes(2) + [0x13]) }
         }
+        defer { effects = [] }
         return effects
+    }
+
+    private mutating func receive(_ bytes: [UInt8]) {
+        stream.append(bytes)
+        while isOpen {
+            switch stream.next() {
+            case .packet(let type, let packet): take(type, packet)
+            case .broken(let type):
+                isOpen = false
+                effects.append(.broken("received an HCI packet of the unknown type \(type)"))
+            case .incomplete: return
+            }
+        }
     }
 
     // MARK: Commands
@@ -136,13 +138,13 @@ package struct HCIHost: Sendable {
     ]
     private static let lastOfBeginning: UInt16 = 0x2002
 
-    mutating func command(_ opcode: UInt16, _ parameters: [UInt8], _ effects: inout [Effect]) {
+    mutating func command(_ opcode: UInt16, _ parameters: [UInt8]) {
         guard isOpen else { return }
         commands.append((opcode, parameters))
-        nextCommand(&effects)
+        nextCommand()
     }
 
-    private mutating func nextCommand(_ effects: inout [Effect]) {
+    private mutating func nextCommand() {
         guard awaited == nil, !commands.isEmpty else { return }
         let (opcode, parameters) = commands.removeFirst()
         awaited = opcode
@@ -150,38 +152,37 @@ package struct HCIHost: Sendable {
         effects.append(.send([1] + opcode.littleEndianBytes(2) + [UInt8(parameters.count)] + parameters))
     }
 
-    mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect])
-    {
+    mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>) {
         if opcode == awaited { awaited = nil }
         // Ignore errors of cancelling an attempt that has ended, and of event masks unknown to an old controller.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
-        if status == 0 { learn(opcode, Array(parameters), &effects) }
-        nextCommand(&effects)
+        if status == 0 { learn(opcode, Array(parameters)) }
+        nextCommand()
     }
 
-    private mutating func learn(_ opcode: UInt16, _ parameters: [UInt8], _ effects: inout [Effect]) {
+    private mutating func learn(_ opcode: UInt16, _ parameters: [UInt8]) {
         switch opcode {
         case 0x1009 where parameters.count >= 6:
             address = BluetoothAddress(littleEndian: Array(parameters.prefix(6))) ?? address
             guard address.value == 0 else { return }
             address = fallback
             usesRandomAddress = true
-            command(0x2005, fallback.littleEndian, &effects)
+            command(0x2005, fallback.littleEndian)
         case Self.lastOfBeginning where parameters.count >= 3:
-            take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]), &effects)
+            take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]))
         case 0x1005 where parameters.count >= 5:
             // If LE has no buffers, use those of BR/EDR.
             take(
                 length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
-                count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)
+                count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8))
         default: break
         }
     }
 
-    private mutating func take(length: Int, count: Int, _ effects: inout [Effect]) {
-        guard length >= 27, count >= 1 else { return command(0x1005, [], &effects) }
+    private mutating func take(length: Int, count: Int) {
+        guard length >= 27, count >= 1 else { return command(0x1005, []) }
         (fragmentLength, credits) = (length, count)
         guard !isReady else { return }
         isReady = true
