@@ -83,7 +83,7 @@ private final class ProxyDriver: @unchecked Sendable {
             stream = made
             made.open()
         case .send(let bytes): stream?.send(bytes)
-        case .hangUp:
+        case .close:
             turn += 1
             stream?.close()
             stream = nil

@@ -43,14 +43,14 @@ extension ProxyHost {
             if stage == .ready, let session { send(.device(session.address, .disconnect)) }
             session = nil
             emit(.disconnected(nil))
-        case .connected: part(because: nil)
+        case .connected: disconnectPeer(because: nil)
         case .ending(let deadline, _): session?.phase = .ending(deadline: deadline, nil)
         }
     }
 
-    mutating func part(because reason: LinkError?) {
+    mutating func disconnectPeer(because reason: LinkError?) {
         guard let address = session?.address else { return }
-        session?.phase = .ending(deadline: now.advanced(by: Limit.parting), reason)
+        session?.phase = .ending(deadline: now.advanced(by: Limit.disconnect), reason)
         send(.device(address, .disconnect))
     }
 
@@ -60,7 +60,7 @@ extension ProxyHost {
         else {
             return emit(.recovered("the proxy has no cache of a peer"))
         }
-        clearing = (address, now.advanced(by: Limit.parting))
+        clearing = (address, now.advanced(by: Limit.disconnect))
         send(.device(address, .clearCache))
     }
 
@@ -77,7 +77,7 @@ extension ProxyHost {
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
             // A later response could not be assigned to its request, so disconnect.
-            part(
+            disconnectPeer(
                 because: LinkError(.timeout, "\(place) did not answer a request in time", isTransient: true))
         case .ending(_, let reason):
             self.session = nil

@@ -21,18 +21,18 @@ struct ProxyHost {
         case dial
         case send([UInt8])
         /// Close the stream. No event follows.
-        case hangUp
+        case close
         case event(CentralEvent)
         case left
     }
 
     enum Limit {
         /// The time limit from the connection of the stream until the device is ready.
-        static let greeting = Duration.seconds(5)
+        static let handshake = Duration.seconds(5)
         /// The time limit of a request on a connection: longer than the proxy's own.
         static let operation = Duration.seconds(30)
-        static let parting = Duration.seconds(5)
-        static let goodbye = Duration.seconds(1)
+        static let disconnect = Duration.seconds(5)
+        static let leave = Duration.seconds(1)
         /// The idle time after which the subscription ends.
         static let idle = Duration.seconds(10)
         static let quiet = Duration.seconds(20)
@@ -65,7 +65,7 @@ struct ProxyHost {
     var reported: Set<PeerID> = []
     var session: ProxySession?
     var clearing: (address: BluetoothAddress, deadline: MonotonicInstant)?
-    private var greetingDeadline: MonotonicInstant?
+    private var handshakeDeadline: MonotonicInstant?
     private var idleDeadline: MonotonicInstant?
     private var leavingDeadline: MonotonicInstant?
     private var lastReceived = MonotonicInstant(nanoseconds: 0)
@@ -84,7 +84,7 @@ struct ProxyHost {
         let quiet =
             stage == .ready
             ? min(max(lastReceived, lastSent).advanced(by: Limit.quiet), lastReceived.advanced(by: Limit.silence)) : nil
-        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, clearing?.deadline, quiet]
+        return [handshakeDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, clearing?.deadline, quiet]
             .compactMap { $0 }.min()
     }
 
@@ -93,7 +93,7 @@ struct ProxyHost {
         self.now = now
         switch input {
         case .request(let request): perform(request)
-        case .opened: greet()
+        case .opened: startHandshake()
         case .received(let bytes): receive(bytes)
         // An unencrypted device closes the stream here.
         case .ended where stage == .noiseHello:
@@ -105,7 +105,7 @@ struct ProxyHost {
         case .tick: tick()
         case .leave: leave()
         }
-        rest()
+        updateIdleDeadline()
         defer { effects = [] }
         return effects
     }
@@ -118,11 +118,11 @@ struct ProxyHost {
         effects.append(.dial)
     }
 
-    private mutating func greet() {
+    private mutating func startHandshake() {
         guard stage == .dialling else { return }
-        greetingDeadline = now.advanced(by: Limit.greeting)
+        handshakeDeadline = now.advanced(by: Limit.handshake)
         frames = ProxyFrames(isSealed: key != nil)
-        guard let key else { return sayHello() }
+        guard let key else { return sendHello() }
         let own: X25519Key
         do { own = try X25519Key() } catch {
             return end(.system, "cannot encrypt for \(place): \(error)", isTransient: true)
@@ -134,7 +134,7 @@ struct ProxyHost {
         effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + half)))
     }
 
-    private mutating func sayHello() {
+    private mutating func sendHello() {
         stage = .hello
         send(.hello)
         send(.authentication)
@@ -180,7 +180,7 @@ struct ProxyHost {
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
                 return end(.permissionDenied, "wrong encryption key for \(place)")
             }
-            sayHello()
+            sendHello()
         default:
             guard let plain = try? noise?.open(body), plain.count >= 4 else {
                 return end(.noAdapter, "cannot decrypt a message from \(place)")
@@ -230,7 +230,7 @@ struct ProxyHost {
         }
         features = found
         stage = .ready
-        greetingDeadline = nil
+        handshakeDeadline = nil
         send(.connectionsFree)
         if isScanning { subscribe() }
         if case .connecting? = session?.phase { connectPeer() }
@@ -246,45 +246,45 @@ struct ProxyHost {
     // MARK: End
 
     mutating func end(_ code: LinkError.Code, _ sentence: String, isTransient: Bool = true) {
-        effects.append(.hangUp)
+        effects.append(.close)
         lose(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
     }
 
     private mutating func lose(_ error: LinkError) {
         guard stage != .closed else { return }
-        (stage, noise, isSubscribed, slots, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
-        let (gone, scanned, forgotten) = (session, isScanning, clearing)
+        (stage, noise, isSubscribed, slots, handshakeDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
+        let (lostSession, wasScanning, wasClearing) = (session, isScanning, clearing != nil)
         (session, isScanning, clearing) = (nil, false, nil)
-        switch gone?.phase {
+        switch lostSession?.phase {
         case .connecting: emit(.connectFailed(error))
         case .connected: emit(.disconnected(LinkError(.disconnected, error.sentence, isTransient: true)))
         case .ending(_, let reason): emit(.disconnected(reason))
         case nil: break
         }
-        if scanned { emit(.scanFailed(error)) }
-        if forgotten != nil { emit(.recovered("the connection to the proxy was reset")) }
+        if wasScanning { emit(.scanFailed(error)) }
+        if wasClearing { emit(.recovered("the connection to the proxy was reset")) }
         if leavingDeadline != nil { finish() }
     }
 
     private mutating func leave() {
         isScanning = false
         guard stage == .ready else { return finish() }
-        leavingDeadline = now.advanced(by: Limit.goodbye)
+        leavingDeadline = now.advanced(by: Limit.leave)
         if let session { send(.device(session.address, .disconnect)) }
         session = nil
         send(.disconnect)
     }
 
     private mutating func finish() {
-        if stage != .closed { effects.append(.hangUp) }
-        (stage, noise, isSubscribed, session, leavingDeadline, greetingDeadline, idleDeadline) = (
+        if stage != .closed { effects.append(.close) }
+        (stage, noise, isSubscribed, session, leavingDeadline, handshakeDeadline, idleDeadline) = (
             .closed, nil, false, nil, nil, nil, nil
         )
         effects.append(.left)
     }
 
     /// Ends the subscription after the last request, so that other clients can use the device.
-    private mutating func rest() {
+    private mutating func updateIdleDeadline() {
         let isIdle = stage == .ready && isSubscribed && !isScanning && session == nil && leavingDeadline == nil
         if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }
     }
@@ -292,7 +292,7 @@ struct ProxyHost {
     private mutating func tick() {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isDue(leavingDeadline) { return finish() }
-        if isDue(greetingDeadline) { return end(.noAdapter, "\(place) did not complete the handshake in time") }
+        if isDue(handshakeDeadline) { return end(.noAdapter, "\(place) did not complete the handshake in time") }
         if isDue(clearing?.deadline) {
             clearing = nil
             emit(.recovered("the proxy did not confirm that it cleared its cache"))

@@ -183,7 +183,7 @@ import Testing
         #expect(Self.requests(host.handle(.tick, at: Self.at(20))) == [7])
         #expect(Self.requests(host.handle(.tick, at: Self.at(40))) == [7])
         let end = host.handle(.tick, at: Self.at(60))
-        #expect(end.contains(.hangUp))
+        #expect(end.contains(.close))
         guard case .disconnected(let error?)? = Self.events(end).first else { Issue.record("\(end)"); return }
         #expect(error.isTransient && host.nextDeadline == nil)
     }
@@ -213,10 +213,10 @@ import Testing
     @Test func `leaving ends when the device has answered, or after a second`() {
         var host = Self.connected()
         #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
-        #expect(host.handle(.received(Self.says(6)), at: Self.at(1)) == [.hangUp, .left])
+        #expect(host.handle(.received(Self.says(6)), at: Self.at(1)) == [.close, .left])
         var silent = Self.connected()
         _ = silent.handle(.leave, at: Self.at(1))
-        #expect(silent.handle(.tick, at: Self.at(2)) == [.hangUp, .left])
+        #expect(silent.handle(.tick, at: Self.at(2)) == [.close, .left])
         var untouched = Self.fresh()
         #expect(untouched.handle(.leave, at: Self.at(0)) == [.left])
     }
@@ -264,7 +264,7 @@ import Testing
             }
             let effects = host.handle(.received(bytes), at: Self.at(turn))
             #expect(effects.count < 1000)
-            if effects.contains(.hangUp) { return }
+            if effects.contains(.close) { return }
             _ = host.handle(.request(.read(handle: UInt16(turn))), at: Self.at(turn))
         }
     }

@@ -90,10 +90,10 @@ extension BlueZCentral {
         self.session?.isEnding = true
         let device = session.device
         guard !session.isShared else { return await leave(session) }
-        async let asked: Void = service.disconnect(device)
+        async let disconnecting: Void = service.disconnect(device)
         // The last write might not be sent yet: let bluetoothd end the connection after its delay.
-        if session.isConnected, !session.hasUnconfirmedWrite { hangUpNow(device) }
-        await asked
+        if session.isConnected, !session.hasUnconfirmedWrite { disconnectNow(device) }
+        await disconnecting
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
         }
@@ -130,7 +130,7 @@ extension BlueZCentral {
     }
 
     /// Ends the connection at once through the kernel, where that is permitted. bluetoothd waits 2 s.
-    private func hangUpNow(_ device: String) {
+    private func disconnectNow(_ device: String) {
         guard let address = self.device(device, "Address")?.text.flatMap(BluetoothAddress.init),
             let adapter, let index = adapter.split(separator: "/").last.flatMap({ UInt16($0.dropFirst(3)) })
         else { return }

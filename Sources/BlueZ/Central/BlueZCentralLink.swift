@@ -149,8 +149,8 @@ actor BlueZCentral {
         return found
     }
 
-    func objects<Answer: Sendable>(_ ask: @Sendable (BlueZObjects) -> Answer) -> Answer {
-        service.assumeIsolated { ask($0.objects) }
+    func objects<Answer: Sendable>(_ body: @Sendable (BlueZObjects) -> Answer) -> Answer {
+        service.assumeIsolated { body($0.objects) }
     }
 
     func isPowered(_ adapter: String) -> Bool {

@@ -128,7 +128,7 @@ extension BlueZPeripheral {
     }
 
     /// Removes the subscriptions of a disconnected central; with an `id` of `nil`, no event is sent.
-    func forgetSubscriptions(of device: String, _ id: CentralID?) {
+    func removeSubscriptions(of device: String, _ id: CentralID?) {
         for uuid in characteristics.keys.sorted(by: { $0.fullDescription < $1.fullDescription }) {
             characteristics[uuid]?.lastRead = []
             let socket = characteristics[uuid]?.sockets.removeValue(forKey: device)

@@ -310,7 +310,7 @@ actor BlueZPeripheral {
             centrals[path] = Central(id: central)
             emit(.connected(central))
         } else if let central = centrals.removeValue(forKey: path) {
-            forgetSubscriptions(of: path, central.id)
+            removeSubscriptions(of: path, central.id)
             emit(.disconnected(central.id))
         }
         updateAdvertisement()
@@ -337,7 +337,7 @@ actor BlueZPeripheral {
                     "Cannot restore the adapter's name")
             }
         }
-        for path in centrals.keys.sorted() { forgetSubscriptions(of: path, nil) }
+        for path in centrals.keys.sorted() { removeSubscriptions(of: path, nil) }
         await service.close()
         flow.finish()
     }

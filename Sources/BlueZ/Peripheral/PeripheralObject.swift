@@ -73,9 +73,9 @@ extension BlueZPeripheral {
                 for (place, descriptor) in shape.descriptors.enumerated()
                 where !Self.ownDescriptors.contains(descriptor.uuid) {
                     let path = PeripheralPaths.descriptor(characteristic, place + 1)
-                    var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
-                    asked.name = descriptor.name
-                    characteristics[descriptor.name] = Characteristic(path: path, shape: asked)
+                    var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
+                    attribute.name = descriptor.name
+                    characteristics[descriptor.name] = Characteristic(path: path, shape: attribute)
                     objects.append(
                         PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
                 }

@@ -94,12 +94,12 @@ package struct BlueZCensus: Hashable, Sendable {
         } catch {
             return .failure(.noBus(reason: error.description))
         }
-        let outcome = await ask(connection, limit)
+        let outcome = await read(connection, limit)
         await connection.close()
         return outcome
     }
 
-    private static func ask(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZCensus, Refusal> {
+    private static func read(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZCensus, Refusal> {
         do throws(DBusFailure) {
             // Ask the bus first, because a call to bluetoothd could start it.
             let owned = DBusCall(

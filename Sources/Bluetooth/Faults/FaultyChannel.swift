@@ -36,7 +36,7 @@ package struct FaultyChannel: Sendable {
             return [.deliver(connection: connection, direction, bytes)]
         }
         let bytes = limitMTU(bytes)
-        if strikes(.disconnect) != nil {
+        if nextFault(.disconnect) != nil {
             closed(connection: connection)
             return [.log("fault: disconnected"), .disconnect(connection: connection)]
         }
@@ -45,7 +45,7 @@ package struct FaultyChannel: Sendable {
         var isSwapped = false
         var log: [Effect] = []
         for kind in Self.kinds(of: bytes, direction) {
-            guard let fault = strikes(kind) else { continue }
+            guard let fault = nextFault(kind) else { continue }
             log.append(.log("fault: \(kind.rawValue) \(ATTOpcode(bytes.first ?? 0))"))
             switch kind {
             case .lose, .silent, .deaf: copies = 0
@@ -116,29 +116,29 @@ package struct FaultyChannel: Sendable {
     }
 
     /// Counts a PDU of this kind and returns the fault that applies to it.
-    private mutating func strikes(_ kind: FaultPlan.Kind) -> FaultPlan.Fault? {
+    private mutating func nextFault(_ kind: FaultPlan.Kind) -> FaultPlan.Fault? {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
-        var struck: FaultPlan.Fault?
+        var found: FaultPlan.Fault?
         // Draw a random number for every fault, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
-            case .at(let moment): if moment == count { struck = struck ?? fault }
+            case .at(let moment): if moment == count { found = found ?? fault }
             case .chance(let chance):
-                if Double.random(in: 0..<1, using: &generator) < chance { struck = struck ?? fault }
+                if Double.random(in: 0..<1, using: &generator) < chance { found = found ?? fault }
             }
         }
-        return struck
+        return found
     }
 
     /// Lowers the MTU in an MTU exchange for both ends.
     private func limitMTU(_ bytes: [UInt8]) -> [UInt8] {
         guard let mtu = plan.mtu else { return bytes }
         switch try? ATTPDU(decoding: bytes) {
-        case .exchangeMTURequest(let said):
-            return ATTPDU.exchangeMTURequest(mtu: min(said, UInt16(clamping: mtu))).encoded
-        case .exchangeMTUResponse(let said):
-            return ATTPDU.exchangeMTUResponse(mtu: min(said, UInt16(clamping: mtu))).encoded
+        case .exchangeMTURequest(let offered):
+            return ATTPDU.exchangeMTURequest(mtu: min(offered, UInt16(clamping: mtu))).encoded
+        case .exchangeMTUResponse(let offered):
+            return ATTPDU.exchangeMTUResponse(mtu: min(offered, UInt16(clamping: mtu))).encoded
         default: return bytes
         }
     }

@@ -160,13 +160,13 @@ package struct GATTClient: Sendable {
     }
 
     private mutating func receiveResponse(_ pdu: ATTPDU, at now: MonotonicInstant) {
-        guard let asked = pending?.request else { return log("sent \(pdu.opcode) without a request; ignored") }
+        guard let request = pending?.request else { return log("sent \(pdu.opcode) without a request; ignored") }
         let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
-        guard answered == asked || pdu.opcode == asked.response else {
+        guard answered == request || pdu.opcode == request.response else {
             let what = answered.map { "an error for \($0)" } ?? "\(pdu.opcode)"
-            return log("answered \(asked) with \(what); ignored")
+            return log("answered \(request) with \(what); ignored")
         }
-        guard !isStale(pdu) else { return log("answered \(asked) with the response to an earlier request; ignored") }
+        guard !isStale(pdu) else { return log("answered \(request) with the response to an earlier request; ignored") }
         pending = nil
         proceed(with: pdu, at: now)
         startNext(at: now)

@@ -197,10 +197,10 @@ extension GATTTable {
             guard valueHandles[descriptor.name] == nil else {
                 throw LinkError(.outOfStep, "descriptor \(descriptor.name) occurs twice; its name must be unique")
             }
-            var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
-            asked.name = descriptor.name
-            asked.notifiesAnybody = descriptor.notifiesAnybody
-            valueHandles[descriptor.name] = try append(descriptor.uuid, .value(asked), descriptor.handle)
+            var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
+            attribute.name = descriptor.name
+            attribute.notifiesAnybody = descriptor.notifiesAnybody
+            valueHandles[descriptor.name] = try append(descriptor.uuid, .value(attribute), descriptor.handle)
         }
 
         @discardableResult

@@ -20,7 +20,7 @@ extension ServerBearer {
         }
     }
 
-    private mutating func ask(
+    private mutating func requestValue(
         _ characteristic: LocalCharacteristic, offset: Int = 0, _ step: Transaction.Step, _ handle: UInt16
     ) {
         let token = begin(step, handle)
@@ -35,7 +35,7 @@ extension ServerBearer {
         case .bytes(let value): send(.readResponse(value: head(value)))
         case .application(let characteristic):
             longRead = nil
-            ask(characteristic, .read, handle)
+            requestValue(characteristic, .read, handle)
         }
     }
 
@@ -45,7 +45,7 @@ extension ServerBearer {
         case .bytes(let value): sendBlob(value, handle, offset)
         case .application(let characteristic):
             if offset > 0, let longRead, longRead.handle == handle { return sendBlob(longRead.value, handle, offset) }
-            ask(characteristic, offset: offset, .blob(isPartial: offset > 0), handle)
+            requestValue(characteristic, offset: offset, .blob(isPartial: offset > 0), handle)
         }
     }
 
@@ -64,7 +64,7 @@ extension ServerBearer {
             switch source(handle) {
             case .refused(let error): return refuse(step.request, handle, error)
             case .bytes(let value): values.append(value)
-            case .application(let characteristic): return ask(characteristic, step, handle)
+            case .application(let characteristic): return requestValue(characteristic, step, handle)
             }
             rest = rest.dropFirst()
         }
@@ -108,7 +108,7 @@ extension ServerBearer {
             // Only the first attribute can cause an error or a request (Vol 3 Part F, 3.4.4.1).
             case .refused where !found.isEmpty, .application where !found.isEmpty: break list
             case .refused(let error): return refuse(.readByTypeRequest, attribute.handle, error)
-            case .application(let characteristic): return ask(characteristic, .byType, attribute.handle)
+            case .application(let characteristic): return requestValue(characteristic, .byType, attribute.handle)
             case .bytes(let bytes):
                 let value = Array(bytes.prefix(longestByType))
                 guard found.first.map({ $0.value.count == value.count }) ?? true,

@@ -13,13 +13,13 @@ package final class EventQueue<Event: Sendable>: Sendable {
         var onRoom: (@Sendable () -> Void)?
         /// The number of events and of the consumer's requests so far. A request means that the previous event is
         /// processed.
-        var (yielded, asked): (UInt64, UInt64) = (0, 0)
+        var (yielded, requested): (UInt64, UInt64) = (0, 0)
         /// Callers of `caughtUp`, each with the number of events that it waits for.
         var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeFollowers() -> [CheckedContinuation<Void, Never>] {
-            let done = followers.filter { isFinished || asked > $0.events }
-            followers.removeAll { isFinished || asked > $0.events }
+            let done = followers.filter { isFinished || requested > $0.events }
+            followers.removeAll { isFinished || requested > $0.events }
             return done.map(\.continuation)
         }
     }
@@ -76,7 +76,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
     package func caughtUp() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
-                guard !state.isFinished, state.asked > 0, state.asked <= state.yielded else { return true }
+                guard !state.isFinished, state.requested > 0, state.requested <= state.yielded else { return true }
                 state.followers.append((state.yielded, continuation))
                 return false
             }
@@ -92,7 +92,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         await withCheckedContinuation { continuation in
             let (event, onRoom, followers): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) =
                 state.withLock { state in
-                    state.asked += 1
+                    state.requested += 1
                     let followers = state.takeFollowers()
                     guard state.head < state.buffer.count else {
                         // A second consumer receives an empty stream.

@@ -43,10 +43,10 @@ struct AirExchange {
             )
         case .opener, .unknown:
             // The sniffer might have missed the response that ended the last event, and further packets after that.
-            let heard = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
+            let before = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
             let missed = max(0.002, lone / 3)
-            let exchanged = Self.after(Self.after(heard, isSent: true), isSent: false)
-            let ready = heard * (1 - missed) + exchanged * missed
+            let exchanged = Self.after(Self.after(before, isSent: true), isSent: false)
+            let ready = before * (1 - missed) + exchanged * missed
             let isPeripheral = moment == .unknown ? 0.5 : max(0.003, min(0.5, lone / 2))
             (sent, received) = (ready * (1 - isPeripheral), Self.after(ready, isSent: true) * isPeripheral)
         }

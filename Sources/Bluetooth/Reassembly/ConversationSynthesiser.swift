@@ -44,7 +44,7 @@ private func legacyAdvertisingData(_ data: RawSpan) -> [UInt8] {
 
 extension ATTObservation {
     /// The likely direction if the capture has none: odd opcodes come from the server, which usually is not the host.
-    func direction(saying pdu: RawSpan) -> TrafficDirection {
+    func direction(of pdu: RawSpan) -> TrafficDirection {
         direction ?? (pdu.byteCount > 0 && pdu.u8(0) & 1 == 1 ? .received : .sent)
     }
 }

@@ -56,15 +56,15 @@ struct DirectionEstimator {
     ///   - repeats: the odds that it retransmits the central's packet, against the peripheral's.
     /// - Returns: the direction, and whether it is certain.
     mutating func estimate(
-        header: UInt8, stated said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
+        header: UInt8, stated direction: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
         phy: LinkLayerFacts.PHY, meaning: Meaning, repeats: Float = 1
     ) -> (TrafficDirection, isFirm: Bool) {
         let moment = begin(time, channel, length, phy)
         defer { end(moment, time, isDamaged: false) }
         exchange.weigh(sequenceBitsOf: header)
-        if let said, stated.take(said, isAnswer: moment == .answer) {
-            exchange.weigh(said == .sent ? 1000 : 0.001)
-            return (said, true)
+        if let direction, stated.take(direction, isAnswer: moment == .answer) {
+            exchange.weigh(direction == .sent ? 1000 : 0.001)
+            return (direction, true)
         }
         exchange.weigh(repeats)
         if meaning.isOpcode {
@@ -204,10 +204,10 @@ private struct StatedDirections {
     private var last: TrafficDirection?
 
     /// Whether the stated direction is plausible.
-    mutating func take(_ said: TrafficDirection, isAnswer: Bool) -> Bool {
-        if isAnswer, last == said, !(hasSent && hasReceived) { isVoid = true }
-        last = said
-        if said == .sent { hasSent = true } else { hasReceived = true }
+    mutating func take(_ direction: TrafficDirection, isAnswer: Bool) -> Bool {
+        if isAnswer, last == direction, !(hasSent && hasReceived) { isVoid = true }
+        last = direction
+        if direction == .sent { hasSent = true } else { hasReceived = true }
         if hasSent, hasReceived { isVoid = false }
         return !isVoid
     }

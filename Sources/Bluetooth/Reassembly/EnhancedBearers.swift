@@ -17,7 +17,7 @@ struct EnhancedBearers {
     }
     private var channels: [Channel] = []
     /// The request without a response.
-    private var asked: (id: UInt8, direction: TrafficDirection)?
+    private var request: (id: UInt8, direction: TrafficDirection)?
 
     /// Whether a signal on channel 5 opens such bearers.
     static func concerns(_ signal: RawSpan) -> Bool {
@@ -30,11 +30,11 @@ struct EnhancedBearers {
         let id = signal.u8(1)
         switch signal.u8(0) {
         case 0x17 where Self.concerns(signal):
-            asked = (id, direction)
+            request = (id, direction)
             addChannels(signal, from: 12, to: end, direction: direction.opposite)
         case 0x18:
-            guard let asked, asked.id == id, asked.direction != direction else { return }
-            self.asked = nil
+            guard let request, request.id == id, request.direction != direction else { return }
+            self.request = nil
             addChannels(signal, from: 12, to: end, direction: direction.opposite)
         case 0x06 where end >= 8:
             // Disconnection Request: the receiver's channel, then the sender's.

@@ -25,7 +25,7 @@ struct HCISynthesis {
     mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketHandler) rethrows {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
-        let direction = att.direction(saying: pdu)
+        let direction = att.direction(of: pdu)
         let frame = l2cap(pdu)
         var start = 0
         while start < frame.count {

@@ -60,15 +60,15 @@ package struct CentralTranscript: Sendable {
     /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800, and 2803
     /// within each.
     private func discovery(_ services: [RemoteService], _ now: MonotonicInstant) -> [LinkObservation] {
-        var said: [LinkObservation] = []
+        var observations: [LinkObservation] = []
         let services = services.sorted { $0.handle < $1.handle }
         for (index, service) in services.enumerated() {
             let end = index + 1 < services.count ? max(service.handle, services[index + 1].handle &- 1) : 0xFFFF
-            said.append(
+            observations.append(
                 pdu(
                     .toPeripheral,
                     .readByGroupTypeRequest(ATTHandleRange(service.handle, 0xFFFF), type: BluetoothUUID(0x2800)), now))
-            said.append(
+            observations.append(
                 pdu(
                     .toCentral,
                     .readByGroupTypeResponse([ATTGroupValue(service.handle, end, service.uuid.littleEndian)]), now))
@@ -79,15 +79,15 @@ package struct CentralTranscript: Sendable {
                         characteristic.properties.rawValue, UInt8(truncatingIfNeeded: characteristic.handle),
                         UInt8(characteristic.handle >> 8),
                     ] + characteristic.uuid.littleEndian
-                said.append(
+                observations.append(
                     pdu(
                         .toPeripheral,
                         .readByTypeRequest(ATTHandleRange(characteristic.handle - 1, end), type: BluetoothUUID(0x2803)),
                         now))
-                said.append(
+                observations.append(
                     pdu(.toCentral, .readByTypeResponse([ATTHandleValue(characteristic.handle - 1, value)]), now))
             }
         }
-        return said
+        return observations
     }
 }

@@ -10,7 +10,7 @@ package struct GATTTranscript: Sendable {
         var subscriptions: Set<BluetoothUUID> = []
     }
 
-    private enum Question {
+    private enum Operation {
         case read(CentralID, handle: UInt16, offset: Int)
         case write(CentralID, handle: UInt16)
     }
@@ -18,9 +18,9 @@ package struct GATTTranscript: Sendable {
     private let table: GATTTable
     private let discovery: [(PDUDirection, [UInt8])]
     private var centrals: [CentralID: Central] = [:]
-    private var questions: [UInt64: Question] = [:]
+    private var pending: [UInt64: Operation] = [:]
     private var lastConnection = 0
-    private var written: [LinkObservation] = []
+    private var observations: [LinkObservation] = []
 
     /// Throws if the application's attribute table is invalid.
     package init(_ application: GATTApplication) throws(LinkError) {
@@ -45,14 +45,14 @@ package struct GATTTranscript: Sendable {
                 at: now)
         case .read(let id, let uuid, let offset, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
-            questions[token] = .read(id, handle: handle, offset: offset)
+            pending[token] = .read(id, handle: handle, offset: offset)
             let request: ATTPDU =
                 offset == 0
                 ? .readRequest(handle: handle) : .readBlobRequest(handle: handle, offset: UInt16(clamping: offset))
             write(id, .toPeripheral, request, at: now)
         case .write(let id, let uuid, let value, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
-            if let token { questions[token] = .write(id, handle: handle) }
+            if let token { pending[token] = .write(id, handle: handle) }
             write(
                 id, .toPeripheral,
                 token == nil
@@ -62,8 +62,8 @@ package struct GATTTranscript: Sendable {
         case .unsubscribed(let id, let uuid): configure(id, uuid, false, at: now)
         case .notified, .unavailable, .available: break
         }
-        defer { written = [] }
-        return written
+        defer { observations = [] }
+        return observations
     }
 
     package mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
@@ -78,13 +78,13 @@ package struct GATTTranscript: Sendable {
             }
         case .disconnect, .advertise: break
         }
-        defer { written = [] }
-        return written
+        defer { observations = [] }
+        return observations
     }
 
     private mutating func answer(_ token: UInt64, _ response: PeripheralRequest.Response, at now: MonotonicInstant) {
-        guard let question = questions.removeValue(forKey: token) else { return }
-        switch (question, response) {
+        guard let operation = pending.removeValue(forKey: token) else { return }
+        switch (operation, response) {
         case (.read(let id, _, offset: 0), .value(let value)):
             write(
                 id, .toCentral, .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1))),
@@ -120,7 +120,7 @@ package struct GATTTranscript: Sendable {
 
     private mutating func write(_ id: CentralID, _ event: LinkObservation.Event, at now: MonotonicInstant) {
         guard let central = centrals[id] else { return }
-        written.append(LinkObservation(connection: central.connection, at: now, event: event))
+        observations.append(LinkObservation(connection: central.connection, at: now, event: event))
     }
 
     /// The PDUs of a discovery between `GATTClient` and `GATTServer` at MTU 23.
@@ -129,18 +129,18 @@ package struct GATTTranscript: Sendable {
         var client = GATTClient(maximumMTU: ATTPDU.defaultMTU)
         let id = CentralID("")
         let now = MonotonicInstant(nanoseconds: 0)
-        var said: [(PDUDirection, [UInt8])] = []
+        var pdus: [(PDUDirection, [UInt8])] = []
         var toServer = (client.handle(.start, at: now) + client.handle(.request(.discover), at: now))[...]
         _ = server.handle(.opened(id), at: now)
         while let effect = toServer.popFirst() {
             guard case .send(let request) = effect else { continue }
-            said.append((.toPeripheral, request))
+            pdus.append((.toPeripheral, request))
             for case .send(_, let response) in server.handle(.received(id, request), at: now) {
-                said.append((.toCentral, response))
+                pdus.append((.toCentral, response))
                 toServer += client.handle(.received(response), at: now)
             }
         }
         // The MTU exchange is omitted here. It is recorded when the stack reports it.
-        return Array(said.dropFirst(2))
+        return Array(pdus.dropFirst(2))
     }
 }
