@@ -5,7 +5,7 @@ extension BlueZCentral {
         guard session == nil else {
             return emit(
                 .connectFailed(
-                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer") already")
+                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer")")
                 ))
         }
         lastSession += 1

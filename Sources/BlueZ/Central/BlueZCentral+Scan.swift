@@ -112,8 +112,8 @@ extension BlueZCentral {
                 return emit(
                     .recovered(
                         """
-                        another program on this machine holds the connection to \(peer), so bluetoothd was not \
-                        told to forget it
+                        another program on this machine holds the connection to \(peer), so bluetoothd keeps \
+                        its data
                         """
                     ))
             }

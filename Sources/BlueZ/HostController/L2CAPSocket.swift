@@ -134,7 +134,7 @@ package final class L2CAPListener: SocketListener {
                 throw HostErrors.error(
                     .inProgress,
                     """
-                    Somebody else serves ATT on \(adapter.name) (bluetoothd?): stop it or use the link \
+                    Another program serves ATT on \(adapter.name) (bluetoothd?): stop it or use the link \
                     bluez:\(adapter.name)
                     """,
                     error)
