@@ -1,28 +1,38 @@
 import Bluetooth
 import DBus
 
-/// Advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy or full) are
-/// retried with increasing pauses, and at once after a change.
+/// Publishing, and advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy
+/// or full) are retried with increasing pauses, and at once after a change.
 extension BlueZPeripheral {
-    func updateAdvertisement() {
-        advertisingRetry?.cancel()
-        advertisingRetry = nil
-        guard !isClosed, isPublished, !isChangingAdvertisement else { return }
+    static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
+
+    private var hasPower: Bool {
+        adapter.flatMap { property($0, BlueZName.adapter, "Powered")?.bool } == true
+    }
+
+    /// Brings bluetoothd into the requested state: the application is published, and advertised if requested.
+    func update() {
+        retry?.cancel()
+        retry = nil
+        guard isOpen, !isUpdating, !isClosed, let application else { return }
+        isUpdating = true
         Task {
             do throws(LinkError) {
+                if !isPublished {
+                    try await service.start()
+                    try await publish(application)
+                }
                 try await changeAdvertisement()
-                advertisingSucceeded()
+                succeeded()
             } catch {
-                advertisingFailed(error)
+                failed(error)
             }
+            isUpdating = false
         }
     }
 
     /// Registers or unregisters the advertisement until the state is as requested.
     func changeAdvertisement() async throws(LinkError) {
-        guard !isChangingAdvertisement else { return }
-        isChangingAdvertisement = true
-        defer { isChangingAdvertisement = false }
         while !isClosed, let adapter, isPublished, isAdvertising != (wantsAdvertisement && centrals.isEmpty) {
             let show = !isAdvertising
             let path = DBusValue.objectPath(PeripheralPaths.advertisement)
@@ -35,45 +45,48 @@ extension BlueZPeripheral {
                 // The advertisement is already registered, or already removed.
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
             }
+            // bluetoothd might have ended since its reply.
+            guard isPublished else { throw BlueZService.absent }
             isAdvertising = show
         }
     }
 
     func advertisementReleased() {
         isAdvertising = false
-        updateAdvertisement()
+        update()
     }
 
-    /// Records that the advertising state is as requested. Reports it if the previous attempt failed.
-    /// - Parameter always: whether to report the state even without a previous failure.
-    func advertisingSucceeded(_ always: Bool = false) {
+    private func succeeded() {
         // Without power, no device can see a registered advertisement.
-        guard hasPower else { return }
-        let was = advertisingFailure
-        advertisingFailure = nil
-        advertisingBackoff.reset()
-        if was != nil || always { emit(.available) }
+        guard isPublished, hasPower else { return }
+        backoff.reset()
+        guard failure != nil else { return }
+        failure = nil
+        emit(.available)
     }
 
-    private var hasPower: Bool {
-        adapter.flatMap { property($0, BlueZName.adapter, "Powered")?.bool } == true
+    private func failed(_ error: LinkError) {
+        guard !isClosed else { return }
+        if isPublished {
+            let error = hasPower ? error : Self.withoutPower
+            if report(error) { log("not advertising: \(error); retrying") }
+        } else {
+            log("not published yet: \(error)")
+        }
+        // No jitter, because only this machine uses its bluetoothd.
+        let pause = backoff.next(chance: 1)
+        retry = Task {
+            guard (try? await Task.sleep(for: pause)) != nil else { return }
+            update()
+        }
     }
 
-    static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
-
-    private func advertisingFailed(_ failure: LinkError) {
-        // bluetoothd or the adapter is gone. Another handler reports that and publishes again later.
-        guard isPublished, !isClosed else { return }
-        let error = hasPower ? failure : Self.withoutPower
-        if advertisingFailure?.sentence != error.sentence || advertisingFailure?.cause != error.cause {
-            log("not advertising: \(error); retrying")
-            emit(.unavailable(error))
-        }
-        advertisingFailure = error
-        let wait = advertisingBackoff.next(chance: Self.noChance)
-        advertisingRetry = Task {
-            guard (try? await Task.sleep(for: wait)) != nil else { return }
-            updateAdvertisement()
-        }
+    /// Reports an error unless it was the last one. Returns whether it is new.
+    @discardableResult
+    func report(_ error: LinkError) -> Bool {
+        guard failure?.sentence != error.sentence || failure?.cause != error.cause else { return false }
+        failure = error
+        emit(.unavailable(error))
+        return true
     }
 }

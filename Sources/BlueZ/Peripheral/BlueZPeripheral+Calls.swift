@@ -166,7 +166,7 @@ extension BlueZPeripheral {
             Task { await service.disconnect(path) }
         case .advertise(let isWanted):
             wantsAdvertisement = isWanted
-            updateAdvertisement()
+            update()
         }
     }
 

@@ -59,10 +59,13 @@ actor BlueZPeripheral {
     /// Whether advertising is requested. It is active only while no central is connected.
     var wantsAdvertisement = true
     var isAdvertising = false
-    var isChangingAdvertisement = false
-    var advertisingFailure: LinkError?
-    var advertisingBackoff = BlueZPeripheral.backoff
-    var advertisingRetry: Task<Void, Never>?
+    /// The error that was reported last; `nil` while the peripheral is available.
+    var failure: LinkError?
+    /// The pauses between attempts: short after a restart, and long if the adapter has no power for hours.
+    var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
+    var retry: Task<Void, Never>?
+    /// Whether a task brings bluetoothd into the requested state.
+    var isUpdating = false
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
     var invocations: [UInt64: Pending] = [:]
@@ -70,19 +73,11 @@ actor BlueZPeripheral {
     /// The adapter's alias, restored at the end.
     var formerAlias: String?
     var isClosed = false
-    private var isPublishing = false
     /// Whether `open` has succeeded. If so, the application is published again whenever possible.
-    private var isOpen = false
-    private var isWatching = false
-    private var publishingBackoff = BlueZPeripheral.backoff
-    private var isRetrying = false
+    var isOpen = false
 
     /// The maximum number of pending reads and writes; further ones are rejected. Also the limit of pending values.
     static let pendingLimit = 256
-    /// The pauses between attempts: short after a restart, and long if the adapter has no power for hours.
-    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
-    /// No jitter, because only this machine uses its bluetoothd.
-    static let noChance = 1.0
     /// The maximum number of pending events; above it, writes are rejected.
     static let eventLimit = 4096
 
@@ -136,35 +131,25 @@ actor BlueZPeripheral {
             throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application")
         }
         self.application = application
-        watch()
+        await service.onChange { [weak self] change in
+            guard let self else { return }
+            self.assumeIsolated { $0.follow(change) }
+        }
         do throws(LinkError) {
             try await service.start()
-            try await publish()
+            try await publish(application)
+            try await changeAdvertisement()
             isOpen = true
             // bluetoothd might have ended again.
-            publishAgain()
+            update()
         } catch {
-            self.application = nil
+            (self.application, isPublished) = (nil, false)
             await service.close()
             throw error
         }
     }
 
-    private func watch() {
-        guard !isWatching else { return }
-        isWatching = true
-        service.assumeIsolated {
-            $0.onChange { [weak self] change in
-                guard let self else { return }
-                self.assumeIsolated { $0.follow(change) }
-            }
-        }
-    }
-
-    private func publish() async throws(LinkError) {
-        guard let application, !isClosed else { return }
-        isPublishing = true
-        defer { isPublishing = false }
+    func publish(_ application: GATTApplication) async throws(LinkError) {
         let adapter = try await service.poweredAdapter(named: adapterName)
         guard let connection = await service.connection else { throw BlueZService.absent }
         connection.assumeIsolatedExport(objects(for: application))
@@ -175,15 +160,6 @@ actor BlueZPeripheral {
             [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
             "Cannot register the GATT application")
         isPublished = true
-        do throws(LinkError) {
-            try await changeAdvertisement()
-        } catch {
-            isPublished = false
-            await withdrawApplication()
-            throw error
-        }
-        advertisingSucceeded()
-        publishingBackoff.reset()
     }
 
     /// bluetoothd serves the GAP Device Name (2A00) from the adapter's alias, so the alias is set to the bottle's name.
@@ -200,19 +176,12 @@ actor BlueZPeripheral {
         }
     }
 
-    private func withdrawApplication() async {
-        guard let adapter else { return }
-        _ = try? await service.call(
-            adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)],
-            limit: .seconds(5), "Unregistering failed")
-    }
-
     // MARK: - Events of bluetoothd
 
     private func follow(_ change: BlueZService.Change) {
         guard isPublished || isOpen, !isClosed else { return }
         switch change {
-        case .appeared: publishAgain()
+        case .appeared: update()
         case .disappeared(let error): unpublished(error)
         case .object(.changed(let path, BlueZName.device, let values)):
             if let connected = values["Connected"]?.bool { connectionChanged(path, connected) }
@@ -221,7 +190,7 @@ actor BlueZPeripheral {
                 connectionChanged(path, true)
             }
             // bluetoothd adds the manager interfaces last.
-            if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { publishAgain() }
+            if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { update() }
         case .object(.removed(let path, let interfaces)):
             if interfaces.contains(BlueZName.device) { connectionChanged(path, false) }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
@@ -232,7 +201,7 @@ actor BlueZPeripheral {
             powerChanged(isOn)
         case .object(.changed(let path, BlueZName.advertisingManager, let values)) where path == adapter:
             // No advertisement is active: bluetoothd has dropped the registered one.
-            if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement {
+            if values["ActiveInstances"]?.integer == 0, isAdvertising, !isUpdating {
                 advertisementReleased()
             }
         case .object(.changed): break
@@ -250,50 +219,23 @@ actor BlueZPeripheral {
     /// Handles a change of power. Without power, the application and an active advertisement survive; connections do
     /// not.
     private func powerChanged(_ isOn: Bool) {
-        guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
-            advertisingBackoff.reset()
-            if isAdvertising || !wantsAdvertisement { advertisingSucceeded(true) }
-            updateAdvertisement()
-        } else {
-            let wasReported = advertisingFailure == Self.withoutPower
-            advertisingFailure = Self.withoutPower
+            backoff.reset()
+            update()
+        } else if isPublished {
             for path in centrals.keys.sorted() { connectionChanged(path, false) }
-            if !wasReported { emit(.unavailable(Self.withoutPower)) }
+            report(Self.withoutPower)
         }
     }
 
     private func unpublished(_ error: LinkError) {
         for path in centrals.keys.sorted() { connectionChanged(path, false) }
-        let was = isPublished
+        if isPublished { report(error) }
         isPublished = false
         isAdvertising = false
         adapter = nil
-        advertisingFailure = nil
-        advertisingRetry?.cancel()
-        if was { emit(.unavailable(error)) }
         // No signal reports that the bus is available again after its connection was lost.
-        if service.assumeIsolated({ $0.connection == nil }) { publishAgain() }
-    }
-
-    /// Publishes now. After a failure, retries with increasing pauses (1 s to 30 s).
-    private func publishAgain() {
-        guard !isPublished, !isPublishing, !isRetrying, !isClosed, isOpen else { return }
-        isRetrying = true
-        Task {
-            do throws(LinkError) {
-                try await service.start()
-                try await publish()
-                isRetrying = false
-                emit(.available)
-            } catch {
-                isRetrying = false
-                log("not published yet: \(error)")
-                // A signal can end the pause.
-                try? await Task.sleep(for: publishingBackoff.next(chance: Self.noChance))
-                publishAgain()
-            }
-        }
+        if service.assumeIsolated({ $0.connection == nil }) { update() }
     }
 
     func connectionChanged(_ path: String, _ isConnected: Bool) {
@@ -313,7 +255,7 @@ actor BlueZPeripheral {
             removeSubscriptions(of: path, central.id)
             emit(.disconnected(central.id))
         }
-        updateAdvertisement()
+        update()
     }
 
     // MARK: - Closing
@@ -321,7 +263,7 @@ actor BlueZPeripheral {
     func close() async {
         guard !isClosed else { return }
         isClosed = true
-        advertisingRetry?.cancel()
+        retry?.cancel()
         if let adapter, isPublished {
             wantsAdvertisement = false
             _ = try? await service.call(
@@ -330,7 +272,9 @@ actor BlueZPeripheral {
             for path in centrals.keys.sorted() {
                 await service.disconnect(path)
             }
-            await withdrawApplication()
+            _ = try? await service.call(
+                adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)],
+                limit: .seconds(5), "Unregistering failed")
             if let formerAlias {
                 try? await service.setProperty(
                     adapter, BlueZName.adapter, "Alias", .string(formerAlias), limit: .seconds(5),
