@@ -47,7 +47,6 @@ private final class ProxyDriver: @unchecked Sendable {
     private var stream: TCPStream?
     private let timer: DeadlineTimer
     private let instruments: LinkInstruments
-    private var turn = 0
     private var leaving: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
@@ -70,21 +69,17 @@ private final class ProxyDriver: @unchecked Sendable {
     private func perform(_ effect: ProxyHost.Effect) {
         switch effect {
         case .dial:
-            turn += 1
-            let current = turn
             let made = TCPStream(host.place, queue: queue, clock: instruments.clock) { [weak self] event in
-                guard let self, self.turn == current else { return }
                 switch event {
-                case .opened: self.feed(.opened)
-                case .received(let bytes): self.feed(.received(bytes))
-                case .ended(let sentence): self.feed(.ended(sentence))
+                case .opened: self?.feed(.opened)
+                case .received(let bytes): self?.feed(.received(bytes))
+                case .ended(let sentence): self?.feed(.ended(sentence))
                 }
             }
             stream = made
             made.open()
         case .send(let bytes): stream?.send(bytes)
         case .close:
-            turn += 1
             stream?.close()
             stream = nil
         case .event(let event):

@@ -89,6 +89,7 @@ package final class PacketSocket: @unchecked Sendable {
         if !isConnecting { read() }
     }
 
+    /// Closes the socket. No event follows.
     package func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -55,11 +55,8 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
     }
 
     private func take(_ descriptor: Int32, isConnecting: Bool) {
-        let current = attempt
-        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: queue) {
-            [weak self] event in
-            guard let self, self.attempt == current else { return }
-            self.handle(event)
+        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: queue) { [weak self] in
+            self?.handle($0)
         }
     }
 

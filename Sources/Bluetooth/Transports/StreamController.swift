@@ -11,7 +11,6 @@ final class StreamController: @unchecked Sendable {
     var onEnd: ((LinkError) -> Void)?
     private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
-    private var turn = 0
     private var leaving: (() -> Void)?
     private let instruments: LinkInstruments
     /// The timer for the controller's responses.
@@ -38,12 +37,7 @@ final class StreamController: @unchecked Sendable {
         if let address { return body(.success(address)) }
         waiting.append(body)
         guard stream == nil else { return }
-        turn += 1
-        let current = turn
-        let made = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] event in
-            guard let self, self.turn == current else { return }
-            self.take(event)
-        }
+        let made = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.take($0) }
         stream = made
         made.open()
     }
@@ -75,7 +69,6 @@ final class StreamController: @unchecked Sendable {
     }
 
     func close() {
-        turn += 1
         responding.set(nil)
         closing.set(nil)
         stream?.close()

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// A TCP connection on a queue: connects, reads, writes and reports its end, without blocking. The queue protects all
-/// state.
+/// A TCP connection on a queue: connects, reads, writes and reports its end, without blocking. No event follows
+/// `close`. The queue protects all state.
 package final class TCPStream: @unchecked Sendable {
     package enum Event {
         case opened
