@@ -53,8 +53,10 @@ package struct GATTTable: Hashable, Sendable {
     }
 
     package subscript(handle: UInt16) -> Attribute? {
-        let index = place(of: handle)
-        return index < attributes.count && attributes[index].handle == handle ? attributes[index] : nil
+        // In a table without gaps, the index follows from the handle.
+        let index = Int(handle) - 1
+        if attributes.indices.contains(index), attributes[index].handle == handle { return attributes[index] }
+        return attributes.first { $0.handle == handle }
     }
 
     package func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
@@ -62,28 +64,13 @@ package struct GATTTable: Hashable, Sendable {
     }
 
     package func configurationHandle(of value: UInt16) -> UInt16? {
-        attributes[place(of: value)...].first {
+        attributes.first {
             if case .configuration(of: value, _) = $0.content { true } else { false }
         }?.handle
     }
 
     func attributes(in range: ATTHandleRange) -> ArraySlice<Attribute> {
-        let first = place(of: range.first)
-        let end = range.last == .max ? attributes.count : place(of: range.last + 1)
-        return attributes[first..<max(first, end)]
-    }
-
-    /// The index of the first attribute with this or a higher handle.
-    private func place(of handle: UInt16) -> Int {
-        // In a table without gaps, the index follows from the handle.
-        let guess = Int(handle) - 1
-        if attributes.indices.contains(guess), attributes[guess].handle == handle { return guess }
-        var (low, high) = (0, attributes.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
-        }
-        return low
+        attributes.drop { $0.handle < range.first }.prefix { $0.handle <= range.last }
     }
 
     private static func standardServices(name: String) -> [LocalService] {
@@ -112,11 +99,6 @@ extension GATTTable {
         private var next = 1
 
         mutating func add(_ service: LocalService) throws(LinkError) {
-            let size = service.characteristics.reduce(1 + service.includes.count) { $0 + Self.size(of: $1) }
-            guard next + size - 1 <= Int(UInt16.max) else {
-                throw LinkError(
-                    .outOfStep, "service \(service.uuid) does not fit: a table has at most 65535 attributes")
-            }
             let handle = try take(service.handle, "service \(service.uuid)")
             let place = attributes.count
             attributes.append(
@@ -136,16 +118,13 @@ extension GATTTable {
             next = Int(service.end ?? last) + 1
         }
 
-        private static func size(of characteristic: LocalCharacteristic) -> Int {
-            2 + characteristic.descriptors.count + (characteristic.needsConfiguration ? 1 : 0)
-                + (characteristic.userDescription == nil ? 0 : 1)
-        }
-
         private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
-            guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
+            guard let handle = wanted ?? UInt16(exactly: next) else {
+                throw LinkError(.outOfStep, "\(what) does not fit: a table has at most 65535 attributes")
+            }
+            guard handle >= next else {
                 throw LinkError(
-                    .outOfStep, "\(what) has the handle \(wanted ?? 0), but handles up to \(next - 1) are in use"
-                )
+                    .outOfStep, "\(what) has the handle \(handle), but handles up to \(next - 1) are in use")
             }
             next = Int(handle) + 1
             return handle
