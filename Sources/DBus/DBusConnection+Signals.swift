@@ -6,6 +6,15 @@ extension DBusConnection {
         var handler: @Sendable (DBusSignal) -> Void
     }
 
+    /// The owner of a watched name.
+    enum NameOwner {
+        case unknown
+        /// The unique name of the owner; `nil` if there is none.
+        case known(String?)
+
+        var uniqueName: String? { if case .known(let name) = self { name } else { nil } }
+    }
+
     private static let bus = "org.freedesktop.DBus"
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
@@ -36,17 +45,17 @@ extension DBusConnection {
     @discardableResult
     package func watchOwner(of name: String) async throws(DBusFailure) -> String? {
         guard !name.hasPrefix(":"), name != Self.bus else { return name }
-        if watchedNames.insert(name).inserted {
-            unknownOwners.insert(name)
+        if owners[name] == nil {
+            owners[name] = .unknown
             do throws(DBusFailure) {
                 _ = try await askBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
             } catch {
-                watchedNames.remove(name)
+                owners[name] = nil
                 throw error
             }
         }
-        if unknownOwners.contains(name) { try await learnOwner(name) }
-        return owners[name]
+        if case .unknown? = owners[name] { try await learnOwner(name) }
+        return owners[name]?.uniqueName
     }
 
     /// Reads the owner of a name. Stores it in order with the signals, so that a later change wins.
@@ -56,13 +65,13 @@ extension DBusConnection {
                 [weak self] answer in
                 self?.assumeIsolated { connection in
                     switch answer {
-                    case .success(let values): connection.owners[name] = values.first?.text
-                    case .failure(let failure) where failure.name == Self.noOwner: connection.owners[name] = nil
+                    case .success(let values): connection.owners[name] = .known(values.first?.text)
+                    case .failure(let failure) where failure.name == Self.noOwner:
+                        connection.owners[name] = .known(nil)
                     case .failure(let failure):
-                        connection.watchedNames.remove(name)
+                        connection.owners[name] = nil
                         return continuation.resume(returning: failure)
                     }
-                    connection.unknownOwners.remove(name)
                     continuation.resume(returning: nil)
                 }
             }
@@ -109,16 +118,18 @@ extension DBusConnection {
             arguments: DBusMessageCoding.arguments(of: message), serial: dbus_message_get_serial(message))
         followOwner(signal)
         for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            let sender = subscription.match.sender.flatMap { $0.hasPrefix(":") || $0 == Self.bus ? $0 : owners[$0] }
+            let sender = subscription.match.sender.flatMap {
+                $0.hasPrefix(":") || $0 == Self.bus ? $0 : owners[$0]?.uniqueName
+            }
             if subscription.match.matches(signal, owner: sender) { subscription.handler(signal) }
         }
     }
 
     private func followOwner(_ signal: DBusSignal) {
         guard signal.sender == Self.bus, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
-            let name = signal.arguments[0].text, watchedNames.contains(name), let owner = signal.arguments[2].text
+            let name = signal.arguments[0].text, owners[name] != nil, let owner = signal.arguments[2].text
         else { return }
-        owners[name] = owner.isEmpty ? nil : owner
+        owners[name] = .known(owner.isEmpty ? nil : owner)
     }
 
     package func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])

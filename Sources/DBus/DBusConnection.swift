@@ -42,11 +42,8 @@ package actor DBusConnection {
     var calls: [UInt64: PendingCall] = [:]
     var unanswered: [DBusInvocation.Token: OwnedMessage] = [:]
     var subscriptions: [UInt64: Subscription] = [:]
-    /// The current owners (unique names) of watched well-known names.
-    var owners: [String: String] = [:]
-    var watchedNames: Set<String> = []
-    /// Watched names whose owner is not known yet.
-    var unknownOwners: Set<String> = []
+    /// The owners of the watched well-known names.
+    var owners: [String: NameOwner] = [:]
     private var closeHandlers: [@Sendable () -> Void] = []
     private var lastNumber: UInt64 = 0
 
