@@ -97,8 +97,8 @@ final class FakeBluetoothd: Sendable {
             guard let self else { return .done }
             calls.add("\(name) \(call.path)")
             let isRefused = refusals.withLock { refusals in
-                guard let left = refusals[name], left > 0 else { return false }
-                refusals[name] = left - 1
+                guard let remaining = refusals[name], remaining > 0 else { return false }
+                refusals[name] = remaining - 1
                 return true
             }
             if isRefused { return .failure("org.bluez.Error.Failed", "Not Powered") }

@@ -8,9 +8,9 @@ import Testing
 
     /// Runs the gateway on the bus of a bluetoothd with these devices. With `owns`, the store has adopted the bottle
     /// `own`.
-    private func gateway(_ arguments: [String], hears: [String], owns: Bool = true) async throws -> Program.Result {
+    private func gateway(_ arguments: [String], devices: [String], owns: Bool = true) async throws -> Program.Result {
         let fake = try await FakeBluetoothd()
-        for address in hears {
+        for address in devices {
             await fake.addDevice(
                 address, name: "WaterH-Boost-24oz", addressType: address == Self.hidden ? "random" : "public")
         }
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `scan marks bottles of the store`() async throws {
-        let result = try await gateway(["scan", "--seconds", "2"], hears: [Self.own, Self.other, Self.hidden])
+        let result = try await gateway(["scan", "--seconds", "2"], devices: [Self.own, Self.other, Self.hidden])
         #expect(result.exitCode == 0, "\(result.error)")
         func line(_ address: String) -> Substring { result.lines.first { $0.contains(address) } ?? "" }
         #expect(line(Self.own).hasSuffix("bottle, this store's own"), "\(result.output)")
@@ -38,13 +38,13 @@ import Testing
     }
 
     @Test func `scan without a store marks no bottle`() async throws {
-        let result = try await gateway(["scan", "--seconds", "1"], hears: [Self.other], owns: false)
+        let result = try await gateway(["scan", "--seconds", "1"], devices: [Self.other], owns: false)
         #expect(result.lines.first?.hasSuffix("  bottle") == true, "\(result.output)")
     }
 
     @Test func `scan --json marks bottles of the store`() async throws {
         let result = try await gateway(
-            ["scan", "--seconds", "2", "--json"], hears: [Self.own, Self.other, Self.hidden])
+            ["scan", "--seconds", "2", "--json"], devices: [Self.own, Self.other, Self.hidden])
         let found = try result.lines.map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test(arguments: [([own], true), ([other], false), ([other, own], true)])
-    func `doctor reports the owner of a bottle`(_ hears: [String], _ isOwn: Bool) async throws {
-        let result = try await gateway(["doctor", "--link", "bluez:hci0"], hears: hears)
+    func `doctor reports the owner of a bottle`(_ devices: [String], _ isOwn: Bool) async throws {
+        let result = try await gateway(["doctor", "--link", "bluez:hci0"], devices: devices)
         let line = result.lines.first { $0.contains("link bluez") && $0.contains("is in range") } ?? ""
         #expect(
             line.contains(

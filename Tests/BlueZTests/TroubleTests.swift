@@ -39,8 +39,8 @@ import Testing
         await daemon.set("Powered", .boolean(true))
         #expect(await count("RegisterAdvertisement", reaches: 1 + 3))
         #expect(await event(within: 20) { events.items.last == .available ? true : nil } == true, "\(events.items)")
-        let told = events.items.compactMap { if case .unavailable(let error) = $0 { error } else { nil } }
-        #expect(told.contains { $0.code == .poweredOff }, "\(told)")
+        let errors = events.items.compactMap { if case .unavailable(let error) = $0 { error } else { nil } }
+        #expect(errors.contains { $0.code == .poweredOff }, "\(errors)")
         await link.close()
         await daemon.stop()
     }

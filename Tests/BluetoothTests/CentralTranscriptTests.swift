@@ -11,22 +11,23 @@ import Testing
             characteristics: [
                 RemoteCharacteristic(uuid: BluetoothUUID(0xFFE1), handle: 12, properties: [.notify, .write])
             ])
-        var said = transcript.note(.read(handle: 12), at: now)
-        #expect(said.isEmpty, "nobody is connected")
-        said += transcript.note(.connected(PeerID("b"), mtu: 23), at: now)
-        said += transcript.note(.mtuChanged(185), at: now)
-        said += transcript.note(.discovered([service]), at: now)
-        said += transcript.note(.subscribe(handle: 12), at: now) + transcript.note(.subscribed(handle: 12), at: now)
-        said +=
+        var observations = transcript.note(.read(handle: 12), at: now)
+        #expect(observations.isEmpty, "there is no connection")
+        observations += transcript.note(.connected(PeerID("b"), mtu: 23), at: now)
+        observations += transcript.note(.mtuChanged(185), at: now)
+        observations += transcript.note(.discovered([service]), at: now)
+        observations +=
+            transcript.note(.subscribe(handle: 12), at: now) + transcript.note(.subscribed(handle: 12), at: now)
+        observations +=
             transcript.note(.write(handle: 12, value: [1, 2], withResponse: false), at: now)
             + transcript.note(.wrote(handle: 12), at: now)
-        said +=
+        observations +=
             transcript.note(.write(handle: 12, value: [3], withResponse: true), at: now)
             + transcript.note(.wrote(handle: 12), at: now)
-        said += transcript.note(.notification(handle: 12, value: [9]), at: now)
-        said += transcript.note(.disconnected(nil), at: now)
-        said += transcript.note(.notification(handle: 12, value: [9]), at: now)
-        let pdus: [ATTPDU?] = said.map {
+        observations += transcript.note(.notification(handle: 12, value: [9]), at: now)
+        observations += transcript.note(.disconnected(nil), at: now)
+        observations += transcript.note(.notification(handle: 12, value: [9]), at: now)
+        let pdus: [ATTPDU?] = observations.map {
             if case .pdu(_, let bytes) = $0.event { try? ATTPDU(decoding: bytes) } else { nil }
         }
         #expect(
@@ -40,6 +41,6 @@ import Testing
                 .writeRequest(handle: 12, value: [3]), .writeResponse,
                 .notification(handle: 12, value: [9]), nil,
             ])
-        #expect(said.allSatisfy { $0.connection == 1 && $0.at == now })
+        #expect(observations.allSatisfy { $0.connection == 1 && $0.at == now })
     }
 }

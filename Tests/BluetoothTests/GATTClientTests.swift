@@ -33,17 +33,19 @@ private struct Client {
     }
 
     /// The client's PDUs after this PDU of the server.
-    mutating func hear(_ pdu: String) -> String { feed(.received(bytes(pdu))).map(hex).joined(separator: " | ") }
-    mutating func ask(_ request: CentralRequest) -> String { feed(.request(request)).map(hex).joined(separator: " | ") }
+    mutating func receive(_ pdu: String) -> String { feed(.received(bytes(pdu))).map(hex).joined(separator: " | ") }
+    mutating func request(_ request: CentralRequest) -> String {
+        feed(.request(request)).map(hex).joined(separator: " | ")
+    }
 
     /// Discovery of one service FFE0 (1-5) with FFE4 at 3 (CCCD 4) and, if given, other properties.
     mutating func discoverBottle(properties: String = "12") {
-        #expect(ask(.discover) == "10 01 00 FF FF 00 28")
-        #expect(hear("11 06 01 00 05 00 E0 FF") == "10 06 00 FF FF 00 28")
-        #expect(hear("01 10 06 00 0A") == "08 02 00 05 00 03 28")
-        #expect(hear("09 07 02 00 \(properties) 03 00 E4 FF") == "08 03 00 05 00 03 28")
-        #expect(hear("01 08 03 00 0A") == "04 04 00 05 00")
-        #expect(hear("05 01 04 00 02 29 05 00 01 29") == "")
+        #expect(request(.discover) == "10 01 00 FF FF 00 28")
+        #expect(receive("11 06 01 00 05 00 E0 FF") == "10 06 00 FF FF 00 28")
+        #expect(receive("01 10 06 00 0A") == "08 02 00 05 00 03 28")
+        #expect(receive("09 07 02 00 \(properties) 03 00 E4 FF") == "08 03 00 05 00 03 28")
+        #expect(receive("01 08 03 00 0A") == "04 04 00 05 00")
+        #expect(receive("05 01 04 00 02 29 05 00 01 29") == "")
         events = []
     }
 }
@@ -52,16 +54,16 @@ private struct Client {
     @Test func `discovery finds services, characteristics and descriptors`() {
         var client = Client()
         client.discoverBottle()
-        _ = client.ask(.discover)
-        _ = client.hear("11 06 01 00 05 00 E0 FF 06 00 06 00 E1 FF")
-        #expect(client.hear("11 06 07 00 FF FF E5 FF") == "08 02 00 05 00 03 28")
-        _ = client.hear("09 07 02 00 12 03 00 E4 FF")
-        #expect(client.hear("01 08 03 00 0A") == "08 08 00 FF FF 03 28")
-        #expect(client.hear("09 07 08 00 04 09 00 E9 FF 20 00 02 21 00 00 2A") == "08 21 00 FF FF 03 28")
-        #expect(client.hear("01 08 21 00 0A") == "04 04 00 05 00")
-        #expect(client.hear("01 04 04 00 0A") == "04 0A 00 1F 00")
-        #expect(client.hear("05 01 1F 00 01 29") == "04 22 00 FF FF")
-        #expect(client.hear("01 04 22 00 0A") == "")
+        _ = client.request(.discover)
+        _ = client.receive("11 06 01 00 05 00 E0 FF 06 00 06 00 E1 FF")
+        #expect(client.receive("11 06 07 00 FF FF E5 FF") == "08 02 00 05 00 03 28")
+        _ = client.receive("09 07 02 00 12 03 00 E4 FF")
+        #expect(client.receive("01 08 03 00 0A") == "08 08 00 FF FF 03 28")
+        #expect(client.receive("09 07 08 00 04 09 00 E9 FF 20 00 02 21 00 00 2A") == "08 21 00 FF FF 03 28")
+        #expect(client.receive("01 08 21 00 0A") == "04 04 00 05 00")
+        #expect(client.receive("01 04 04 00 0A") == "04 0A 00 1F 00")
+        #expect(client.receive("05 01 1F 00 01 29") == "04 22 00 FF FF")
+        #expect(client.receive("01 04 22 00 0A") == "")
         #expect(
             client.events == [
                 .discovered([
@@ -81,8 +83,8 @@ private struct Client {
 
     @Test func `discovery of an empty server returns no services`() {
         var client = Client()
-        _ = client.ask(.discover)
-        #expect(client.hear("01 10 01 00 0A") == "")
+        _ = client.request(.discover)
+        #expect(client.receive("01 10 01 00 0A") == "")
         #expect(client.events == [.discovered([])])
     }
 
@@ -90,14 +92,14 @@ private struct Client {
         for (properties, bits) in [("12", "01 00"), ("22", "02 00"), ("32", "01 00")] {
             var client = Client()
             client.discoverBottle(properties: properties)
-            #expect(client.ask(.subscribe(handle: 3)) == "12 04 00 " + bits)
-            _ = client.hear("13")
+            #expect(client.request(.subscribe(handle: 3)) == "12 04 00 " + bits)
+            _ = client.receive("13")
             #expect(client.events == [.subscribed(handle: 3)])
         }
         var client = Client()
         client.discoverBottle()
-        _ = client.ask(.subscribe(handle: 3))
-        _ = client.hear("01 12 04 00 05")
+        _ = client.request(.subscribe(handle: 3))
+        _ = client.receive("01 12 04 00 05")
         guard case .subscribeFailed(handle: 3, let error)? = client.events.first else {
             Issue.record("\(client.events)"); return
         }
@@ -107,10 +109,10 @@ private struct Client {
 
     @Test func `subscribing fails without a discovered, notifying characteristic`() {
         var client = Client()
-        _ = client.ask(.subscribe(handle: 3))
+        _ = client.request(.subscribe(handle: 3))
         client.discoverBottle(properties: "02")
-        _ = client.ask(.subscribe(handle: 3))
-        _ = client.ask(.subscribe(handle: 9))
+        _ = client.request(.subscribe(handle: 3))
+        _ = client.request(.subscribe(handle: 9))
         #expect(client.events.count == 2)
         #expect(
             client.events.allSatisfy {
@@ -121,7 +123,7 @@ private struct Client {
     @Test func `a long value is read with Read Blob to its end`() {
         var client = Client(mtu: 23)
         let value = (0..<50).map { UInt8($0) }
-        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
+        #expect(client.request(.read(handle: 3)) == "0A 03 00")
         #expect(client.feed(.received([0x0B] + value[..<22])) == [bytes("0C 03 00 16 00")])
         #expect(client.feed(.received([0x0D] + value[22..<44])) == [bytes("0C 03 00 2C 00")])
         #expect(client.feed(.received([0x0D] + value[44...])).isEmpty)
@@ -131,32 +133,32 @@ private struct Client {
     @Test(arguments: ["0D", "01 0C 03 00 0B", "01 0C 03 00 07"])
     func `a value that fills its PDU exactly is read completely`(end: String) {
         var client = Client(mtu: 23)
-        _ = client.ask(.read(handle: 3))
+        _ = client.request(.read(handle: 3))
         _ = client.feed(.received([0x0B] + Array(repeating: 1, count: 22)))
-        _ = client.hear(end)
+        _ = client.receive(end)
         #expect(client.events == [.read(handle: 3, value: Array(repeating: 1, count: 22))])
     }
 
     @Test func `a value longer than 512 bytes is rejected`() {
         var client = Client(mtu: 23)
-        _ = client.ask(.read(handle: 3))
-        var questions = 1
+        _ = client.request(.read(handle: 3))
+        var requests = 1
         var next = client.feed(.received([0x0B] + Array(repeating: 1, count: 22)))
-        while !next.isEmpty, questions < 100 {
-            questions += 1
+        while !next.isEmpty, requests < 100 {
+            requests += 1
             next = client.feed(.received([0x0D] + Array(repeating: 1, count: 22)))
         }
         guard case .readFailed(handle: 3, let error)? = client.events.first else {
             Issue.record("\(client.events)"); return
         }
         #expect(error.code == .protocolViolation)
-        #expect(questions == 24)
+        #expect(requests == 24)
     }
 
     @Test func `a rejected read reports the ATT error`() {
         var client = Client()
-        _ = client.ask(.read(handle: 3))
-        _ = client.hear("01 0A 03 00 02")
+        _ = client.request(.read(handle: 3))
+        _ = client.receive("01 0A 03 00 02")
         guard case .readFailed(handle: 3, let error)? = client.events.first else {
             Issue.record("\(client.events)"); return
         }
@@ -165,13 +167,13 @@ private struct Client {
 
     @Test func `values are written short, long and without response`() {
         var client = Client(mtu: 23)
-        #expect(client.ask(.write(handle: 9, value: [1], withResponse: true)) == "12 09 00 01")
-        _ = client.hear("13")
-        #expect(client.ask(.write(handle: 9, value: [2], withResponse: false)) == "52 09 00 02")
+        #expect(client.request(.write(handle: 9, value: [1], withResponse: true)) == "12 09 00 01")
+        _ = client.receive("13")
+        #expect(client.request(.write(handle: 9, value: [2], withResponse: false)) == "52 09 00 02")
         #expect(client.events == [.wrote(handle: 9), .wrote(handle: 9)])
         let value = (0..<40).map { UInt8($0) }
         #expect(
-            client.ask(.write(handle: 9, value: value, withResponse: true))
+            client.request(.write(handle: 9, value: value, withResponse: true))
                 == hex(bytes("16 09 00 00 00") + value[..<18]))
         #expect(
             client.feed(.received(bytes("17 09 00 00 00") + value[..<18])) == [bytes("16 09 00 12 00") + value[18..<36]]
@@ -180,22 +182,22 @@ private struct Client {
             client.feed(.received(bytes("17 09 00 12 00") + value[18..<36])) == [bytes("16 09 00 24 00") + value[36...]]
         )
         #expect(client.feed(.received(bytes("17 09 00 24 00") + value[36...])) == [bytes("18 01")])
-        _ = client.hear("19")
+        _ = client.receive("19")
         #expect(client.events.last == .wrote(handle: 9))
-        #expect(client.ask(.write(handle: 9, value: value, withResponse: false)) == "")
+        #expect(client.request(.write(handle: 9, value: value, withResponse: false)) == "")
         guard case .writeFailed(handle: 9, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
         #expect(error.sentence.contains("the maximum is 20"))
-        #expect(client.ask(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
+        #expect(client.request(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
         #expect(client.events.count == 5)
     }
 
     @Test func `a long write with a wrong echo is cancelled`() {
         var client = Client(mtu: 23)
-        _ = client.ask(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
-        #expect(client.hear("17 09 00 00 00 05") == "18 00")
-        _ = client.hear("19")
+        _ = client.request(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
+        #expect(client.receive("17 09 00 00 00 05") == "18 00")
+        _ = client.receive("19")
         guard case .writeFailed(handle: 9, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
@@ -204,9 +206,9 @@ private struct Client {
 
     @Test func `values arrive by notification and by confirmed indication`() {
         var client = Client()
-        #expect(client.hear("1B 03 00 AA") == "")
-        #expect(client.hear("1D 03 00 BB") == "1E")
-        #expect(client.hear("23 03 00 01 00 CC 05 00 01 00 DD") == "")
+        #expect(client.receive("1B 03 00 AA") == "")
+        #expect(client.receive("1D 03 00 BB") == "1E")
+        #expect(client.receive("23 03 00 01 00 CC 05 00 01 00 DD") == "")
         #expect(
             client.events == [
                 .notification(handle: 3, value: [0xAA]), .notification(handle: 3, value: [0xBB]),
@@ -216,12 +218,12 @@ private struct Client {
 
     @Test func `one request is outstanding at a time`() {
         var client = Client()
-        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
-        #expect(client.ask(.read(handle: 5)) == "")
-        #expect(client.hear("0B 01") == "0A 05 00")
-        #expect(client.hear("0B 02") == "")
+        #expect(client.request(.read(handle: 3)) == "0A 03 00")
+        #expect(client.request(.read(handle: 5)) == "")
+        #expect(client.receive("0B 01") == "0A 05 00")
+        #expect(client.receive("0B 02") == "")
         #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
-        for _ in 0..<66 { _ = client.ask(.read(handle: 3)) }
+        for _ in 0..<66 { _ = client.request(.read(handle: 3)) }
         guard case .readFailed(handle: 3, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
@@ -231,11 +233,11 @@ private struct Client {
 
     @Test func `requests of the server's own client are answered`() {
         var client = Client()
-        #expect(client.hear("02 05 02") == "03 05 02")
-        #expect(client.hear("10 01 00 FF FF 00 28") == "01 10 01 00 0A")
-        #expect(client.hear("0A 03 00") == "01 0A 03 00 01")
-        #expect(client.hear("3E") == "01 3E 00 00 06")
-        #expect(client.hear("52 03 00 01") == "")
+        #expect(client.receive("02 05 02") == "03 05 02")
+        #expect(client.receive("10 01 00 FF FF 00 28") == "01 10 01 00 0A")
+        #expect(client.receive("0A 03 00") == "01 0A 03 00 01")
+        #expect(client.receive("3E") == "01 3E 00 00 06")
+        #expect(client.receive("52 03 00 01") == "")
         #expect(!client.isClosed)
     }
 }
@@ -266,8 +268,8 @@ private struct Client {
 
     private func expectDiscoveryToFail(_ answers: [String]) {
         var client = Client()
-        _ = client.ask(.discover)
-        for answer in answers { _ = client.hear(answer) }
+        _ = client.request(.discover)
+        for answer in answers { _ = client.receive(answer) }
         guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(error.code == .protocolViolation && !error.sentence.isEmpty)
         #expect(client.events.count == 1)
@@ -275,7 +277,7 @@ private struct Client {
 
     @Test func `discovery of an endless table ends`() {
         var client = Client()
-        _ = client.ask(.discover)
+        _ = client.request(.discover)
         var handle: UInt16 = 1
         while client.events.isEmpty, handle < 2000 {
             _ = client.feed(
@@ -288,8 +290,8 @@ private struct Client {
 
     @Test func `a rejected discovery reports the ATT error`() {
         var client = Client()
-        _ = client.ask(.discover)
-        _ = client.hear("01 10 01 00 06")
+        _ = client.request(.discover)
+        _ = client.receive("01 10 01 00 06")
         guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(error.code == .refused && error.attError == 6)
     }
@@ -312,16 +314,16 @@ private struct Client {
     @Test(arguments: ["0B 01", "01 0A 03 00 01", "03 05 02", "13"])
     func `a response without a request is ignored`(pdu: String) {
         var client = Client()
-        #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
-        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
+        #expect(client.receive(pdu) == "" && client.events.isEmpty && !client.isClosed)
+        #expect(client.request(.read(handle: 3)) == "0A 03 00")
     }
 
     @Test(arguments: ["0D 01", "13", "01 12 03 00 01", "03 05 02"])
     func `a response to another request is ignored`(pdu: String) {
         var client = Client()
-        _ = client.ask(.read(handle: 3))
-        #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
-        _ = client.hear("0B 07")
+        _ = client.request(.read(handle: 3))
+        #expect(client.receive(pdu) == "" && client.events.isEmpty && !client.isClosed)
+        _ = client.receive("0B 07")
         #expect(client.events == [.read(handle: 3, value: [7])])
     }
 
@@ -343,32 +345,32 @@ private struct Client {
 
     @Test func `a read is repeated when its response might be the previous one`() {
         var client = Client()
-        _ = client.ask(.read(handle: 3))
-        _ = client.ask(.read(handle: 5))
-        #expect(client.hear("0B 01") == "0A 05 00")
-        #expect(client.hear("0B 01") == "0A 05 00")
-        _ = client.hear("0B 02")
-        _ = client.hear("0B 02")
+        _ = client.request(.read(handle: 3))
+        _ = client.request(.read(handle: 5))
+        #expect(client.receive("0B 01") == "0A 05 00")
+        #expect(client.receive("0B 01") == "0A 05 00")
+        _ = client.receive("0B 02")
+        _ = client.receive("0B 02")
         #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
     }
 
     @Test func `discovery ignores repeated responses and ends a search at any error`() {
         var client = Client()
-        _ = client.ask(.discover)
+        _ = client.request(.discover)
         for answer in [
             "11 06 01 00 05 00 E0 FF", "11 06 01 00 05 00 E0 FF", "01 10 06 00 01", "01 10 06 00 01",
             "09 07 02 00 12 03 00 E4 FF", "09 07 02 00 12 03 00 E4 FF", "01 08 03 00 0E", "05 01 04 00 02 29",
             "05 01 04 00 02 29", "01 04 05 00 0A",
-        ] { _ = client.hear(answer) }
+        ] { _ = client.receive(answer) }
         guard case .discovered(let services)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(services.map(\.characteristics.count) == [1])
-        #expect(client.ask(.subscribe(handle: 3)) == "12 04 00 01 00")
+        #expect(client.request(.subscribe(handle: 3)) == "12 04 00 01 00")
     }
 
     private func expectEnd(after request: CentralRequest?, _ pdu: String, _ words: String) {
         var client = Client()
-        if let request { _ = client.ask(request) }
-        _ = client.hear(pdu)
+        if let request { _ = client.request(request) }
+        _ = client.receive(pdu)
         guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(error.code == .protocolViolation)
         #expect(error.description.contains(words))
@@ -383,7 +385,7 @@ private struct Client {
 
     @Test func `the connection ends when a response takes more than 30 s`() {
         var client = Client()
-        _ = client.ask(.read(handle: 3))
+        _ = client.request(.read(handle: 3))
         #expect(client.machine.nextDeadline == .after(.seconds(30)))
         client.now = .after(.milliseconds(29_999))
         _ = client.feed(.tick)
@@ -394,16 +396,16 @@ private struct Client {
         #expect(error.code == .timeout && error.sentence.contains("Read Request was not answered in 30 s"))
         #expect(client.machine.nextDeadline == nil)
         // A late response is dropped.
-        #expect(client.hear("0B 01") == "")
+        #expect(client.receive("0B 01") == "")
     }
 
     @Test func `the connection ends when a discovery takes more than 60 s`() {
         var client = Client()
-        _ = client.ask(.discover)
+        _ = client.request(.discover)
         client.now = .after(.seconds(29))
-        _ = client.hear("11 06 01 00 05 00 E0 FF")
+        _ = client.receive("11 06 01 00 05 00 E0 FF")
         client.now = .after(.seconds(58))
-        _ = client.hear("11 06 06 00 07 00 E0 FF")
+        _ = client.receive("11 06 06 00 07 00 E0 FF")
         client.now = .after(.seconds(60))
         _ = client.feed(.tick)
         guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
@@ -412,7 +414,7 @@ private struct Client {
 
     @Test func `errors of a peer log at most 21 lines`() {
         var client = Client()
-        for _ in 0..<100 { _ = client.hear("7E 00") }
+        for _ in 0..<100 { _ = client.receive("7E 00") }
         #expect(client.log.count == 21)
     }
 }
@@ -465,14 +467,14 @@ private struct Client {
 
     @Test func `the end of a connection is reported once`() {
         var machine = CentralMachine()
-        let gone = LinkError(.disconnected, "gone")
+        let lost = LinkError(.disconnected, "gone")
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
-        #expect(machine.handle(.openFailed(gone), at: .start) == [.event(.connectFailed(gone))])
+        #expect(machine.handle(.openFailed(lost), at: .start) == [.event(.connectFailed(lost))])
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         _ = machine.handle(.opened, at: .start)
         _ = machine.handle(.received(bytes("03 17 00")), at: .start)
-        #expect(machine.handle(.closed(gone), at: .start) == [.event(.disconnected(gone))])
-        #expect(machine.handle(.closed(gone), at: .start) == [])
+        #expect(machine.handle(.closed(lost), at: .start) == [.event(.disconnected(lost))])
+        #expect(machine.handle(.closed(lost), at: .start) == [])
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         _ = machine.handle(.opened, at: .start)
         #expect(machine.handle(.request(.disconnect), at: .start) == [.close, .event(.disconnected(nil))])

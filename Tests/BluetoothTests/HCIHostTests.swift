@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `HCI packets split at any byte have the same effects`() {
-        let talk =
+        let traffic =
             Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3])
             + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
             + [4, 0x05, 4, 0, 0x40, 0, 0x13]
@@ -67,10 +67,11 @@ import Testing
             .received(connection: 0x40, [0x52, 3, 0, 1, 2, 3, 4]),
             .disconnected(0x40, reason: 0x13),
         ]
-        for cut in 0...talk.count {
+        for cut in 0...traffic.count {
             var (host, _) = Self.ready()
             #expect(
-                host.handle(.received(Array(talk[..<cut]))) + host.handle(.received(Array(talk[cut...]))) == wanted,
+                host.handle(.received(Array(traffic[..<cut]))) + host.handle(.received(Array(traffic[cut...])))
+                    == wanted,
                 "cut at \(cut)")
         }
     }

@@ -174,13 +174,13 @@ import Testing
 
     @Test(arguments: LinkKind.allCases)
     func `an observer sees every PDU`(kind: LinkKind) async throws {
-        let (stream, heard) = AsyncStream.makeStream(of: LinkObservation.self)
-        let bench = try LinkBench(kind, peripheral: LinkInstruments(observe: { heard.yield($0) }))
+        let (stream, continuation) = AsyncStream.makeStream(of: LinkObservation.self)
+        let bench = try LinkBench(kind, peripheral: LinkInstruments(observe: { continuation.yield($0) }))
         _ = try await bench.connect()
         bench.central.perform(.read(handle: 5))
         try await bench.centralEvents.next(.read(handle: 5, value: [0, 0]))
         await bench.close()
-        heard.finish()
+        continuation.finish()
         var events: [LinkObservation.Event] = []
         for await observation in stream {
             #expect(observation.connection == 1)

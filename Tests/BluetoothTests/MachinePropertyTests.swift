@@ -104,7 +104,7 @@ import Testing
             var now = MonotonicInstant.start
             var isConnected = false
             var outstanding = false
-            var (asked, ended) = (0, 0)
+            var (requested, ended) = (0, 0)
             func take(_ effects: [CentralMachine.Effect]) {
                 for effect in effects {
                     switch effect {
@@ -116,7 +116,7 @@ import Testing
                         }
                     case .event(.connected): isConnected = true
                     case .event(.disconnected), .event(.connectFailed):
-                        (isConnected, asked, ended, outstanding) = (false, 0, 0, false)
+                        (isConnected, requested, ended, outstanding) = (false, 0, 0, false)
                     case .event(.discovered), .event(.discoveryFailed), .event(.read), .event(.readFailed),
                         .event(.wrote), .event(.writeFailed),
                         .event(.subscribed), .event(.subscribeFailed):
@@ -142,7 +142,7 @@ import Testing
                             .discover, .read(handle: handle), .subscribe(handle: handle),
                             .write(handle: handle, value: value, withResponse: Bool.random(using: &generator)),
                         ].randomElement(using: &generator) ?? .discover
-                    asked += 1
+                    requested += 1
                     take(machine.handle(.request(request), at: now))
                 case 1: take(machine.handle(.tick, at: now))
                 default:
@@ -150,7 +150,7 @@ import Testing
                     if ATTOpcode(pdu.first ?? 0).isResponse { outstanding = false }
                     take(machine.handle(.received(pdu), at: now))
                 }
-                #expect(ended <= asked)
+                #expect(ended <= requested)
             }
         }
     }

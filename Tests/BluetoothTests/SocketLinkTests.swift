@@ -183,10 +183,10 @@ private final class RawCentral: Sendable {
 
     @Test func `a full listen queue ends at the time limit`() async throws {
         let path = temporarySocket()
-        let deaf = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
-        _ = try UnixSocket(path: path).withAddress { bind(deaf, $0, $1) }
-        listen(deaf, 0)
-        defer { close(deaf); unlink(path) }
+        let unread = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        _ = try UnixSocket(path: path).withAddress { bind(unread, $0, $1) }
+        listen(unread, 0)
+        defer { close(unread); unlink(path) }
         var centrals: [(ATTCentralLink, Inbox<CentralEvent>)] = []
         for _ in 0..<3 {
             let central = ATTCentralLink(try UnixSocket(path: path))
@@ -239,33 +239,33 @@ private final class RawCentral: Sendable {
 
     /// PDUs of a central that disconnects without reading are processed, also while the peripheral still sends.
     @Test(arguments: [false, true])
-    func `data sent before a disconnect is received`(whileWeTalk: Bool) async throws {
+    func `data sent before a disconnect is received`(duringNotifications: Bool) async throws {
         let path = temporarySocket()
-        let (stream, heard) = AsyncStream.makeStream(of: Void.self)
-        let goOn = DispatchSemaphore(value: 0)
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let resume = DispatchSemaphore(value: 0)
         let link = ATTPeripheralLink(
             try UnixSocket(path: path),
             instruments: LinkInstruments(observe: { observation in
                 guard case .pdu(.toCentral, let pdu) = observation.event, pdu.first == 0x1B, pdu.last == 3 else {
                     return
                 }
-                heard.yield()
-                goOn.wait()
+                continuation.yield()
+                resume.wait()
             }))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         var central: RawCentral? = try RawCentral(path)
         #expect(await central?.ask("12 0D 00 01 00") == "13")
-        for value in 1...(whileWeTalk ? 4 : 3) { link.perform(.notify(0xFFE4, value: [UInt8(value)])) }
+        for value in 1...(duringNotifications ? 4 : 3) { link.perform(.notify(0xFFE4, value: [UInt8(value)])) }
         for await _ in stream { break }
         // The link pauses before it sends the third value.
         central?.send(bytes("52 10 00 AA"))
         central = nil
-        goOn.signal()
-        let left = try await events.next("write") {
+        resume.signal()
+        let isReceived = try await events.next("write") {
             if case .write(_, 0xFFE9, value: [0xAA], token: nil) = $0 { true } else { nil }
         }
-        #expect(left)
+        #expect(isReceived)
         _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
         await link.close()
     }
@@ -273,10 +273,10 @@ private final class RawCentral: Sendable {
     @Test func `a central that never reads is disconnected`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
-        let deaf = try RawCentral(path)
+        let unread = try RawCentral(path)
         for _ in 0..<20_000 {
             let request = bytes("0A 03 00")
-            guard Glibc.send(deaf.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0
+            guard Glibc.send(unread.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0
             else { break }
         }
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")

@@ -6,12 +6,12 @@ import Testing
 @testable import DBus
 
 @Suite struct DBusConnectionTests {
-    static func counter(_ path: String, _ heard: Collected<Int>) -> DBusInterface {
+    static func counter(_ path: String, _ received: Collected<Int>) -> DBusInterface {
         DBusInterface(
             "test.Counter",
             methods: [
                 DBusMethod("Hear", input: [.init("number", "i")]) {
-                    heard.add($0.arguments[0].integer ?? -1); return .done
+                    received.add($0.arguments[0].integer ?? -1); return .done
                 },
                 DBusMethod("Wait") { _ in .later },
                 DBusMethod("Fail") { _ in .failure("test.Error.Asked", "as you wished") },
@@ -21,8 +21,8 @@ import Testing
     @Test func `calls to one object are handled in order`() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
-        let heard = Collected<Int>()
-        await server.export("/c", [Self.counter("/c", heard)])
+        let received = Collected<Int>()
+        await server.export("/c", [Self.counter("/c", received)])
         let name = await server.uniqueName
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
@@ -33,7 +33,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(await heard.wait(for: 500) == Array(0..<500))
+        #expect(await received.wait(for: 500) == Array(0..<500))
         await server.close()
         await client.close()
     }
@@ -64,20 +64,20 @@ import Testing
         cancelled.cancel()
         await #expect(throws: DBusFailure.self) { try await cancelled.value }
         let cut = Task { try await client.call(waiting) }
-        let asked = Task { await client.close() }
+        let closing = Task { await client.close() }
         await #expect(throws: DBusFailure.self) { try await cut.value }
-        await asked.value
+        await closing.value
         await server.close()
     }
 
     @Test func `the end of the bus is reported`() async throws {
         let bus = try await PrivateBus()
         let connection = try await bus.connect()
-        let told = Collected<Void>()
-        await connection.whenClosed { told.add(()) }
+        let closed = Collected<Void>()
+        await connection.whenClosed { closed.add(()) }
         let pending = Task { try await connection.call(DBusCall(await connection.uniqueName, "/", "test.Any", "Any")) }
         bus.stop()
-        #expect(await told.wait(for: 1).count == 1)
+        #expect(await closed.wait(for: 1).count == 1)
         await #expect(throws: DBusFailure.self) { try await pending.value }
         let after = await #expect(throws: DBusFailure.self) {
             try await connection.call(DBusCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId"))
@@ -114,25 +114,25 @@ import Testing
 @Suite struct DBusSignalTests {
     @Test func `signals arrive in order and only from the matched sender`() async throws {
         let bus = try await PrivateBus()
-        let (sender, liar, reader) = (try await bus.connect(), try await bus.connect(), try await bus.connect())
+        let (sender, impostor, reader) = (try await bus.connect(), try await bus.connect(), try await bus.connect())
         #expect(try await sender.requestName("test.Sender"))
-        #expect(try await !liar.requestName("test.Sender"))
-        let heard = Collected<DBusSignal>()
+        #expect(try await !impostor.requestName("test.Sender"))
+        let received = Collected<DBusSignal>()
         try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) {
-            heard.add($0)
+            received.add($0)
         }
         // Signals of other senders do not count, whatever their content.
         let everything = Collected<DBusSignal>()
         try await reader.subscribe(DBusMatch(interface: "test.I")) { everything.add($0) }
-        try await liar.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])
+        try await impostor.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])
         for number in 0..<1000 {
             try await sender.emit(
                 path: number % 2 == 0 ? "/a" : "/a/b", interface: "test.I", "Count", [.int32(Int32(number))])
         }
         try await sender.emit(path: "/ab", interface: "test.I", "Count", [.int32(-2)])
         _ = await everything.wait(for: 1002)
-        #expect(heard.items.map { $0.arguments[0].integer } == (0..<1000).map { $0 })
-        for connection in [sender, liar, reader] { await connection.close() }
+        #expect(received.items.map { $0.arguments[0].integer } == (0..<1000).map { $0 })
+        for connection in [sender, impostor, reader] { await connection.close() }
     }
 
     @Test func `name owners are tracked`() async throws {
@@ -140,19 +140,19 @@ import Testing
         let (first, reader) = (try await bus.connect(), try await bus.connect())
         let owners = Collected<String?>()
         try await reader.watchName("test.Service") { owners.add($0) }
-        let heard = Collected<Int?>()
+        let received = Collected<Int?>()
         try await reader.subscribe(DBusMatch(sender: "test.Service", interface: "test.I")) {
-            heard.add($0.arguments.first?.integer)
+            received.add($0.arguments.first?.integer)
         }
         #expect(try await first.requestName("test.Service"))
         try await first.emit(path: "/a", interface: "test.I", "Count", [.int32(1)])
-        #expect(await heard.wait(for: 1) == [1])
+        #expect(await received.wait(for: 1) == [1])
         await first.close()
         #expect(await owners.wait(for: 2).count == 2)
         let second = try await bus.connect()
         #expect(try await second.requestName("test.Service"))
         try await second.emit(path: "/a", interface: "test.I", "Count", [.int32(2)])
-        #expect(await heard.wait(for: 2) == [1, 2])
+        #expect(await received.wait(for: 2) == [1, 2])
         #expect(await owners.wait(for: 3).map { $0 == nil } == [false, true, false])
         await second.close()
         await reader.close()

@@ -76,12 +76,12 @@ import Testing
 
     @Test func `changes emit signals`() async throws {
         let client = try await bus.connect()
-        let heard = Collected<DBusSignal>()
-        try await client.subscribe(DBusMatch(sender: "test.Service")) { heard.add($0) }
+        let received = Collected<DBusSignal>()
+        try await client.subscribe(DBusMatch(sender: "test.Service")) { received.add($0) }
         await server.setProperty("/test/cup0", "test.Cup", "Level", .uint16(9))
         await server.export("/test/cup1", [DBusInterface("test.Cup", properties: ["Level": .uint16(1)])])
         await server.unexport("/test/cup1")
-        let signals = await heard.wait(for: 3)
+        let signals = await received.wait(for: 3)
         #expect(signals.map(\.member) == ["PropertiesChanged", "InterfacesAdded", "InterfacesRemoved"])
         #expect(signals[0].arguments[1].named == ["Level": .uint16(9)])
         #expect(signals[1].arguments.first == .objectPath("/test/cup1"))

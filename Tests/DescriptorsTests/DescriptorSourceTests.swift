@@ -24,12 +24,12 @@ import Testing
     private static func source(_ descriptor: Int32, _ poller: DescriptorPoller) -> (
         DescriptorSource, AsyncStream<DescriptorSource.Interest>
     ) {
-        let (stream, told) = AsyncStream.makeStream(of: DescriptorSource.Interest.self)
+        let (stream, continuation) = AsyncStream.makeStream(of: DescriptorSource.Interest.self)
         let box = Box()
         let source = DescriptorSource(owning: descriptor, queue: DispatchQueue(label: "test"), poller: poller) {
             ready in
             box.source?.interest = []
-            told.yield(ready)
+            continuation.yield(ready)
         }
         box.source = source
         return (source, stream)
@@ -45,32 +45,32 @@ import Testing
         let (ours, theirs) = try Self.pair()
         defer { close(theirs) }
         let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
-        var told = stream.makeAsyncIterator()
+        var events = stream.makeAsyncIterator()
         source.interest = .writing
-        #expect(await told.next() == .writing)
+        #expect(await events.next() == .writing)
         source.interest = .reading
         #expect(send(theirs, [1], 1, 0) == 1)
-        #expect(await told.next() == .reading)
+        #expect(await events.next() == .reading)
         // The event is reported again as soon as the interest is set.
         source.interest = [.reading, .writing]
-        #expect(await told.next() == [.reading, .writing])
+        #expect(await events.next() == [.reading, .writing])
         source.cancel()
         #expect(source.isCancelled)
     }
 
     /// Without an interest the end is not reported; then it is reported as the requested event.
     @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
-    func `a hang-up with an empty interest is reported later`(isAbleToWait: Bool, asked: DescriptorSource.Interest)
+    func `a hang-up with an empty interest is reported later`(isAbleToWait: Bool, interest: DescriptorSource.Interest)
         async throws
     {
         let (ours, theirs) = try Self.pair()
         let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
-        var told = stream.makeAsyncIterator()
+        var events = stream.makeAsyncIterator()
         source.interest = .writing
-        #expect(await told.next() == .writing)
+        #expect(await events.next() == .writing)
         close(theirs)
-        source.interest = asked
-        #expect(await told.next() == asked)
+        source.interest = interest
+        #expect(await events.next() == interest)
         source.cancel()
     }
 
@@ -78,12 +78,12 @@ import Testing
         async throws
     {
         let poller = DescriptorPoller(isAbleToWait: isAbleToWait)
-        for isForgotten in [true, false] {
+        for isReleased in [true, false] {
             let (ours, theirs) = try Self.pair()
             defer { close(theirs) }
             var source: DescriptorSource? = Self.source(ours, poller).0
             source?.interest = .reading
-            if !isForgotten {
+            if !isReleased {
                 source?.cancel()
                 source?.cancel()
             }

@@ -161,7 +161,7 @@ import Testing
             case .disconnected(let error)? = Self.events(
                 host.handle(.received(Self.connection(false)), at: Self.at(32))
             ).first
-        else { Issue.record("nothing was told"); return }
+        else { Issue.record("no event"); return }
         #expect(error?.code == .timeout)
     }
 
@@ -222,14 +222,14 @@ import Testing
     }
 
     @Test func `frames split at any byte have the same effects`() {
-        let talk = Self.greeting + Self.connection(true)
-        for cut in 0...talk.count {
+        let traffic = Self.greeting + Self.connection(true)
+        for cut in 0...traffic.count {
             var host = Self.fresh()
             _ = host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0))
             _ = host.handle(.opened, at: Self.at(0))
             let effects =
-                host.handle(.received(Array(talk[..<cut])), at: Self.at(0))
-                + host.handle(.received(Array(talk[cut...])), at: Self.at(0))
+                host.handle(.received(Array(traffic[..<cut])), at: Self.at(0))
+                + host.handle(.received(Array(traffic[cut...])), at: Self.at(0))
             #expect(Self.requests(effects) == [9, 80, 66, 68], "cut at \(cut)")
             #expect(Self.events(effects) == [.connected(Self.peer, mtu: 185)], "cut at \(cut)")
         }

@@ -38,12 +38,12 @@ struct MachineHostTests {
         let address = await link.ownAddress()
         #expect(address == adapter.address)
         // LE Set Advertising Enable, on, of adapter 1: 0A 20 01 01.
-        let isHeard = await within(20) {
+        let isReceived = await within(20) {
             for try await packet in monitor.packets
             where packet.adapter == 1 && packet.opcode == 2 && packet.bytes == [0x0A, 0x20, 0x01, 0x01] { return true }
             return false
         }
-        #expect(isHeard == true)
+        #expect(isReceived == true)
         await link.close()
         monitor.close()
     }
@@ -104,13 +104,13 @@ struct MachineHostTests {
 @Suite(.enabled(if: !FileManager.default.fileExists(atPath: "/sys/class/bluetooth"), "this machine has Bluetooth"))
 struct NoBluetoothTests {
     @Test func `each HCI interface reports a missing permission`() {
-        let doors: [(String, () throws -> Void)] = [
+        let interfaces: [(String, () throws -> Void)] = [
             ("adapters", { _ = try HostAdapter.all() }), ("monitor", { _ = try HCIMonitor() }),
             ("peripheral", { _ = try L2CAPListener("hci0") }),
             ("dial", { _ = try L2CAPDialer("A4:C1:38:01:02:03").dial(PeerID("A4:C1:38:01:02:03")) }),
         ]
-        for (name, door) in doors {
-            #expect("\(name)") { try door() } throws: {
+        for (name, open) in interfaces {
+            #expect("\(name)") { try open() } throws: {
                 ($0 as? LinkError)?.code == .noAdapter && "\($0)".contains("no Bluetooth")
             }
         }
