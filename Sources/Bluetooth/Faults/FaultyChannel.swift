@@ -72,37 +72,26 @@ package struct FaultyChannel: Sendable {
         _ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, copies: Int, wait: Duration, isSwapped: Bool,
         at now: MonotonicInstant
     ) -> [Effect] {
-        let before = held.filter { $0.connection == connection && $0.direction == direction }
+        func isSameWay(_ other: Held) -> Bool { other.connection == connection && other.direction == direction }
         // ATT bearers keep their order: a PDU is not delivered before an earlier one that is not swapped.
-        let order = before.filter { !$0.isSwapped }.map(\.due).max()
+        let order = held.filter { isSameWay($0) && !$0.isSwapped }.map(\.due).max()
         let due = max(
             now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
-        var effects: [Effect] = []
-        for _ in 0..<copies {
-            if due <= now {
-                effects.append(.deliver(connection: connection, direction, bytes))
-            } else {
-                held.append(
-                    Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped))
+        let packet = Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped)
+        var packets = Array(repeating: packet, count: copies)
+        if !isSwapped, copies > 0 {
+            // This PDU has overtaken the swapped ones, which follow it at once.
+            for var overtaken in held where isSameWay(overtaken) && overtaken.isSwapped {
+                (overtaken.due, overtaken.isSwapped) = (due, false)
+                packets.append(overtaken)
             }
+            held.removeAll { isSameWay($0) && $0.isSwapped }
         }
-        guard !isSwapped, copies > 0, before.contains(where: \.isSwapped) else { return effects }
-        // This PDU has overtaken the swapped ones, which follow it at once.
-        let overtaken = held.indices.filter {
-            held[$0].connection == connection && held[$0].direction == direction && held[$0].isSwapped
+        guard due <= now else {
+            held += packets
+            return []
         }
-        for index in overtaken {
-            held[index].due = due
-            held[index].isSwapped = false
-        }
-        let follow = overtaken.map { held[$0] }
-        for index in overtaken.reversed() { held.remove(at: index) }
-        if due <= now {
-            effects += follow.map { .deliver(connection: connection, direction, $0.bytes) }
-        } else {
-            held += follow
-        }
-        return effects
+        return packets.map { .deliver(connection: connection, direction, $0.bytes) }
     }
 
     private static func kinds(of bytes: [UInt8], _ direction: PDUDirection) -> [FaultPlan.Kind] {
