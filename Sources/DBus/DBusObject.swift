@@ -47,7 +47,6 @@ package struct DBusInvocation: Sendable {
         let number: UInt64
     }
 
-    /// Identifies the call in a later reply.
     package var token: Token
     /// The caller's unique bus name.
     package var sender: String
@@ -65,7 +64,6 @@ package enum DBusAnswer: Sendable {
     /// `DBusConnection.answer` will send the reply.
     case later
 
-    /// A reply without values.
     package static let done = DBusAnswer.values([])
     /// An error with its D-Bus name and a sentence.
     package static func failure(_ name: String, _ message: String) -> DBusAnswer {

@@ -35,7 +35,6 @@ package final class ESPHomeCentralLink: CentralLink {
         driver.queue.async { driver.feed(.request(request)) }
     }
 
-    /// Disconnects, and ends the session with the device.
     package func close() async { await driver.close() }
 }
 

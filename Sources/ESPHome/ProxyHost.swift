@@ -16,7 +16,6 @@ struct ProxyHost {
         case leave
     }
 
-    /// An effect, to be performed in order.
     enum Effect: Hashable {
         case dial
         case send([UInt8])

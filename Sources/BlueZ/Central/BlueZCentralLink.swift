@@ -6,7 +6,6 @@ import Dispatch
 ///
 /// The link never polls: it waits for signals of bluetoothd with a time limit.
 package final class BlueZCentralLink: CentralLink {
-    /// `bluez`, or `bluez:` with the adapter.
     package let name: String
     package let hasRadio = true
     package let events: AsyncStream<CentralEvent>

@@ -9,7 +9,6 @@ import Utilities
 /// bluetoothd does not report which end connected. A device counts as the central of this link if it connects while the
 /// application is published. Only unpaired devices are disconnected: a keyboard is paired, a bottle's central is not.
 package final class BlueZPeripheralLink: PeripheralLink {
-    /// `bluez`, or `bluez:` with the adapter.
     package let name: String
     package let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral

@@ -76,7 +76,6 @@ package struct FaultPlan: Hashable, Sendable {
 extension FaultPlan {
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let word: String
-        /// The message after the word.
         package let reason: String
         package var description: String { "invalid fault '\(word)': \(reason)" }
     }

@@ -13,7 +13,6 @@ package struct CentralMachine: Sendable {
         case tick
     }
 
-    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case scan
         case open(PeerID)

@@ -14,7 +14,6 @@ package struct GATTClient: Sendable {
         case tick
     }
 
-    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
         /// The MTU is known. The client processes requests from now on.

@@ -15,7 +15,6 @@ package struct GATTServer: Sendable {
         case tick
     }
 
-    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send(CentralID, [UInt8])
         case event(PeripheralEvent)

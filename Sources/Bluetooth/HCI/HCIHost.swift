@@ -36,9 +36,7 @@ package struct HCIHost: Sendable {
     /// A received advertising report.
     package struct Sighting: Hashable, Sendable {
         package var address: BluetoothAddress
-        /// Whether the address is random, not public.
         package var isRandom: Bool
-        /// The signal strength in dBm, if known.
         package var rssi: Int?
         package var data: [UInt8]
     }

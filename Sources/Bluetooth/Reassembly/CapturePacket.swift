@@ -51,13 +51,11 @@ package enum PacketContent: Sendable, Hashable {
 package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// HCI command, host to controller.
     package static let command = Self(rawValue: 1)
     /// Asynchronous data, which carries L2CAP.
     package static let acl = Self(rawValue: 2)
     /// Synchronous data (audio).
     package static let sco = Self(rawValue: 3)
-    /// HCI event, controller to host.
     package static let event = Self(rawValue: 4)
     package static let iso = Self(rawValue: 5)
 }

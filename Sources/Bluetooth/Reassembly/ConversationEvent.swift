@@ -86,7 +86,6 @@ package struct ObservedAdvertiser: Sendable, Hashable {
     package var time: Duration?
     package var address: BluetoothAddress
     package var isRandom: Bool
-    /// The signal strength in dBm, if the capture has it.
     package var rssi: Int8?
     package var isScanResponse: Bool
 

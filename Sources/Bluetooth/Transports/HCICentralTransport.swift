@@ -85,7 +85,6 @@ private final class HCICentralTransport: CentralTransport {
         connection = nil
     }
 
-    /// Calls `done` when the controller has confirmed the end of the connection.
     func leave(_ done: @escaping () -> Void) {
         stopScan()
         controller.leave(done)

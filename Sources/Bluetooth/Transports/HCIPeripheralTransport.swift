@@ -55,7 +55,6 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
         for handle in connections.values { controller.handle(.disconnect(handle)) }
     }
 
-    /// Calls `done` when the controller has confirmed the end of the connections.
     func leave(_ done: @escaping () -> Void) { controller.leave(done) }
 
     func send(_ bytes: [UInt8], to central: CentralID) {

@@ -13,7 +13,6 @@ final class StreamController: @unchecked Sendable {
     private(set) var address: BluetoothAddress?
     private var leaving: (() -> Void)?
     private let instruments: LinkInstruments
-    /// The timer for the controller's responses.
     private let responding: DeadlineTimer
     private let closing: DeadlineTimer
     private static let responseLimit = Duration.seconds(5)
