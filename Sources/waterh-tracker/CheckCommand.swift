@@ -42,7 +42,7 @@ struct Check: StoreCommand {
         guard context.isJSON else {
             let report = try await context.tracker.deliver(sinks)
             if report.notifications.isEmpty {
-                context.console.line("Nothing to tell. \(report.state.pace.statusText)")
+                context.console.line("No notification is due. \(report.state.pace.statusText)")
             }
             return report
         }
@@ -289,7 +289,7 @@ enum TrackerDesktop {
 struct WhyCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "why", abstract: "Explain reminder decisions",
-        discussion: "Lists the conditions that decided, and what would change them.")
+        discussion: "Lists the conditions that decided, and a way to change each.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .reading }
     @Option(
@@ -315,13 +315,13 @@ struct WhyCommand: StoreCommand {
 
     private func lines(_ reminder: Explanation.Reminder, _ context: CommandContext) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
-        let head = reminder.isSent ? context.console.paint("\(title) told", .green) : "\(title) silent"
+        let head = reminder.isSent ? context.console.paint("\(title) due", .green) : "\(title) not due"
         // A delivered reminder is explained by all its conditions.
         let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
         return [head]
             + shown.map { condition in
                 let mark = condition.holds ? "  + " : "  - "
-                return mark + condition.fact + (condition.holds ? "" : " What would change it: \(condition.change)")
+                return mark + condition.fact + (condition.holds ? "" : " To change this: \(condition.change)")
             }
     }
 

@@ -205,13 +205,13 @@ import Testing
             // An open page receives due reminders at once, not at the next minute.
             page = try open()
             #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(served.service.error)")
-            for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("Nothing to tell")) }
+            for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("No notification is due")) }
         } else {
             #expect(try await tracker("check --show").hasPrefix("Hydration Reminder"))
             page = try open()
             _ = try await tracker("log 10")
             #expect(await eventually { page.output.contains("\"dailyTotalMl\":10") }, "\(page.output)")
-            #expect(try await tracker("check --show").hasPrefix("Nothing to tell"))
+            #expect(try await tracker("check --show").hasPrefix("No notification is due"))
         }
         #expect(notices(page) == (pageFirst ? 1 : 0))
         page.send(signal: SIGTERM)

@@ -439,13 +439,13 @@ import TrackerCore
         #expect(
             silent.output.contains(
                 """
-                  - It is 23:30; reminders come from 07:00 to 22:00 (schedule.wake, schedule.sleep). What would \
-                change it: Active hours, from 07:00 on.
+                  - It is 23:30; reminders come from 07:00 to 22:00 (schedule.wake, schedule.sleep). To change \
+                this: Active hours, from 07:00 on.
                 """))
         #expect(!silent.output.contains("  + ") && silent.output.contains("Notifications cannot be shown from here"))
         let all = try await home.tracker("why --all --now 2026-06-15T12:00")
         #expect(
-            all.output.contains("Behind pace              told\n  + Reminders are on (reminders.enabled).\n"),
+            all.output.contains("Behind pace              due\n  + Reminders are on (reminders.enabled).\n"),
             "\(all.output)")
         #expect(all.output.contains("0 ml were drunk, 833 ml were expected by now: 833 ml behind (red)."))
         #expect(try await home.tracker("why --at never").exitCode == 2)

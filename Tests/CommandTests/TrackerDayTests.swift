@@ -26,7 +26,7 @@ import Testing
         #expect(shown.output.hasPrefix("Hydration Reminder\n") && shown.error.isEmpty)
         state = try await home.object("status", at: "12:32")
         #expect(state["remindersSent"] as? Int == 1)
-        #expect(try await home.tracker("check --show", at: "12:33").output.hasPrefix("Nothing to tell"))
+        #expect(try await home.tracker("check --show", at: "12:33").output.hasPrefix("No notification is due"))
         let told = try await home.object("history --notifications", at: "12:34")
         let lines = try #require(told["notifications"] as? [[String: Any]])
         #expect(
@@ -113,13 +113,13 @@ import Testing
         try process.run()
         // The claim is held as soon as another check finds nothing to send.
         let isClaimed = try await event(within: 20) {
-            try await home.tracker("check", at: "12:00").output.hasPrefix("Nothing to tell") ? true : nil
+            try await home.tracker("check", at: "12:00").output.hasPrefix("No notification is due") ? true : nil
         }
         #expect(isClaimed == true)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         #expect(
-            try await home.tracker("check --show", at: "12:00").output.hasPrefix("Nothing to tell"),
+            try await home.tracker("check --show", at: "12:00").output.hasPrefix("No notification is due"),
             "the claim holds for its lease")
         let again = try await home.object("check --show", at: "12:02")
         let notifications = try #require(again["notifications"] as? [[String: Any]])
