@@ -135,7 +135,7 @@ extension StatusText {
     private static func next(_ snapshot: TrackerSnapshot, _ context: CommandContext) -> String {
         switch snapshot.nextDrink.phase {
         case .counting:
-            "Next drink in \(Countdown.text(snapshot.nextDrink.secondsLeft ?? 0)), at "
+            "Next drink in \(Countdown.inMinutes(snapshot.nextDrink.secondsLeft ?? 0)), at "
                 + (snapshot.nextDrink.due.map(context.time) ?? "--")
         case .alerting: context.console.paint("A drink is due now.", .amber)
         case .outsideHours: "Outside drinking hours"

@@ -87,6 +87,12 @@ package enum Countdown {
         let whole = seconds.isFinite ? Int(min(max(0, seconds), 1e9)) : 0
         return "\(padded(whole / 60, 2)):\(padded(whole % 60, 2))"
     }
+
+    /// The countdown rounded up to whole minutes: `27 min`, `2 h 27 min`.
+    package static func inMinutes(_ seconds: Double) -> String {
+        let minutes = Int(saturating: (max(0, seconds) / 60).rounded(.up))
+        return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+    }
 }
 
 func ceilDivide(_ value: Int, _ by: Int) -> Int { value / by + (value % by > 0 ? 1 : 0) }

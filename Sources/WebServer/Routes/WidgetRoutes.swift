@@ -70,15 +70,9 @@ enum WidgetRoutes {
     private static func nextDrink(_ state: TrackerSnapshot) -> String {
         switch state.nextDrink.phase {
         case .alerting: "A drink is due now."
-        case .counting: "Next drink in \(duration(state.nextDrink.secondsLeft ?? 0))"
+        case .counting: "Next drink in \(Countdown.inMinutes(state.nextDrink.secondsLeft ?? 0))"
         case .outsideHours, .goalReached: MainView(state).headline
         }
-    }
-
-    /// A duration rounded up to whole minutes: `2 h 27 min`.
-    private static func duration(_ seconds: Double) -> String {
-        let minutes = Int((max(0, seconds) / 60).rounded(.up))
-        return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
     }
 
     /// Executes a button once per rendering of the page, and responds with the page.
