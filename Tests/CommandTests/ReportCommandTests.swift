@@ -150,6 +150,7 @@ import Testing
             #"'url' of [webhook] in waterh.toml cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
             #"'url' of [webhook] in waterh.toml cannot be "…": It must be one."#
         ),
+        ("invalid webhook.url 'hook.zz/AzZ7': expected one.", "invalid webhook.url '…': expected one."),
         (
             "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
             "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"

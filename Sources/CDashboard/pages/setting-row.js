@@ -62,11 +62,11 @@ function defaultWords(entry) {
   return ` ${t.defaultIs(words)}`;
 }
 
-/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: removes the name from the text at the field. */
+/** `invalid hydration.glassMl '5': expected … It stays 200.`: the rule as a sentence, for the text at the field. */
 function ruleIn(message) {
-  const found = /^\S+ cannot be "[^]*": (.+?)(?: It stays (.+)\.)?$/.exec(message);
+  const found = /^invalid \S+ '[^]*': (.+?)(?: It stays (.+)\.)?$/.exec(message);
   if (!found) return said(message);
-  return [said(found[1]), found[2] && t.stays(found[2] === 'unset' ? t.unset : found[2])].filter(Boolean).join(' ');
+  return [said(found[1].replace(/^expected /, 'It must be ')), found[2] && t.stays(found[2] === 'unset' ? t.unset : found[2])].filter(Boolean).join(' ');
 }
 
 const SECRET = '(set)';

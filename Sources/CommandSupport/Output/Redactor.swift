@@ -43,6 +43,7 @@ package final class Redactor: Sendable {
         text.replace(/\b(?:wt|wht|wf|whsec|tk)_[A-Za-z0-9_+=-]+/) { _ in "SECRET" }
         // A rejected value can be part of an address with a credential.
         text.replace(/(cannot be ")[^\n]*?("(?=[:.,;] |$|\\"))/) { "\($0.1)…\($0.2)" }
+        text.replace(/(\binvalid [A-Za-z]+\.[A-Za-z.]+ ')[^\n]*?('(?=[:.,;] |$))/) { "\($0.1)…\($0.2)" }
         text.replace(/(connected with \S+ at )([^\s,;]+)/) { "\($0.1)\(self.standIn("PREFIX", String($0.2)))" }
         text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.standIn("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }

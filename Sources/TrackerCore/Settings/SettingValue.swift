@@ -54,8 +54,10 @@ package struct SettingRefusal: Problem, Hashable {
         ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
     }
     package var sentence: String {
-        guard let kept else { return Settings.removal(of: name) ?? "\(name): \(rule)" }
-        return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
+        guard let kept else { return Settings.removal(of: name) ?? "unknown setting '\(name)'" }
+        let start = "It must be "
+        let expected = rule.hasPrefix(start) ? "expected \(rule.dropFirst(start.count))" : rule
+        return "invalid \(name) '\(given)': \(expected) It stays \(kept.isEmpty ? "unset" : kept)."
     }
 }
 
