@@ -41,6 +41,6 @@ import TrackerCore
         #expect(try store.inRangeNotes().isNotified)
         _ = try store.adoptBottle(old)
         notes = try store.inRangeNotes()
-        #expect(notes == InRangeNotes())
+        #expect(notes == InRangeBottles())
     }
 }

@@ -58,7 +58,7 @@ extension StoreError {
         // A full disk has several error codes, because the shared-memory file fails with an I/O error. Check the disk.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
-            || (!Self.mayStand(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
+            || (!Self.mightBeDurable(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
                 && Self.freeBytes(near: path) == 0)
         if outOfSpace {
             self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
@@ -69,7 +69,7 @@ extension StoreError {
             error.resultCode == .SQLITE_READONLY
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
         switch error.resultCode {
-        case _ where Self.mayStand(after: error):
+        case _ where Self.mightBeDurable(after: error):
             self.init(
                 .inputOutput,
                 """
@@ -95,7 +95,7 @@ extension StoreError {
     }
 
     /// Whether the commit might be on disk although it failed, because only its fsync failed.
-    static func mayStand(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
+    static func mightBeDurable(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
     /// The free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
     private static func freeBytes(near path: String) -> UInt64? {

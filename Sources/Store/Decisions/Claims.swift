@@ -79,14 +79,14 @@ struct Claims {
         return db.changesCount == 1
     }
 
-    enum Begun {
+    enum UnfinishedDelivery {
         case nothing
         case underWay
         /// The decisions of a process that has ended, in the order of delivery.
         case left([TrackerNotification])
     }
 
-    func begun(_ db: Database) throws -> Begun {
+    func begun(_ db: Database) throws -> UnfinishedDelivery {
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
         guard try rows.allSatisfy(isFree) else { return .underWay }
         let left = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }

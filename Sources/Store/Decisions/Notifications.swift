@@ -14,7 +14,7 @@ extension TrackerStore {
     package func openNotifications(_ context: WriteContext) throws {
         try write { db in
             try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
-            try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPlace(db)), db)
+            try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPosition(db)), db)
         }
     }
 }
@@ -78,7 +78,7 @@ extension TrackerStore {
     /// The newest position, and the last position whose notification was deleted.
     package func deliveryPositions() throws -> (newest: Int64, forgotten: Int64) {
         try read { db in
-            (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
+            (try NotificationTable.newestPosition(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
         }
     }
 
@@ -89,13 +89,13 @@ extension TrackerStore {
         }
         if let place = try read(known) { return place }
         return try write { db in
-            try beginDelivery(outlet, from: nil, db)
+            try startDelivery(outlet, from: nil, db)
             return try known(db) ?? 0
         }
     }
 
     /// - Parameter place: `nil` for the newest position.
-    func beginDelivery(_ outlet: String, from place: Int64?, _ db: Database) throws {
+    func startDelivery(_ outlet: String, from place: Int64?, _ db: Database) throws {
         let told = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
         try db.run(
             "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [outlet, told])
@@ -144,7 +144,7 @@ extension TrackerStore {
                 return nil
             }
             if let known = try known(db) { return known }
-            let newest = try NotificationTable.newestPlace(db)
+            let newest = try NotificationTable.newestPosition(db)
             try Counter.set(Self.sharedFrom, Int(newest), db)
             return newest
         }
@@ -153,7 +153,7 @@ extension TrackerStore {
     private static let sharedFrom = "waterline.sharedFrom"
 
     /// The decision, with its earlier text if a channel has already sent it.
-    static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
+    static func withSentText(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
         let text = try String.fetchOne(
             db,
             sql: """
@@ -218,7 +218,7 @@ enum NotificationTable {
             """, [sink, id])
     }
 
-    static func newestPlace(_ db: Database) throws -> Int64 {
+    static func newestPosition(_ db: Database) throws -> Int64 {
         let (told, begun) = (
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")

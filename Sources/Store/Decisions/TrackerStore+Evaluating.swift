@@ -76,8 +76,8 @@ extension TrackerStore {
         -> [TrackerNotification]
     {
         guard !decisions.isEmpty else { return [] }
-        let known = try decisions.map { try Self.asSent($0, db) }
-        let first = max(try NotificationTable.newestPlace(db) + 1, context.now.milliseconds)
+        let known = try decisions.map { try Self.withSentText($0, db) }
+        let first = max(try NotificationTable.newestPosition(db) + 1, context.now.milliseconds)
         return Offer.banners(known).enumerated().flatMap { index, banner in
             banner.answers.map { answer in
                 var decision = answer
@@ -178,7 +178,7 @@ extension TrackerStore {
         }
         return WaterlineFacts(
             session: session,
-            logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: context.asked) },
+            logs: try SessionTable.loggedEntries(session.id, db).filter { $0.isKnown(at: context.asked) },
             sips: try SessionTable.sips(of: session, at: context.now, db),
             excluded: try SessionTable.excluded(session.id, db),
             reminders: try reminders(of: session.id, db))

@@ -4,12 +4,12 @@ import TrackerCore
 extension TrackerStore {
     /// The position of the newest change; 0 if there is none.
     package func lastDrinkPlace() throws -> Int64 {
-        try read(DrinkPlaces.last)
+        try read(DrinkPositions.last)
     }
 
     /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
     package func isDrinkPlace(_ position: Int64) throws -> Bool {
-        DrinkPlaces.fits(position, last: try lastDrinkPlace())
+        DrinkPositions.fits(position, last: try lastDrinkPlace())
     }
 
     /// The changes after `position` up to `last`, in order.
@@ -45,7 +45,7 @@ extension TrackerStore {
 
 /// Positions in the sequence of drink changes. The upper bits are random and change with a purge or restore, so that a
 /// position of another store is detected. Positions stay below 2^52, which JavaScript represents exactly.
-enum DrinkPlaces {
+enum DrinkPositions {
     /// The bits of the count: 2^30 changes.
     private static let bits: Int64 = 30
     private static let beginnings: Int64 = 1 << 22

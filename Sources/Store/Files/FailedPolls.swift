@@ -30,7 +30,7 @@ package enum FailedPollFiles {
     /// The number of kept polls; a new one replaces the oldest.
     package static let limit = 16
 
-    private static let storyBytes = 10_000
+    private static let traceBytes = 10_000
     private static let captureBytes = 16 << 20
 
     package static func folder(beside store: String) -> String { store + "-polls" }
@@ -48,7 +48,7 @@ package enum FailedPollFiles {
                 facts[.type] as? FileAttributeType == .typeRegular
             else { return nil }
             let id = String(name.dropLast(".btsnoop".count))
-            let story = read("\(folder)/\(id).txt", upTo: storyBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let story = read("\(folder)/\(id).txt", upTo: traceBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
             let lines = story.split(whereSeparator: \.isNewline).map(String.init)
             return (
                 facts[.modificationDate] as? Date ?? .distantPast,

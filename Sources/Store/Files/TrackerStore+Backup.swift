@@ -44,7 +44,7 @@ extension TrackerStore {
 
     /// Replaces the contents of this store by those of a backup, in one transaction.
     ///
-    /// Data that other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.Restoring`).
+    /// Data that other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.RestoreRule`).
     /// A publisher continues with the changes after the restore.
     /// - Parameters:
     ///   - file: a backup of this version or of 0.9, opened for reading only.
@@ -77,7 +77,7 @@ extension TrackerStore {
                     return .commit
                 }
             } catch let error {
-                if let kept, (error as? DatabaseError).map(StoreError.mayStand) != true { unlink(kept) }
+                if let kept, (error as? DatabaseError).map(StoreError.mightBeDurable) != true { unlink(kept) }
                 throw error
             }
             return (kept, removed)
@@ -130,7 +130,7 @@ extension TrackerStore {
         }
         // Readers of positions start again, because no position reports the removed drinks.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
-        try DrinkPlaces.begin(db)
+        try DrinkPositions.begin(db)
         try db.execute(
             sql: """
                 UPDATE main.drink SET born = last + n, place = last + n

@@ -15,9 +15,9 @@ extension TrackerStore {
         // Check again under the lock.
         guard try needsHealthFiles() else { return }
         let files = HealthFile.both(beside: path)
-        let place = try readAtLength { db in
+        let place = try readSeparately { db in
             for file in files { try file.replace(with: DrinkTable.exported(db)) }
-            return try DrinkPlaces.last(db)
+            return try DrinkPositions.last(db)
         }
         try write { db in
             for (name, value) in zip(HealthFile.counters, [Int(place)] + files.map(\.size)) {
@@ -31,7 +31,7 @@ extension TrackerStore {
         return try read { db in
             guard try SettingTable.settings(db).healthEnabled else { return false }
             let written = try HealthFile.counters.map { try Counter.value($0, db) }
-            return try sizes.contains(0) || written != [Int(DrinkPlaces.last(db))] + sizes
+            return try sizes.contains(0) || written != [Int(DrinkPositions.last(db))] + sizes
         }
     }
 

@@ -25,7 +25,7 @@ extension TrackerStore {
 
     /// Passes every counted drink to `body`, oldest first, with the key of its original and the bottle's record.
     package func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
-        try readAtLength { db in
+        try readSeparately { db in
             try DrinkTable.exported(db).forEachDrink(body)
         }
     }
@@ -41,7 +41,7 @@ extension TrackerStore {
     package func importSamples(
         _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Instant?
     ) throws -> ImportOutcome {
-        try writeAtLength { db in
+        try writeSeparately { db in
             var outcome = ImportOutcome()
             try db.execute(sql: "PRAGMA temp_store = FILE; PRAGMA cache_size = -12000; \(ImportTable.sql)")
             defer { try? db.execute(sql: "DROP TABLE temp.sample") }

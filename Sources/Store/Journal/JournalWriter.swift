@@ -306,7 +306,7 @@ struct JournalWriter {
 
     private static func columns(_ entry: JournalEntry) -> (verdict: String, reason: String?) {
         switch entry.verdict {
-        case .drink: ("drink", entry.isByHand ? byHand : nil)
+        case .drink: ("drink", entry.isDatedManually ? byHand : nil)
         case .notADrink(let reason): ("notADrink", reason)
         case .quarantined(let reason): ("quarantined", reason)
         }

@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 /// The bottles in range while the store owns none.
-package struct InRangeNotes: Hashable, Sendable {
+package struct InRangeBottles: Hashable, Sendable {
     /// The time of the first advertisement, by address.
     package var since: [String: Instant] = [:]
     /// The addresses that the user has hidden.
@@ -15,9 +15,9 @@ package struct InRangeNotes: Hashable, Sendable {
 extension TrackerStore {
     private static let (since, hidden, notified) = ("inRange.since.", "inRange.hidden.", "inRange.notified")
 
-    package func inRangeNotes() throws -> InRangeNotes {
+    package func inRangeNotes() throws -> InRangeBottles {
         try read { db in
-            var notes = InRangeNotes()
+            var notes = InRangeBottles()
             for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counter WHERE name LIKE 'inRange.%'") {
                 let name: String = try row.decode(forColumn: "name")
                 if name.hasPrefix(Self.since) {
@@ -40,7 +40,7 @@ extension TrackerStore {
 
     package func noteInRangeNotified() throws { try noteOnce([Self.notified], 1) }
 
-    static func forgetInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
+    static func deleteInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
 
     private func noteOnce(_ names: [String], _ value: Int) throws {
         try write { db in

@@ -12,7 +12,7 @@ extension TrackerStore {
     /// Passes every record of every bottle to `body` in order, from one consistent state.
     /// - Parameter gateway: the id of the receiving gateway.
     package func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
-        try readAtLength { db in
+        try readSeparately { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
@@ -65,7 +65,7 @@ extension WireEntry {
             bottle: origin, raw: try row.bytes("raw"), wall: wall.flatMap(WallTime.init),
             amountMl: try row.decode(forColumn: "amountMl"), received: try row.decode(forColumn: "received"),
             verdict: verdict, reading: try row.decode(forColumn: "reading"), about: try row.decode(forColumn: "about"))
-        if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
+        if case .drink = verdict { entry.isDatedManually = reason == JournalWriter.byHand }
         // The time is by the clock of this host and is meaningless elsewhere.
         if verdict == .quarantined(reason: JournalQuarantine.hostClock) { entry.about = nil }
         let edit = try row.decode(String?.self, forColumn: "editKey").map { key in

@@ -11,7 +11,7 @@ struct StoreFile {
     let exists: Bool
     let isEmpty: Bool
     /// The size of the WAL in bytes; `nil` if there is none.
-    let logBytes: Int?
+    let walBytes: Int?
     /// Whether the file has another hard link.
     let hasOtherNames: Bool
 
@@ -37,7 +37,7 @@ struct StoreFile {
                     .cannotOpen, "The store's path is too long or has a loop of links", at: given,
                     code: "pathLeadsNowhere")
             default:
-                (exists, isEmpty, logBytes, hasOtherNames) = (false, true, nil, false)
+                (exists, isEmpty, walBytes, hasOtherNames) = (false, true, nil, false)
                 return
             }
         }
@@ -59,7 +59,7 @@ struct StoreFile {
         }
         (exists, isEmpty, hasOtherNames) = (true, status.st_size == 0, status.st_nlink > 1)
         var log = stat()
-        logBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
+        walBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
     }
 
     /// Whether SQLite can create and delete the WAL.

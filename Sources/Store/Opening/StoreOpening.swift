@@ -35,7 +35,7 @@ enum StoreOpening {
 
     static func toRead(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
-        guard file.exists, !file.isEmpty || file.logBytes != nil else {
+        guard file.exists, !file.isEmpty || file.walBytes != nil else {
             return Opened(database: try inMemory(), found: .nothing)
         }
         var problem: (any Error)?
@@ -77,7 +77,7 @@ enum StoreOpening {
     /// The ways to read a file. Each leaves the file and its WAL unchanged.
     private enum Way: CaseIterable {
         /// There is a WAL of an open or killed program. A read-only connection neither checkpoints nor deletes it.
-        case besideLog
+        case withWAL
         /// No program has the store open. SQLite creates a WAL for its locks and deletes it at the end.
         case alone
         /// No file can be created next to the store, and the WAL is empty or missing.
@@ -85,9 +85,9 @@ enum StoreOpening {
 
         func fits(_ file: StoreFile) -> Bool {
             switch self {
-            case .besideLog: file.logBytes != nil
-            case .alone: file.logBytes == nil && file.takesWrites
-            case .immutable: (file.logBytes ?? 0) == 0
+            case .withWAL: file.walBytes != nil
+            case .alone: file.walBytes == nil && file.takesWrites
+            case .immutable: (file.walBytes ?? 0) == 0
             }
         }
 
@@ -97,7 +97,7 @@ enum StoreOpening {
             configuration.prepareDatabase { db in try StoreOpening.refuseForeign(db, path: path) }
             let name =
                 switch self {
-                case .besideLog: file.name
+                case .withWAL: file.name
                 case .alone: file.uri("mode=rw")
                 case .immutable: file.uri("immutable=1")
                 }

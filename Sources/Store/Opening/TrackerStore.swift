@@ -110,7 +110,7 @@ package struct TrackerStore: Sendable {
     }
 
     /// Reads one consistent state on a separate connection, for exports, so that other reads do not wait.
-    func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
+    func readSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
         try checkPlace()
         return try Self.convertingErrors(at: path) { try pool.makeSnapshot().read(body) }
@@ -118,7 +118,7 @@ package struct TrackerStore: Sendable {
 
     /// Writes in one transaction, which is on disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
-        try mustWrite()
+        try requireWriteAccess()
         let result = try Self.convertingErrors(at: path) {
             try database.write { db in
                 let before = db.totalChangesCount
@@ -136,7 +136,7 @@ package struct TrackerStore: Sendable {
 
     /// Writes without a transaction, for statements that cannot run in one, and for the caller's transactions.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
-        try mustWrite()
+        try requireWriteAccess()
         shared.hasChanged.withLock { $0 = true }
         let result = try Self.convertingErrors(at: path) { try database.writeWithoutTransaction(body) }
         try checkPlace()
@@ -144,9 +144,9 @@ package struct TrackerStore: Sendable {
     }
 
     /// As `writeWithoutTransaction` on a separate connection, for a write with a long preparation.
-    func writeAtLength<T>(_ body: (Database) throws -> T) throws -> T {
+    func writeSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard database is DatabasePool else { return try writeWithoutTransaction(body) }
-        try mustWrite()
+        try requireWriteAccess()
         shared.hasChanged.withLock { $0 = true }
         let result = try Self.convertingErrors(at: path) {
             try StoreOpening.connection(path, isReadOnly: false).writeWithoutTransaction { db in
@@ -183,7 +183,7 @@ package struct TrackerStore: Sendable {
         for suffix in ["-wal", "-shm"] { unlink(StoreFile.target(of: path) + suffix) }
     }
 
-    private func mustWrite() throws {
+    private func requireWriteAccess() throws {
         guard access == .writing else {
             throw StoreError(
                 .readOnly, "The store was opened read-only, nothing was changed", at: path, code: "openedToLook")
@@ -242,7 +242,7 @@ package struct TrackerStore: Sendable {
     // MARK: - Integrity
 
     /// The results of SQLite's integrity check, including rows that violate a constraint; empty if there are none.
-    package func integrityProblems() throws -> [String] { try readAtLength(Self.integrityProblems) }
+    package func integrityProblems() throws -> [String] { try readSeparately(Self.integrityProblems) }
 
     static func integrityProblems(_ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }

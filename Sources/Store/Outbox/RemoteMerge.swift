@@ -76,32 +76,32 @@ indirect enum ColumnRule {
     case positive(Double)
     case choice([String])
 
-    /// - Throws: `UnfitRow` for an invalid value.
+    /// - Throws: `InvalidRow` for an invalid value.
     func check(_ column: String, _ value: DatabaseValue, now: Instant) throws {
         switch (self, value.storage) {
         case (.required(let rule), _):
-            if value.isNull { throw UnfitRow("\(column) is missing") }
+            if value.isNull { throw InvalidRow("\(column) is missing") }
             try rule.check(column, value, now: now)
         case (.name, .string(let text)) where RemoteRow.isName(text): break
-        case (.name, _): throw UnfitRow("\(column) must be a text of 1 to 200 printable characters")
+        case (.name, _): throw InvalidRow("\(column) must be a text of 1 to 200 printable characters")
         case (_, .null), (.text, .string), (.flag, .int64(0...1)): break
-        case (.text, _): throw UnfitRow("\(column) must be a text")
-        case (.flag, _): throw UnfitRow("\(column) must be true or false")
+        case (.text, _): throw InvalidRow("\(column) must be a text")
+        case (.flag, _): throw InvalidRow("\(column) must be true or false")
         case (.time, .int64(let milliseconds)):
             let instant = Instant(milliseconds: milliseconds)
             guard instant.isSupported, now.seconds(to: instant) <= RemoteRow.aheadSeconds else {
-                throw UnfitRow("\(column) is \(instant), which cannot be")
+                throw InvalidRow("\(column) is \(instant), which cannot be")
             }
-        case (.time, _): throw UnfitRow("\(column) must be milliseconds since 1970")
+        case (.time, _): throw InvalidRow("\(column) must be milliseconds since 1970")
         case (.integer(let range), .int64(let number)) where range.contains(number): break
         case (.integer(let range), _):
-            throw UnfitRow("\(column) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw InvalidRow("\(column) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         case (.number(let range), _): try Self.check(column, value, range)
         case (.positive(let limit), _): try Self.check(column, value, 0...limit, isPositive: true)
         case (.choice(let values), .string(let text)) where values.contains(text): break
         case (.choice(let values), .string):
-            throw UnfitRow("\(column) must be one of \(values.joined(separator: ", "))")
-        case (.choice, _): throw UnfitRow("\(column) must be a text")
+            throw InvalidRow("\(column) must be one of \(values.joined(separator: ", "))")
+        case (.choice, _): throw InvalidRow("\(column) must be a text")
         }
     }
 
@@ -112,10 +112,10 @@ indirect enum ColumnRule {
         switch value.storage {
         case .int64(let value): number = Double(value)
         case .double(let value): number = value
-        default: throw UnfitRow("\(column) must be a number")
+        default: throw InvalidRow("\(column) must be a number")
         }
         guard range.contains(number), !isPositive || number > 0 else {
-            throw UnfitRow(
+            throw InvalidRow(
                 """
                 \(column) must be a number from \(Amounts.decimal(range.lowerBound)) to \
                 \(Amounts.decimal(range.upperBound))
@@ -155,7 +155,7 @@ extension TrackerStore {
                         }
                         return .commit
                     }
-                } catch let error as UnfitRow {
+                } catch let error as InvalidRow {
                     outcome.refuse(entity, id, error.reason)
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
                     outcome.refuse(entity, id, Self.rule(brokenBy: error, entity))
@@ -207,7 +207,7 @@ struct RemoteElement: Decodable {
 }
 
 /// The reason for a rejected row: the end of the sentence "session abc: …".
-struct UnfitRow: Error {
+struct InvalidRow: Error {
     var reason: String
     init(_ reason: String) { self.reason = reason }
 }
@@ -227,18 +227,18 @@ struct RemoteRow {
         arriving = row
         self.now = now
         guard let id = String.fromDatabaseValue(row["id"] ?? .null), Self.isName(id) else {
-            throw UnfitRow("its id must be a text of 1 to 200 printable characters")
+            throw InvalidRow("its id must be a text of 1 to 200 printable characters")
         }
         self.id = id
         stored = try Row.fetchOne(db, sql: "SELECT * FROM \(entity.table) WHERE id = ?", arguments: [id])
         guard let device = String.fromDatabaseValue(row["deviceId"] ?? .null), Self.isName(device) else {
-            throw UnfitRow("its deviceId must be a text of 1 to 200 printable characters")
+            throw InvalidRow("its deviceId must be a text of 1 to 200 printable characters")
         }
         if let deleted = row["deleted"] { try ColumnRule.required(.flag).check("deleted", deleted, now: now) }
         let updatedAt = row["updatedAt"] ?? .null
         try ColumnRule.time.check("updatedAt", updatedAt, now: now)
         guard let written = Instant.fromDatabaseValue(updatedAt) else {
-            throw UnfitRow("updatedAt must be milliseconds since 1970")
+            throw InvalidRow("updatedAt must be milliseconds since 1970")
         }
         stamp = WriteStamp(updatedAt: written, device: device, isDeleted: row["deleted"] == 1.databaseValue)
     }
@@ -256,7 +256,7 @@ struct RemoteRow {
 
     func check(_ entity: RemoteEntity, _ db: Database) throws {
         if entity == .logEntry, id.contains("|") {
-            throw UnfitRow("its id has a |, which names waters derived from sips")
+            throw InvalidRow("its id has a |, which names waters derived from sips")
         }
         for (column, rule) in entity.columns { try rule.check(column, value(column), now: now) }
         switch entity {
@@ -269,29 +269,29 @@ struct RemoteRow {
     private func checkSession() throws {
         let (start, end) = (Instant.fromDatabaseValue(value("startTime")), Instant.fromDatabaseValue(value("endTime")))
         let isActive = Bool.fromDatabaseValue(value("isActive")) ?? false
-        guard isActive == (end == nil) else { throw UnfitRow("isActive and endTime contradict each other") }
-        if let start, let end, end < start { throw UnfitRow("it ends before it starts") }
+        guard isActive == (end == nil) else { throw InvalidRow("isActive and endTime contradict each other") }
+        if let start, let end, end < start { throw InvalidRow("it ends before it starts") }
         if Bool.fromDatabaseValue(value("sealed")) ?? false, isActive {
-            throw UnfitRow("it is sealed and active at once")
+            throw InvalidRow("it is sealed and active at once")
         }
         guard let text = text("computedSummary") else { return }
         guard text.utf8.count <= 4096, SessionSummary(json: text) != nil else {
-            throw UnfitRow("computedSummary cannot be read")
+            throw InvalidRow("computedSummary cannot be read")
         }
     }
 
     private func checkLog(_ db: Database) throws {
         let session = text("sessionId") ?? ""
-        guard let found = try SessionTable.find(session, db) else { throw UnfitRow("there is no session \(session)") }
+        guard let found = try SessionTable.find(session, db) else { throw InvalidRow("there is no session \(session)") }
         if let before: String = stored?["sessionId"], before != session {
-            throw UnfitRow("it is an entry of another session")
+            throw InvalidRow("it is an entry of another session")
         }
         guard let time = Instant.fromDatabaseValue(value("timestamp")), time >= found.startTime,
             time <= found.endTime ?? Instant.supported.upperBound
-        else { throw UnfitRow("its time lies outside its session") }
-        if let preset = text("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is not valid") }
+        else { throw InvalidRow("its time lies outside its session") }
+        if let preset = text("presetId"), !Self.isName(preset) { throw InvalidRow("presetId is not valid") }
         guard text("source") != DrinkSource.bottle.rawValue else {
-            throw UnfitRow("waters derived from sips are not synchronised")
+            throw InvalidRow("waters derived from sips are not synchronised")
         }
     }
 
@@ -299,7 +299,7 @@ struct RemoteRow {
         let label = text("name") ?? ""
         // Counts characters, as older versions did. They accepted more code points than `PresetTable.check`.
         guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else {
-            throw UnfitRow("its name must have 1 to 64 printable characters")
+            throw InvalidRow("its name must have 1 to 64 printable characters")
         }
     }
 

@@ -85,7 +85,7 @@ extension TrackerStore {
         }
     }
 
-    package enum QueueTurn: Sendable {
+    package enum NextNotification: Sendable {
         case nothing
         /// Another process is delivering, or ended during delivery.
         case busy
@@ -93,7 +93,7 @@ extension TrackerStore {
     }
 
     /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker spec B7).
-    package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
+    package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> NextNotification {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }

@@ -30,7 +30,7 @@ extension TrackerStore {
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
             let sendsAll = try tellsAll && !db.has("FROM outlet WHERE name = ?", [name])
-            try beginDelivery(name, from: sendsAll ? 0 : nil, db)
+            try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
                 try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
                 // Changes that were reverted since are not sent.

@@ -38,7 +38,7 @@ package struct StoreOrigin: Hashable, Sendable {
 }
 
 /// Whether a store is published from the same place as before.
-package enum OutletStanding: Hashable, Sendable {
+package enum PublisherLocation: Hashable, Sendable {
     /// The location is the same, the file was moved, or the store was never published.
     case known
     /// The file is a copy, and the original file still exists.
@@ -49,7 +49,7 @@ package enum OutletStanding: Hashable, Sendable {
 
 extension TrackerStore {
     /// Compares the location with the last one. A new publisher and a moved file adopt this location.
-    package func standing(of outlet: String, at here: StoreOrigin) throws -> OutletStanding {
+    package func standing(of outlet: String, at here: StoreOrigin) throws -> PublisherLocation {
         guard let known = try home(of: outlet) else {
             try move(outlet, to: here)
             return .known

@@ -26,7 +26,7 @@ enum Schema {
             for part in [tables, indexes, triggers] { try db.execute(sql: part) }
             try mark(db)
             // A store in memory has no readers of positions and needs no random start.
-            if path != ":memory:" { try DrinkPlaces.begin(db) }
+            if path != ":memory:" { try DrinkPositions.begin(db) }
         }
         return migrator
     }
@@ -98,7 +98,7 @@ enum Schema {
     // MARK: - Tables
 
     /// The effect of a restore on a table.
-    enum Restoring {
+    enum RestoreRule {
         /// The backup's rows replace the store's rows.
         case replaced
         /// The store's rows stay, and the backup adds missing ones, for data that other systems received.
@@ -108,7 +108,7 @@ enum Schema {
     }
 
     /// The rule of each table. Every table needs one.
-    static let restoring: [String: Restoring] = Dictionary(
+    static let restoring: [String: RestoreRule] = Dictionary(
         uniqueKeysWithValues: [
             (
                 .replaced,
@@ -125,7 +125,7 @@ enum Schema {
                     "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
                 ]
             ),
-        ].flatMap { (rule: Restoring, names: [String]) in names.map { ($0, rule) } })
+        ].flatMap { (rule: RestoreRule, names: [String]) in names.map { ($0, rule) } })
 
     /// The names of the tables in the order of creation.
     static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }

@@ -104,7 +104,7 @@ enum BottleTable {
 
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
         try db.run("UPDATE bottle SET isOwn = 1 WHERE id = ?", [bottle])
-        try TrackerStore.forgetInRange(db)
+        try TrackerStore.deleteInRange(db)
     }
 
     static func release(_ bottle: Int64, _ db: Database) throws {

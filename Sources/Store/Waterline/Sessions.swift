@@ -52,7 +52,7 @@ extension TrackerStore {
         let everyNDrinks = try session.ruleN ?? SettingTable.settings(db).waterEveryNDrinks
         return SessionView(
             session: session,
-            logs: (try SessionTable.enteredLogs(session.id, db) + derived.logs).sorted(by: WaterlineState.isEarlier),
+            logs: (try SessionTable.loggedEntries(session.id, db) + derived.logs).sorted(by: WaterlineState.isEarlier),
             presetNames: try PresetTable.names(inSession: session.id, db), carryMl: derived.carryMl,
             everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
     }
@@ -164,7 +164,7 @@ enum SessionTable {
     }
 
     /// The logged entries by time.
-    static func enteredLogs(_ id: String, _ db: Database) throws -> [LogEntry] {
+    static func loggedEntries(_ id: String, _ db: Database) throws -> [LogEntry] {
         try LogEntry.fetchAll(
             db, sql: "\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", arguments: [id])
     }

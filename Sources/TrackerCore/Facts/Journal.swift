@@ -18,7 +18,7 @@ package struct JournalEntry: Hashable, Sendable {
     /// The estimated time if the record's date is not trusted, or the host's time if its clock is not trusted.
     package var about: Instant?
     /// Whether the user dated this drink. Readings and polls do not change its date.
-    package var isByHand = false
+    package var isDatedManually = false
 
     package enum Verdict: Hashable, Sendable {
         /// A counted drink. `zone` is the IANA id of the time zone in which it was resolved.

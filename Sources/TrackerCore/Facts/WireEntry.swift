@@ -91,7 +91,7 @@ extension WireEntry: Codable {
         try fields.encode(entry.received.milliseconds, forKey: .received)
         try fields.encodeIfPresent(entry.reading, forKey: .reading)
         try fields.encodeIfPresent(entry.about?.milliseconds, forKey: .about)
-        if entry.isByHand { try fields.encode(true, forKey: .byHand) }
+        if entry.isDatedManually { try fields.encode(true, forKey: .byHand) }
         if !names.isEmpty { try fields.encode(names, forKey: .names) }
         if isDeleted { try fields.encode(true, forKey: .deleted) }
         guard let edit else { return }
@@ -135,7 +135,9 @@ extension WireEntry: Codable {
             received: try Self.instant(fields.decode(Int64.self, forKey: .received), .received), verdict: verdict,
             reading: try fields.contains(.reading) ? Self.text(fields, .reading) : nil,
             about: try fields.decodeIfPresent(Int64.self, forKey: .about).map { try Self.instant($0, .about) })
-        if case .drink = verdict { entry.isByHand = try fields.decodeIfPresent(Bool.self, forKey: .byHand) ?? false }
+        if case .drink = verdict {
+            entry.isDatedManually = try fields.decodeIfPresent(Bool.self, forKey: .byHand) ?? false
+        }
         gateway = try Self.text(fields, .gateway)
         isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
         names = try fields.decodeIfPresent([String].self, forKey: .names) ?? []

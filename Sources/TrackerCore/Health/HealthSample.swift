@@ -46,7 +46,7 @@ package struct HealthSample: Hashable, Sendable {
         var entry = JournalEntry(
             bottle: origin, raw: raw, wall: wall, amountMl: ml, received: max(received, at),
             verdict: .drink(at: at, zone: self.zone ?? zone))
-        entry.isByHand = wall == nil
+        entry.isDatedManually = wall == nil
         let names = bottle.split(separator: "|").map(String.init).filter { $0 != origin }
         return WireEntry(gateway: "export", entry: entry, names: Array(names.prefix(WireEntry.namesLimit)))
     }

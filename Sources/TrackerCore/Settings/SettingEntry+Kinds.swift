@@ -122,14 +122,14 @@ extension SettingEntry {
     }
 
     /// The texts for an unset value.
-    static let wordsForUnset: Set<String> = ["", "unset", "none", "system", "default"]
+    static let unsetTexts: Set<String> = ["", "unset", "none", "system", "default"]
 
     static func optional<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value?> & Sendable, rule: String,
         words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
         SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(words) ?? .unset }) { settings, text in
-            if wordsForUnset.contains(text.lowercased()) {
+            if unsetTexts.contains(text.lowercased()) {
                 settings[keyPath: path] = nil
                 return true
             }

@@ -109,7 +109,7 @@ package struct Outbox: Hashable, Sendable {
     }
 
     /// Retries rejected changes after a change of address or token.
-    package mutating func unpark() {
+    package mutating func retryRejected() {
         for index in items.indices where items[index].rejection != nil {
             (items[index].rejection, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
         }

@@ -73,7 +73,7 @@ import TrackerCore
             outbox.finish(try #require(outbox.next(at: now)), .sent, at: now)
             #expect(outbox.next(at: now) == nil && outbox.pending == 2)
             #expect(outbox.status(isSending: false, isOffline: false) == .error)
-            outbox.unpark()
+            outbox.retryRejected()
             #expect(outbox.next(at: now)?.payload == "1")
         },
         // A newer upsert replaces the queued one; an older one does not; an item that is being sent is kept.
