@@ -113,7 +113,7 @@ import TrackerCore
                     userInfo: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: 28)]),
                 "No space left on device"
             ),
-            (NSError(domain: "odd", code: 7), "it cannot be written or read (odd 7)"),
+            (NSError(domain: "odd", code: 7), "reading or writing failed (odd 7)"),
             (StoreError(.busy, "It is busy", at: "/b"), "\(StoreError(.busy, "It is busy", at: "/b"))"),
         ] { #expect(FileErrorText.words(error) == words) }
     }

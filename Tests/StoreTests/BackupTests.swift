@@ -309,7 +309,7 @@ import TrackerCore
     }
 
     @Test func `every table has a rule for a restore`() {
-        #expect(Set(Schema.restoring.keys) == Set(Schema.tableNames))
+        #expect(Set(Schema.restoreRules.keys) == Set(Schema.tableNames))
     }
 
     /// A folder `health` with other files is not deleted, and two stores write files of their own.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// An instant is stored in milliseconds since 1970. Other years than 1 to 9999 are invalid.
+/// An instant is stored as milliseconds since 1970-01-01 UTC. Years outside 1–9999 are invalid.
 extension Instant: DatabaseValueConvertible, StatementColumnConvertible {
     package var databaseValue: DatabaseValue { milliseconds.databaseValue }
 
@@ -47,13 +47,13 @@ extension Database {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    /// - Parameter rows: a query from `FROM` on.
+    /// Whether a query returns a row. `rows` is the query without its `SELECT` clause.
     func has(_ rows: String, _ arguments: StatementArguments = []) throws -> Bool {
         try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 \(rows))"), arguments: arguments) ?? false
     }
 }
 
-/// The table `counter`: named numbers.
+/// The table `counter`, which stores numbers by name.
 enum Counter {
     static func value(_ name: String, _ db: Database) throws -> Int {
         try Int.fetchOne(db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name]) ?? 0

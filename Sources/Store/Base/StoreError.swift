@@ -4,6 +4,7 @@ import TrackerCore
 
 /// An error of the store. Nothing of the failed write was stored.
 package struct StoreError: Problem, Hashable {
+    /// The cause of the error.
     package enum Kind: String, Sendable {
         /// The path cannot be a store: a directory, a missing parent directory, no permission.
         case cannotOpen
@@ -27,10 +28,10 @@ package struct StoreError: Problem, Hashable {
     package static let busySeconds: Double = 15
 
     package var kind: Kind
-    /// The event, as a clause.
+    /// The failure as a clause without a full stop, for example `The store is damaged`.
     package var what: String
     package var path: String
-    /// The name of the kind, or of a special case.
+    /// A stable name for programs: the kind, or a more specific case.
     package var code: String
     package var category: ProblemCategory {
         switch kind {
@@ -43,7 +44,7 @@ package struct StoreError: Problem, Hashable {
     package var values: [String: String] { ["path": path] }
     package var sentence: String { "\(what) (\(path))." }
 
-    /// - Parameter code: of a special case; the default is the kind.
+    /// - Parameter code: the name of a more specific case; `nil` uses the name of the kind.
     package init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
         self.kind = kind
         self.what = what
@@ -54,8 +55,8 @@ package struct StoreError: Problem, Hashable {
 
 extension StoreError {
     init(_ error: DatabaseError, at path: String) {
-        let detail = "SQLite: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
-        // A full disk has several error codes, because the shared-memory file fails with an I/O error. Check the disk.
+        let detail = "SQLite: \(error.message ?? "no message") (code \(error.extendedResultCode.rawValue))"
+        // On a full disk, SQLite also reports I/O errors, so check the free space.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
             || (!Self.mightBeDurable(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
@@ -64,7 +65,7 @@ extension StoreError {
             self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
             return
         }
-        // An existing file that cannot be opened: SQLite cannot create its WAL.
+        // If the file exists and cannot be opened, SQLite cannot create its WAL.
         let isUnwritable =
             error.resultCode == .SQLITE_READONLY
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
@@ -88,9 +89,9 @@ extension StoreError {
         case .SQLITE_CORRUPT:
             self.init(.damaged, "The store is damaged; \(detail)", at: path)
         case .SQLITE_IOERR:
-            self.init(.inputOutput, "The disk failed while reading or writing the store; \(detail)", at: path)
+            self.init(.inputOutput, "Reading or writing the store failed; \(detail)", at: path)
         default:
-            self.init(.other, "The operation failed; \(detail)", at: path)
+            self.init(.other, "The database operation failed; \(detail)", at: path)
         }
     }
 
@@ -109,20 +110,20 @@ extension StoreError {
     }
 }
 
-/// Texts for file errors from errno, because Foundation's contain a domain and a number.
+/// Texts for file errors by errno. Foundation's own texts contain a domain and a number.
 package enum FileErrorText {
-    /// The error as a clause: `No space left on device`. Other errors keep their description.
+    /// The error as a clause: `No space left on device`. Errors of other types keep their description.
     package static func words(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }
         let outer = error as NSError
         var error = outer
-        // The underlying errors have the cause.
+        // The innermost underlying error has the cause.
         for _ in 0..<4 { error = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error }
-        let place = (outer.userInfo[NSFilePathErrorKey] as? String).map { ", at \($0)" } ?? ""
+        let location = (outer.userInfo[NSFilePathErrorKey] as? String).map { ", at \($0)" } ?? ""
         guard let number = number(error) else {
-            return "it cannot be written or read (\(error.domain) \(error.code))\(place)"
+            return "reading or writing failed (\(error.domain) \(error.code))\(location)"
         }
-        return String(cString: strerror(number)) + place
+        return String(cString: strerror(number)) + location
     }
 
     private static func number(_ error: NSError) -> Int32? {

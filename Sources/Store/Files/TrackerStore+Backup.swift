@@ -37,7 +37,7 @@ extension TrackerStore {
 
     private static func isUsed(_ db: Database) throws -> Bool {
         try Schema.tableNames.contains {
-            guard Schema.restoring[$0] == .replaced else { return false }
+            guard Schema.restoreRules[$0] == .replaced else { return false }
             return try db.has("FROM main.\($0)")
         }
     }
@@ -111,7 +111,7 @@ extension TrackerStore {
             return Settings.catalogue.contains { $0.isSecret && $0.name == name }
         }
         for table in Schema.tableNames {
-            guard let rule = Schema.restoring[table] else { preconditionFailure("no rule to restore \(table)") }
+            guard let rule = Schema.restoreRules[table] else { preconditionFailure("no rule to restore \(table)") }
             if rule == .replaced { try db.execute(sql: "DELETE FROM main.\(table)") }
             guard rule != .kept else { continue }
             let columns = try Schema.columns(of: table, db).filter { rule == .replaced || $0 != "seq" }

@@ -18,7 +18,7 @@ struct StoreFile {
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
     init(_ given: String) throws {
         guard !given.isEmpty else {
-            throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", code: "storeHasNoName")
+            throw StoreError(.cannotOpen, "The store's path is empty", at: "\"\"", code: "storeHasNoName")
         }
         path =
             realpath(given, nil).map { resolved in
@@ -62,8 +62,8 @@ struct StoreFile {
         walBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
     }
 
-    /// Whether SQLite can create and delete the WAL.
-    var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
+    /// Whether this process can write the file, and create and delete its WAL.
+    var canCreateWAL: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
 
     /// Rejects a file with several names. SQLite derives the names of the WAL and the locks from the path, so two
     /// processes with two names of one file lose commits.
@@ -94,8 +94,8 @@ struct StoreFile {
     static func isMounted(_ file: String, in mounts: String) -> Bool {
         let name = Escaping.replacing(file, ["\\": #"\134"#, " ": #"\040"#, "\t": #"\011"#, "\n": #"\012"#])
         return mounts.split(separator: "\n").contains { line in
-            let words = line.split(separator: " ", maxSplits: 5)
-            return words.count > 4 && words[4] == name
+            let fields = line.split(separator: " ", maxSplits: 5)
+            return fields.count > 4 && fields[4] == name
         }
     }
 
@@ -103,7 +103,7 @@ struct StoreFile {
     func make() throws {
         guard !exists else { return }
         try Self.makeFolders(Self.folder(of: path), store: path)
-        // open(2) would need close(2), which releases locks. SQLite reports an error of mknod(2).
+        // Not open(2): it would need close(2), which releases locks. If mknod(2) fails, SQLite reports the error.
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
 
@@ -119,7 +119,7 @@ struct StoreFile {
         }
     }
 
-    /// A name that SQLite does not interpret (`:memory:`, `file:…`).
+    /// The path in a form that SQLite cannot mistake for a special name (`:memory:`) or a URI (`file:…`).
     var name: String { path.hasPrefix("/") ? path : "./" + path }
 
     func uri(_ parameter: String) -> String {
@@ -127,6 +127,7 @@ struct StoreFile {
         return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"
     }
 
+    /// The path with symbolic links resolved; `path` if that fails.
     static func target(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }

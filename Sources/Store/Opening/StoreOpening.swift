@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 
+/// Opens the database of a store.
 enum StoreOpening {
     struct Opened {
         var database: any DatabaseWriter
@@ -10,7 +11,7 @@ enum StoreOpening {
     }
 
     /// Opens or creates the file, and converts an older schema.
-    static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> Opened {
+    static func forWriting(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> Opened {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
@@ -19,7 +20,7 @@ enum StoreOpening {
         let opened = try TrackerStore.convertingErrors(at: path) {
             try retryingWhileBusy {
                 let database = try DatabasePool(
-                    path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
+                    path: file.name, configuration: writerConfiguration(path: path, beforeStatement: beforeStatement))
                 // `DatabasePool` sets `synchronous` to NORMAL.
                 try database.writeWithoutTransaction(syncEachCommit)
                 let removed = try Schema.bringUpToDate(database, path: path) {
@@ -33,22 +34,22 @@ enum StoreOpening {
         return opened
     }
 
-    static func toRead(_ path: String) throws -> Opened {
+    static func forReading(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
         guard file.exists, !file.isEmpty || file.walBytes != nil else {
             return Opened(database: try inMemory(), found: .nothing)
         }
         var problem: (any Error)?
-        for way in Way.allCases where way.fits(file) {
+        for mode in ReadMode.allCases where mode.fits(file) {
             do {
                 let database = try TrackerStore.convertingErrors(at: path) {
-                    try retryingWhileBusy { try way.open(file, path: path) }
+                    try retryingWhileBusy { try mode.open(file, path: path) }
                 }
                 return try TrackerStore.convertingErrors(at: path) { try upToDate(database, path: path) }
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
-                // The next way might work, because reading is possible without a WAL.
+                // The next mode might work, for example without a WAL.
                 problem = problem ?? error
             }
         }
@@ -62,20 +63,20 @@ enum StoreOpening {
     private static func syncEachCommit(_ db: Database) throws { try db.execute(sql: "PRAGMA synchronous = FULL") }
 
     static func connection(_ path: String, isReadOnly: Bool) throws -> DatabaseQueue {
-        var configuration = basics()
+        var configuration = baseConfiguration()
         configuration.readonly = isReadOnly
         if !isReadOnly { configuration.prepareDatabase(syncEachCommit) }
         return try DatabaseQueue(path: StoreFile(path).name, configuration: configuration)
     }
 
     static func inMemory() throws -> DatabaseQueue {
-        let database = try DatabaseQueue(configuration: basics())
+        let database = try DatabaseQueue(configuration: baseConfiguration())
         try Schema.bringUpToDate(database, path: ":memory:")
         return database
     }
 
-    /// The ways to read a file. Each leaves the file and its WAL unchanged.
-    private enum Way: CaseIterable {
+    /// A way to open a file for reading. The file and its WAL do not change.
+    private enum ReadMode: CaseIterable {
         /// There is a WAL of an open or killed program. A read-only connection neither checkpoints nor deletes it.
         case withWAL
         /// No program has the store open. SQLite creates a WAL for its locks and deletes it at the end.
@@ -86,15 +87,15 @@ enum StoreOpening {
         func fits(_ file: StoreFile) -> Bool {
             switch self {
             case .withWAL: file.walBytes != nil
-            case .alone: file.walBytes == nil && file.takesWrites
+            case .alone: file.walBytes == nil && file.canCreateWAL
             case .immutable: (file.walBytes ?? 0) == 0
             }
         }
 
         func open(_ file: StoreFile, path: String) throws -> DatabaseQueue {
-            var configuration = StoreOpening.basics()
+            var configuration = StoreOpening.baseConfiguration()
             configuration.readonly = self != .alone
-            configuration.prepareDatabase { db in try StoreOpening.refuseForeign(db, path: path) }
+            configuration.prepareDatabase { db in try StoreOpening.rejectOtherDatabases(db, path: path) }
             let name =
                 switch self {
                 case .withWAL: file.name
@@ -111,7 +112,7 @@ enum StoreOpening {
         case .current: return Opened(database: database, found: .store)
         case .empty: return Opened(database: try inMemory(), found: .nothing)
         case .release09:
-            let copy = try DatabaseQueue(configuration: basics())
+            let copy = try DatabaseQueue(configuration: baseConfiguration())
             try database.backup(to: copy)
             let removed = try Schema.bringUpToDate(copy, path: path)
             return Opened(database: copy, found: .older, removedSettings: removed)
@@ -120,7 +121,7 @@ enum StoreOpening {
 
     // MARK: - Configurations
 
-    private static func basics() -> Configuration {
+    private static func baseConfiguration() -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
         // SQLite's own handler waits up to 100 ms between attempts, and rarely succeeds next to a busy writer.
@@ -134,11 +135,13 @@ enum StoreOpening {
         return configuration
     }
 
-    private static func writing(path: String, beforeStatement: (@Sendable (Database) -> Void)?) -> Configuration {
-        var configuration = basics()
+    private static func writerConfiguration(
+        path: String, beforeStatement: (@Sendable (Database) -> Void)?
+    ) -> Configuration {
+        var configuration = baseConfiguration()
         configuration.prepareDatabase { db in
             guard !db.configuration.readonly else { return }
-            try refuseForeign(db, path: path)
+            try rejectOtherDatabases(db, path: path)
             guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
                 throw StoreError(.cannotOpen, "SQLite cannot create a WAL next to the store", at: path)
             }
@@ -149,14 +152,14 @@ enum StoreOpening {
 
     /// Rejects the database of another program or of a newer version before any change. Uses one transaction, because
     /// another process can be creating the tables.
-    private static func refuseForeign(_ db: Database, path: String) throws {
+    private static func rejectOtherDatabases(_ db: Database, path: String) throws {
         try db.inTransaction(.deferred) {
             _ = try Schema.state(db, path: path)
             return .commit
         }
     }
 
-    /// Retries while another process creates, opens or closes the file, when SQLite might not call the busy handler.
+    /// Retries while another process creates, opens or closes the file. SQLite might not call its busy handler then.
     private static func retryingWhileBusy<Result>(_ body: () throws -> Result) throws -> Result {
         let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))
         while true {

@@ -17,10 +17,10 @@ package struct TrackerStore: Sendable {
         case reading
     }
 
-    /// The contents of the path at the opening.
+    /// The state of the file when the store was opened.
     package enum Found: Hashable, Sendable {
         case store
-        /// No file, or an empty one. Reads return what a new store would.
+        /// There is no file, or it is empty. Reads return the values of a new store.
         case nothing
         /// A store of 0.9. The next write converts it, and reads use a converted copy in memory.
         case older
@@ -33,7 +33,7 @@ package struct TrackerStore: Sendable {
     /// The names of settings that the conversion from 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
-    /// The file and its WAL that were opened for writing; `nil` in memory and for `Access.reading`.
+    /// The identities of the file and its WAL; `nil` for a store in memory or `Access.reading`.
     private let files: Files?
     private let shared: Shared
     /// A request that the next write executes once.
@@ -59,8 +59,8 @@ package struct TrackerStore: Sendable {
     package init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
         let opened =
             switch access {
-            case .writing: try StoreOpening.toWrite(path, beforeStatement: nil)
-            case .reading: try StoreOpening.toRead(path)
+            case .writing: try StoreOpening.forWriting(path, beforeStatement: nil)
+            case .reading: try StoreOpening.forReading(path)
             }
         self.init(opened, path, hostZone, access)
     }
@@ -69,7 +69,8 @@ package struct TrackerStore: Sendable {
     /// - Parameter beforeStatement: called before each SQL statement of a write, for fault injection in tests.
     init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
         self.init(
-            try StoreOpening.toWrite(path, beforeStatement: beforeStatement), path, hostZone, .writing, beforeStatement)
+            try StoreOpening.forWriting(path, beforeStatement: beforeStatement), path, hostZone, .writing,
+            beforeStatement)
     }
 
     package init(inMemory hostZone: String?) throws {
@@ -89,6 +90,7 @@ package struct TrackerStore: Sendable {
     /// The IANA id for "system" in the settings. If `nil`, each drink uses the time zone of its entry.
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
+    /// Sets `hostZone` after a change of the computer's time zone.
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
 
     /// The default unit of amounts; `nil` for millilitres.
@@ -143,7 +145,7 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// As `writeWithoutTransaction` on a separate connection, for a write with a long preparation.
+    /// Writes as `writeWithoutTransaction` does, but on a separate connection, for a write with a long preparation.
     func writeSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard database is DatabasePool else { return try writeWithoutTransaction(body) }
         try requireWriteAccess()
@@ -161,10 +163,10 @@ package struct TrackerStore: Sendable {
     }
 
     private struct Files: Hashable {
-        let store, log: FileIdentity?
+        let store, wal: FileIdentity?
 
         init(_ path: String) {
-            (store, log) = (FileIdentity(path), FileIdentity(StoreFile.target(of: path) + "-wal"))
+            (store, wal) = (FileIdentity(path), FileIdentity(StoreFile.target(of: path) + "-wal"))
         }
     }
 
@@ -172,13 +174,13 @@ package struct TrackerStore: Sendable {
     ///   would continue to write to the deleted file.
     package func checkPlace() throws {
         guard let files, case let found = Files(path), found != files else { return }
-        if found.store != nil, found.store != files.store, found.log == files.log { removeLog() }
+        if found.store != nil, found.store != files.store, found.wal == files.wal { removeWAL() }
         throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
     }
 
     /// Moves the commits of the WAL to the file that was opened, and removes the WAL. SQLite would apply it to the new
     /// file.
-    private func removeLog() {
+    private func removeWAL() {
         guard (try? database.writeWithoutTransaction({ try $0.checkpoint(.truncate) })) != nil else { return }
         for suffix in ["-wal", "-shm"] { unlink(StoreFile.target(of: path) + suffix) }
     }
@@ -198,7 +200,7 @@ package struct TrackerStore: Sendable {
         } catch let error as DatabaseError {
             throw StoreError(error, at: path)
         } catch let value as RowDecodingError {
-            // Messages must not contain the rest of the row.
+            // Omit the values of the row, which the error's text also contains.
             let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
             throw StoreError(
                 .damaged, "A value of the store has the wrong type (\(problem))", at: path,
@@ -211,7 +213,7 @@ package struct TrackerStore: Sendable {
     /// Whether this open store has written data since it was opened.
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
-    /// A mark that changes with every write by any process. Does not wait for a write.
+    /// A value that changes with every write by any process. Does not wait for writers.
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
         return try Self.convertingErrors(at: path) {
@@ -231,9 +233,9 @@ package struct TrackerStore: Sendable {
             others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
     }
 
-    /// A state of the store. Equal marks mean that nothing was written in between.
+    /// Identifies a state of the store. If two values are equal, nothing was written in between.
     package struct ChangeMark: Hashable, Sendable {
-        /// The number of rows changed by the observing connection, which writes only in memory.
+        /// The number of rows that the observing connection has changed. It writes only if the store is in memory.
         var ours: Int
         /// A number that changes with each commit of another connection.
         package var others: Int
@@ -247,7 +249,7 @@ package struct TrackerStore: Sendable {
     static func integrityProblems(_ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
             + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map {
-                "a row of \((try? $0.decode(String.self, atIndex: 0)) ?? "?") points nowhere"
+                "a row of \((try? $0.decode(String.self, atIndex: 0)) ?? "?") refers to a missing row"
             }
     }
 

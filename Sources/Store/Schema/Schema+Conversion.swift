@@ -2,6 +2,7 @@ import GRDB
 import TrackerCore
 
 extension Schema {
+    /// Tables of 0.9 that no longer exist.
     private static let removedTables = [
         "migration", "clock_mark", "fleet_again", "fleet_told", "leaving_tried", "pocket_address", "pocket_leaving",
         "push_key", "push_subscription", "written_file",

@@ -36,7 +36,7 @@ enum Schema {
     }
 
     /// Creates a store in an empty file, and converts a store of 0.9.
-    /// - Parameter keep: copies a store of 0.9 before its conversion, under the write lock.
+    /// - Parameter keep: called with the write lock before a conversion, to copy the store of 0.9.
     /// - Returns: the names of settings that the conversion deleted.
     @discardableResult
     static func bringUpToDate(_ database: any DatabaseWriter, path: String, keep: () throws -> Void = {}) throws
@@ -97,7 +97,7 @@ enum Schema {
 
     // MARK: - Tables
 
-    /// The effect of a restore on a table.
+    /// The way in which a restore treats the rows of a table.
     enum RestoreRule {
         /// The backup's rows replace the store's rows.
         case replaced
@@ -108,7 +108,7 @@ enum Schema {
     }
 
     /// The rule of each table. Every table needs one.
-    static let restoring: [String: RestoreRule] = Dictionary(
+    static let restoreRules: [String: RestoreRule] = Dictionary(
         uniqueKeysWithValues: [
             (
                 .replaced,
@@ -161,7 +161,7 @@ enum Schema {
 
     static func wrongTable(_ table: String, path: String) -> StoreError {
         StoreError(
-            .damaged, "The store's tables are not those of this program (\(table))", at: path,
+            .damaged, "The table \(table) has other columns than this program expects", at: path,
             code: "schemaIsWrong")
     }
 }

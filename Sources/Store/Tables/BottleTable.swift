@@ -1,8 +1,9 @@
 import GRDB
 import TrackerCore
 
+/// The tables `bottle` and `bottle_name`.
 enum BottleTable {
-    /// The counter with `BottleMemory.newestReceipt`, in milliseconds UTC.
+    /// The name of the counter of `BottleMemory.newestReceipt` (milliseconds since 1970-01-01 UTC).
     static let newestReceipt = "journal.newestReceipt"
 
     /// The row id of the bottle with this identity; adds an unknown one.
@@ -24,7 +25,7 @@ enum BottleTable {
             arguments: [name])
     }
 
-    /// As `known`.
+    /// Finds a bottle by identity, then by alias.
     /// - Throws: `Refusal` if no bottle has the name.
     static func existing(_ name: String, _ db: Database) throws -> Int64 {
         guard let id = try known(name, db) else {
