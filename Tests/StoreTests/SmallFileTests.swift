@@ -22,7 +22,7 @@ import Testing
         #expect(try SmallFile.read(folder.file("empty"), limit: 2).isEmpty)
         mkfifo(folder.file("pipe"), 0o600)
         #expect(words(folder.file("pipe")) == "is a pipe, which might never end")
-        #expect(words(folder.path) == "is a folder")
+        #expect(words(folder.path) == "is a directory")
         #expect(words("/dev/zero") == "is a device")
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }

@@ -34,7 +34,6 @@ package final class Redactor: Sendable {
     package func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
-        // A part of the name identifies it.
         text.replace(
             /\b([a-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
                 .ignoresCase()

@@ -7,7 +7,7 @@ extension TrackerStore {
     /// The profile. The first call creates the user.
     package func profile(_ context: WriteContext) throws -> Profile {
         if let known = try profile() { return known }
-        return try write { try ProfileTable.findOrMake($0, context) }
+        return try write { try ProfileTable.findOrCreate($0, context) }
     }
 
     /// Whether the store has been used: setup is finished, or there is a setting, bottle, drink or session. Before
@@ -24,7 +24,7 @@ extension TrackerStore {
     /// - Returns: whether this was the first time.
     package func finishOnboarding(_ context: WriteContext) throws -> Bool {
         try write { db in
-            let profile = try ProfileTable.findOrMake(db, context)
+            let profile = try ProfileTable.findOrCreate(db, context)
             guard profile.onboardedAt == nil else { return false }
             try db.run("UPDATE profile SET onboardedAt = ?", [context.now])
             for preset in DrinkPreset.defaults(userID: profile.userID, makeID: context.makeID) {
@@ -35,6 +35,7 @@ extension TrackerStore {
     }
 }
 
+/// The user of the store, and the device id for synchronisation.
 package struct Profile: Hashable, Sendable {
     package var userID: String
     /// Resolves conflicts with equal `updatedAt` (tracker spec E8).
@@ -55,13 +56,13 @@ extension Profile: FetchableRecord {
 enum ProfileTable {
     static func find(_ db: Database) throws -> Profile? { try Profile.fetchOne(db, sql: "SELECT * FROM profile") }
 
-    static func findOrMake(_ db: Database, _ context: WriteContext) throws -> Profile {
+    static func findOrCreate(_ db: Database, _ context: WriteContext) throws -> Profile {
         if let known = try find(db) { return known }
         let profile = Profile(userID: context.makeID(), deviceID: context.makeID(), createdAt: context.now)
         try db.run(
             "INSERT INTO profile (id, deviceId, createdAt) VALUES (?, ?, ?)",
             [profile.userID, profile.deviceID, profile.createdAt])
-        try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
+        try OutboxWriter.enqueue(.user(profile.userID), op: .createUser, at: context.now, db)
         return profile
     }
 }

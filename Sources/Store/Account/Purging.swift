@@ -12,7 +12,7 @@ extension TrackerStore {
             }
             // Triggers have counted the deleted drinks.
             try db.execute(sql: "DELETE FROM counter; DELETE FROM sqlite_sequence")
-            try DrinkPositions.begin(db)
+            try DrinkPositions.initialise(db)
         }
         // Also remove the deleted bytes from the file and the WAL.
         try writeWithoutTransaction { db in

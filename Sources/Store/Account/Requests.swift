@@ -18,10 +18,10 @@ package final class IdempotentRequest: Sendable {
     let now: Instant
     private let noted = Mutex(false)
 
-    /// - Parameter what: the whole request, as bytes.
-    package init(key: String, asking what: some Sequence<UInt8>, at now: Instant) {
+    /// - Parameter bytes: the whole request.
+    package init(key: String, asking bytes: some Sequence<UInt8>, at now: Instant) {
         self.key = key
-        fingerprint = SHA256.hex(what)
+        fingerprint = SHA256.hex(bytes)
         self.now = now
     }
 

@@ -49,7 +49,6 @@ extension TrackerStore {
         return record
     }
 
-    /// The tokens, oldest first.
     package func tokens() throws -> [TokenRecord] {
         try read { try TokenRecord.fetchAll($0, sql: "SELECT * FROM token ORDER BY createdAt, id") }
     }
@@ -75,7 +74,7 @@ extension TrackerStore {
             guard count == 1 || beginning == nil else {
                 throw Refusal(
                     "severalTokens",
-                    "\(count) tokens have an ID that begins so. Give more characters of the ID.")
+                    "\(count) tokens have an ID with this beginning. Give more characters.")
             }
             return count
         }

@@ -8,9 +8,7 @@ package struct StoreError: Problem, Hashable {
     package enum Kind: String, Sendable {
         /// The path cannot be a store: a directory, a missing parent directory, no permission.
         case cannotOpen
-        /// The file or its directory is read-only.
         case readOnly
-        /// The disk is full, or a quota is exceeded.
         case diskFull
         /// Another process locked the store longer than the time limit.
         case busy

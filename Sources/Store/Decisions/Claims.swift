@@ -38,7 +38,7 @@ package struct Offer: Sendable {
 
 /// Claims of notifications by processes. Only the owner of a claim delivers, until its release or expiry.
 struct Claims {
-    /// The lifetime of a claim: longer than any single delivery. `hold` extends it.
+    /// The lifetime of a claim: longer than any single delivery. `renew` extends it.
     static let leaseSeconds: Double = 60
 
     let claimant: String
@@ -57,7 +57,7 @@ struct Claims {
 
     /// - Parameter decision: the notification, if another process must complete its delivery after a crash.
     /// - Returns: `false` if another process has claimed it.
-    func take(_ id: String, _ db: Database, delivery decision: TrackerNotification? = nil) throws -> Bool {
+    func acquire(_ id: String, _ db: Database, delivery decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
         try db.run(
             "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
@@ -67,7 +67,7 @@ struct Claims {
 
     /// Extends the claim.
     /// - Returns: `false` if the claim expired and another process has claimed the notification.
-    func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
+    func renew(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
         try db.run("UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", [now, id, claimant])
         return db.changesCount == 1
     }
@@ -81,15 +81,15 @@ struct Claims {
 
     enum UnfinishedDelivery {
         case nothing
-        case underWay
+        case inProgress
         /// The decisions of a process that has ended, in the order of delivery.
-        case left([TrackerNotification])
+        case abandoned([TrackerNotification])
     }
 
-    func begun(_ db: Database) throws -> UnfinishedDelivery {
+    func unfinished(_ db: Database) throws -> UnfinishedDelivery {
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
-        guard try rows.allSatisfy(isFree) else { return .underWay }
-        let left = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }
-        return left.isEmpty ? .nothing : .left(left)
+        guard try rows.allSatisfy(isFree) else { return .inProgress }
+        let abandoned = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }
+        return abandoned.isEmpty ? .nothing : .abandoned(abandoned)
     }
 }

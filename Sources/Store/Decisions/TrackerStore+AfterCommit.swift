@@ -4,22 +4,22 @@ extension TrackerStore {
     /// Evaluates the day and updates the files next to the store after a commit (tracker spec B8). Delivers nothing.
     /// - Returns: errors as sentences. They do not affect the commit.
     package func afterCommit(_ context: WriteContext) -> [String] {
-        var troubles: [String] = []
+        var errors: [String] = []
         do {
             _ = try evaluate(context, sinks: [])
         } catch {
-            troubles.append("The change is stored. Updating the reminders failed and is retried: \(error)")
+            errors.append("The change is stored. Updating the reminders failed and is retried: \(error)")
         }
         do {
             try updateHealthFiles()
         } catch {
-            troubles.append(
+            errors.append(
                 """
                 Writing the health files failed (the store is not affected): \
                 \(FileErrorText.words(error))
                 """
             )
         }
-        return troubles
+        return errors
     }
 }

@@ -57,15 +57,15 @@ extension TrackerStore {
                 return Offer(evaluation: evaluation, claims: claims, isLeft: false)
             }
             var isLeft = false
-            switch try claims.begun(db) {
-            case .underWay: evaluation.decisions = []
-            case .left(let left): (evaluation.decisions, isLeft) = (left, true)
+            switch try claims.unfinished(db) {
+            case .inProgress: evaluation.decisions = []
+            case .abandoned(let left): (evaluation.decisions, isLeft) = (left, true)
             case .nothing:
                 evaluation.decisions = try begin(
                     evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
             }
             for decision in evaluation.decisions {
-                _ = try claims.take(decision.notificationId, db, delivery: decision)
+                _ = try claims.acquire(decision.notificationId, db, delivery: decision)
             }
             return Offer(evaluation: evaluation, claims: claims, isLeft: isLeft)
         }
@@ -91,7 +91,7 @@ extension TrackerStore {
     /// - Returns: `false` if they expired and another process delivers it.
     package func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
         try write { db in
-            try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 }
+            try banner.answers.reduce(true) { try offer.claims.renew($1.notificationId, at: now, db) && $0 }
         }
     }
 
@@ -149,7 +149,7 @@ extension TrackerStore {
     }
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
-        let settings = try SettingTable.settings(db).usually(usualUnits)
+        let settings = try SettingTable.settings(db).withDefaultUnits(usualUnits)
         let intake = try intake(settings, context, db)
         let today = intake.day
         var facts = TrackerFacts(

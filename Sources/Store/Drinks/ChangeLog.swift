@@ -24,7 +24,6 @@ enum ChangedRow: Codable {
     /// `after` is `nil` in changes that versions before 0.10 recorded.
     case drink(Int64, before: DrinkFields?, after: DrinkFields? = nil)
     case log(Int64, before: LogFields?, after: LogFields? = nil)
-    /// An excluded derived water.
     case excluded(String)
 
     var isOfSession: Bool { drinkNumber == nil }
@@ -50,7 +49,7 @@ enum ChangedRow: Codable {
         }
     }
 
-    func isUntouched(_ db: Database) throws -> Bool {
+    func isUnchanged(_ db: Database) throws -> Bool {
         switch self {
         case .drink(let number, _, let after): try after == nil || Self.drinkFields(number, db) == after
         case .log(let seq, _, let after): try after == nil || Self.logFields(seq, db) == after
@@ -73,9 +72,9 @@ enum ChangeLog {
     static let limit = 100
 
     /// Records a change. Call it after changing the rows.
-    static func remember(_ rows: [ChangedRow], _ what: String, _ context: WriteContext, _ db: Database) throws {
+    static func record(_ rows: [ChangedRow], _ description: String, _ context: WriteContext, _ db: Database) throws {
         let rows = try rows.map { try $0.changed(db) }
-        try db.run("INSERT INTO change (at, what, before) VALUES (?, ?, ?)", [context.now, what, try rows.json])
+        try db.run("INSERT INTO change (at, what, before) VALUES (?, ?, ?)", [context.now, description, try rows.json])
         try db.run("DELETE FROM change WHERE id <= ?", [db.lastInsertedRowID - Int64(limit)])
     }
 }
@@ -83,11 +82,11 @@ enum ChangeLog {
 extension TrackerStore {
     /// Undoes the last manual change of drinks or session entries. Skips changes in a session that was sealed since.
     /// - Parameters:
-    ///   - reach: the changes to consider; all others stay.
+    ///   - scope: the changes to consider; all others stay.
     ///   - asOf: the time of the request; a newer change is not undone.
     /// - Returns: the description of the change.
     /// - Throws: `Refusal` if there is nothing to undo, or if a later change affected the same rows.
-    package func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String
+    package func undo(_ context: WriteContext, _ scope: UndoReach = .everything, asOf: Instant? = nil) throws -> String
     {
         try write { db in
             let today = try dayCalendar(context.zone, db).day(of: context.now).description
@@ -98,16 +97,16 @@ extension TrackerStore {
                 before = try row.decode(forColumn: "id")
                 let what: String = try row.decode(forColumn: "what")
                 guard let rows = [ChangedRow](json: try row.decode(forColumn: "before")),
-                    try Self.reaches(reach, rows, today, db)
+                    try Self.includes(scope, rows, today, db)
                 else { continue }
                 if let asOf, try row.decode(Instant.self, forColumn: "at") > asOf {
                     throw Refusal("changedSince", "Not undone: a newer change was made: \(what).")
                 }
-                guard try rows.allSatisfy({ try isOpen($0, db) }) else {
+                guard try rows.allSatisfy({ try isEditable($0, db) }) else {
                     try db.run("DELETE FROM change WHERE id = ?", [before])
                     continue
                 }
-                guard try rows.allSatisfy({ try $0.isUntouched(db) }) else {
+                guard try rows.allSatisfy({ try $0.isUnchanged(db) }) else {
                     throw Refusal(
                         "changedLater",
                         "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
@@ -121,10 +120,10 @@ extension TrackerStore {
         }
     }
 
-    private static func reaches(_ reach: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws
+    private static func includes(_ scope: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws
         -> Bool
     {
-        switch reach {
+        switch scope {
         case .everything: return true
         case .drinks: return !rows.contains(where: \.isOfSession)
         case .session: return rows.contains(where: \.isOfSession)
@@ -139,7 +138,7 @@ extension TrackerStore {
         }
     }
 
-    private func isOpen(_ changed: ChangedRow, _ db: Database) throws -> Bool {
+    private func isEditable(_ changed: ChangedRow, _ db: Database) throws -> Bool {
         switch changed {
         case .drink: return true
         case .log(let seq, _, _):
@@ -174,9 +173,9 @@ extension TrackerStore {
                 """,
                 [
                     before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
-                    before?.deleted ?? true, context.now, try ProfileTable.findOrMake(db, context).deviceID, seq,
+                    before?.deleted ?? true, context.now, try ProfileTable.findOrCreate(db, context).deviceID, seq,
                 ])
-            try finish(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
+            try propagateChange(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
         case .excluded(let id):
             guard let session = try excludedSession(id, db) else { return }
             try db.run("DELETE FROM excluded_log WHERE id = ?", [id])

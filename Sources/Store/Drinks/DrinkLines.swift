@@ -9,7 +9,7 @@ extension TrackerStore {
 
     /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
     package func isDrinkPlace(_ position: Int64) throws -> Bool {
-        DrinkPositions.fits(position, last: try lastDrinkPlace())
+        DrinkPositions.canResume(position, last: try lastDrinkPlace())
     }
 
     /// The changes after `position` up to `last`, in order.
@@ -46,24 +46,24 @@ extension TrackerStore {
 /// Positions in the sequence of drink changes. The upper bits are random and change with a purge or restore, so that a
 /// position of another store is detected. Positions stay below 2^52, which JavaScript represents exactly.
 enum DrinkPositions {
-    /// The bits of the count: 2^30 changes.
+    /// The number of low bits, which count changes (up to 2^30).
     private static let bits: Int64 = 30
-    private static let beginnings: Int64 = 1 << 22
+    private static let starts: Int64 = 1 << 22
 
     static func last(_ db: Database) throws -> Int64 {
         try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
     }
 
     /// Initialises the positions of an empty table.
-    static func begin(_ db: Database) throws {
+    static func initialise(_ db: Database) throws {
         try db.execute(
             sql:
-                "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(beginnings - 1)) + 1) << \(bits))"
+                "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(starts - 1)) + 1) << \(bits))"
         )
     }
 
     /// Whether a reader can resume at this position; 0 is always valid.
-    static func fits(_ position: Int64, last: Int64) -> Bool {
+    static func canResume(_ position: Int64, last: Int64) -> Bool {
         position == 0 || (position <= last && position >> bits == last >> bits)
     }
 }

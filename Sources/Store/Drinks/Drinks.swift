@@ -45,7 +45,7 @@ extension TrackerStore {
 
     /// The drinks with this number or key; the number takes precedence.
     package func drinks(named name: String) throws -> [StoredDrink] {
-        try read { db in try DrinkTable.meanings(of: name, db) }
+        try read { db in try DrinkTable.matches(of: name, db) }
     }
 
     /// The latest counted drink of all days.
@@ -111,7 +111,7 @@ enum DrinkTable {
 
     /// The drinks with this number (`d12`, `12`, `#12`) or key; the number takes precedence, because an imported key
     /// can look like a number.
-    static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
+    static func matches(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         return try StoredDrink.fetchAll(
             db,

@@ -6,15 +6,15 @@ extension TrackerStore {
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
     package func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
-        try refuse(ml: ml)
-        try Self.refuse(instant: instant, now: context.now, in: context.zone)
+        try check(ml: ml)
+        try Self.check(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             let day = try dayCalendar(context.zone, db).day(of: instant)
             try db.run(
                 "INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [context.makeID(), instant, context.zone.id, day, ml, context.source, context.now])
             let number = db.lastInsertedRowID
-            try ChangeLog.remember([.drink(number, before: nil)], "log \(ml) ml", context, db)
+            try ChangeLog.record([.drink(number, before: nil)], "log \(ml) ml", context, db)
             return try existing(number, db)
         }
     }
@@ -25,11 +25,11 @@ extension TrackerStore {
     package func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
     ) throws -> StoredDrink {
-        if let ml { try refuse(ml: ml) }
+        if let ml { try check(ml: ml) }
         return try write { db in
             let old = try found(name, db)
-            let place = (try? Zone(old.zone)) ?? context.zone
-            let calendar = try dayCalendar(place, db)
+            let zone = (try? Zone(old.zone)) ?? context.zone
+            let calendar = try dayCalendar(zone, db)
             let moved = time.map { Self.moment($0, in: old, calendar) } ?? instant
             if let time, let moved, moved > context.now, time.hour < calendar.boundaryHour {
                 throw Refusal(
@@ -40,7 +40,7 @@ extension TrackerStore {
                     """
                 )
             }
-            if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
+            if let moved { try Self.check(instant: moved, now: context.now, in: time == nil ? context.zone : zone) }
             let newInstant = moved ?? old.at
             // The day does not change unless `instant` is given.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
@@ -56,7 +56,7 @@ extension TrackerStore {
                     context.now, old.number,
                 ])
             let number = db.lastInsertedRowID
-            try ChangeLog.remember([before, .drink(number, before: nil)], "edit of \(old.ml) ml", context, db)
+            try ChangeLog.record([before, .drink(number, before: nil)], "edit of \(old.ml) ml", context, db)
             try refreshSummaries(around: [newInstant], context, db)
             return try existing(number, db)
         }
@@ -68,7 +68,7 @@ extension TrackerStore {
             let old = try found(name, db)
             let before = try ChangedRow.drink(old.number, db)
             try markDeleted([old], context, db)
-            try ChangeLog.remember([before], "deletion of \(old.ml) ml", context, db)
+            try ChangeLog.record([before], "deletion of \(old.ml) ml", context, db)
             return old
         }
     }
@@ -82,7 +82,7 @@ extension TrackerStore {
             let before = try drinks.map { try ChangedRow.drink($0.number, db) }
             try markDeleted(drinks, context, db)
             let what = "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))"
-            try ChangeLog.remember(before, what, context, db)
+            try ChangeLog.record(before, what, context, db)
             return drinks
         }
     }
@@ -96,11 +96,11 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// The instant of a local time on a drink's day. Before the boundary hour it is on the next date. Of two, the
-    /// nearer one to the old time.
+    /// The instant of a local time on a drink's day; before the boundary hour, on the next date. Of two instants, the
+    /// one nearer to the old time.
     /// - Parameter calendar: in the drink's time zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
-        // Use the current boundary hour. A drink from before its change keeps its distance to the old time.
+        // If the boundary hour has changed since the drink was stored, use the date nearest to the old time.
         let isByToday = calendar.day(of: drink.at) == drink.localDay
         let date = drink.localDay.adding(days: time.hour < calendar.boundaryHour ? 1 : 0)
         let near = calendar.date(of: drink.at)
@@ -110,7 +110,7 @@ extension TrackerStore {
     }
 
     private func found(_ name: String, _ db: Database) throws -> StoredDrink {
-        guard let drink = try DrinkTable.meanings(of: name, db).first else {
+        guard let drink = try DrinkTable.matches(of: name, db).first else {
             throw Refusal("noSuchDrink", "There is no drink \"\(name)\".", category: .notFound, values: ["given": name])
         }
         return drink
@@ -118,12 +118,12 @@ extension TrackerStore {
 
     private func existing(_ number: Int64, _ db: Database) throws -> StoredDrink {
         guard let drink = try DrinkTable.drink(number, db) else {
-            preconditionFailure("the row \(number) was written in this transaction")
+            preconditionFailure("row \(number) is missing, although this transaction wrote it")
         }
         return drink
     }
 
-    private func refuse(ml: Int) throws {
+    private func check(ml: Int) throws {
         guard Drink.manualMl.contains(ml) else {
             let units = (try? settings().amountUnits) ?? .ml
             let given = units == .ml ? "\(ml) ml" : units.text(ml),
@@ -139,7 +139,7 @@ extension TrackerStore {
     }
 
     /// - Parameter zone: the time zone of the message.
-    static func refuse(instant: Instant, now: Instant, in zone: Zone) throws {
+    static func check(instant: Instant, now: Instant, in zone: Zone) throws {
         if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }
         guard instant <= now else {
             let wall = zone.wall(at: instant)

@@ -44,15 +44,15 @@ package enum FailedPollFiles {
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
         let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap {
             name -> (written: Date, poll: FailedPoll)? in
-            guard let facts = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
-                facts[.type] as? FileAttributeType == .typeRegular
+            guard let attributes = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
+                attributes[.type] as? FileAttributeType == .typeRegular
             else { return nil }
             let id = String(name.dropLast(".btsnoop".count))
             let story = read("\(folder)/\(id).txt", upTo: traceBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
             let lines = story.split(whereSeparator: \.isNewline).map(String.init)
             return (
-                facts[.modificationDate] as? Date ?? .distantPast,
-                FailedPoll(id: id, story: lines, bytes: (facts[.size] as? NSNumber)?.intValue ?? 0)
+                attributes[.modificationDate] as? Date ?? .distantPast,
+                FailedPoll(id: id, story: lines, bytes: (attributes[.size] as? NSNumber)?.intValue ?? 0)
             )
         }
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)

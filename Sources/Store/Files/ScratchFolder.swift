@@ -16,11 +16,11 @@ package final class ScratchFolder: Sendable {
     ///   `nil` or a store in memory selects the temporary directory.
     /// - Throws: `Refusal` (`noScratch`) if no directory can be created.
     package init(besideStore store: String? = nil) throws {
-        let place =
+        let parent =
             store.flatMap { $0 == ":memory:" ? nil : URL(fileURLWithPath: $0).deletingLastPathComponent().path }
             ?? FileManager.default.temporaryDirectory.path
-        Self.sweep(place)
-        var name = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
+        Self.sweep(parent)
+        var name = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
             throw Refusal(
                 "noScratch", "Creating a temporary directory failed: \(String(cString: strerror(errno))).",
@@ -41,11 +41,11 @@ package final class ScratchFolder: Sendable {
     package func file(_ name: String) -> String { path + "/" + name }
 
     /// Deletes the directories of killed processes of this user.
-    package static func sweep(_ place: String = FileManager.default.temporaryDirectory.path) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+    package static func sweep(_ parent: String = FileManager.default.temporaryDirectory.path) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
             var status = stat()
-            let folder = place + "/" + name
+            let folder = parent + "/" + name
             guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
                 continue
             }

@@ -4,7 +4,7 @@ import Foundation
 /// would block, and a device has no end.
 package enum SmallFile {
     package struct Failure: Error, Hashable, Sendable {
-        /// The description, to be written after the file's name, for example "is a folder".
+        /// The description, to be written after the file's name, for example "is a directory".
         package var words: String
         package var isAbsence = false
     }
@@ -23,26 +23,26 @@ package enum SmallFile {
         guard fstat(descriptor, &found) == 0 else {
             throw Failure(words: "cannot be read: \(String(cString: strerror(errno)))")
         }
-        if let trouble = kind(found.st_mode) { throw trouble }
+        if let failure = kind(found.st_mode) { throw failure }
         do {
             return try handle.read(upToCount: limit) ?? Data()
         } catch {
-            throw Failure(words: "cannot be read")
+            throw Failure(words: "cannot be read: \(FileErrorText.words(error))")
         }
     }
 
     /// The reason why the path is not a regular file; `nil` if it is one or does not exist.
     package static func kind(of path: String) -> Failure? {
         var found = stat()
-        let trouble = errno
-        defer { errno = trouble }
+        let savedErrno = errno
+        defer { errno = savedErrno }
         return stat(path, &found) == 0 ? kind(found.st_mode) : nil
     }
 
     private static func kind(_ mode: mode_t) -> Failure? {
         switch mode & S_IFMT {
         case S_IFREG: nil
-        case S_IFDIR: Failure(words: "is a folder")
+        case S_IFDIR: Failure(words: "is a directory")
         case S_IFIFO: Failure(words: "is a pipe, which might never end")
         case S_IFSOCK: Failure(words: "is a socket")
         default: Failure(words: "is a device")

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Utilities
 
-/// Reports writes to a store by any process, by inotify(7). The report can precede the readable commit.
+/// Reports writes to a store by any process, by inotify(7). A report can arrive before the commit can be read.
 package final class StoreWatch: Sendable {
     private let names: Set<String>
     private let source: DescriptorSource
@@ -56,11 +56,11 @@ package final class StoreWatch: Sendable {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = Glibc.read(descriptor, &bytes, bytes.count)
         var (found, offset) = ([String?](), 0)
-        let head = MemoryLayout<inotify_event>.size
-        while offset + head <= count {
+        let headerSize = MemoryLayout<inotify_event>.size
+        while offset + headerSize <= count {
             let event = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: inotify_event.self) }
-            let end = min(count, offset + head + Int(event.len))
-            let name = String(decoding: bytes[(offset + head)..<end].prefix { $0 != 0 }, as: UTF8.self)
+            let end = min(count, offset + headerSize + Int(event.len))
+            let name = String(decoding: bytes[(offset + headerSize)..<end].prefix { $0 != 0 }, as: UTF8.self)
             found.append(name.isEmpty ? nil : name)
             offset = end
         }

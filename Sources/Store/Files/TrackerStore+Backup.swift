@@ -12,7 +12,7 @@ extension TrackerStore {
         try Self.convertingErrors(at: file) {
             let backup = try DatabaseQueue(path: file.hasPrefix("/") ? file : "./" + file)
             try backup.writeWithoutTransaction { db in
-                // Overwrite deleted rows.
+                // Overwrite the deleted rows, so that no token stays in the file.
                 try db.execute(sql: "PRAGMA secure_delete = ON; DELETE FROM token")
                 guard !secrets else { return }
                 for entry in Settings.catalogue where entry.isSecret {
@@ -44,7 +44,7 @@ extension TrackerStore {
 
     /// Replaces the contents of this store by those of a backup, in one transaction.
     ///
-    /// Data that other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.RestoreRule`).
+    /// Data that other systems received, revoked tokens and numbers of drinks are not rewound (`Schema.RestoreRule`).
     /// A publisher continues with the changes after the restore.
     /// - Parameters:
     ///   - file: a backup of this version or of 0.9, opened for reading only.
@@ -57,7 +57,7 @@ extension TrackerStore {
         kept: String?, removedSettings: [String]
     ) {
         let copy = scratch + "/restored.sqlite"
-        for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
         let removed = try Self.withBackupErrors(file) { try check(file, copy) }
         return try writeWithoutTransaction { db in
             try db.run("ATTACH ? AS backup", [copy])
@@ -84,6 +84,7 @@ extension TrackerStore {
         }
     }
 
+    /// Copies the backup, and converts and checks the copy. Returns the names of removed settings.
     private func check(_ file: String, _ copy: String) throws -> [String] {
         // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .reading)
@@ -98,7 +99,7 @@ extension TrackerStore {
             throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file)
         }
         guard try backup.read(Self.schema) == read(Self.schema) else {
-            throw StoreError(.foreign, "The file's tables are not those of a store", at: file)
+            throw StoreError(.foreign, "The file does not have the tables of a store", at: file)
         }
         try backup.database.close()
         return source.removedSettings
@@ -130,7 +131,7 @@ extension TrackerStore {
         }
         // Readers of positions start again, because no position reports the removed drinks.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
-        try DrinkPositions.begin(db)
+        try DrinkPositions.initialise(db)
         try db.execute(
             sql: """
                 UPDATE main.drink SET born = last + n, place = last + n
@@ -192,7 +193,7 @@ enum StoreCopy {
         // This process has the write lock, so no other process is writing a copy.
         try remove(of: store, onlyUnfinished: true)
         let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw trouble(file) }
+        guard descriptor >= 0 else { throw failure(file) }
         defer { close(descriptor) }
         do {
             let reader = try StoreOpening.connection(store, isReadOnly: true)
@@ -200,14 +201,14 @@ enum StoreCopy {
                 try reader.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [new]) }
             }
             try reader.close()
-            guard fsync(descriptor) == 0, rename(new, file) == 0 else { throw trouble(file) }
+            guard fsync(descriptor) == 0, rename(new, file) == 0 else { throw failure(file) }
         } catch {
             unlink(new)
             throw error
         }
     }
 
-    private static func trouble(_ file: String) -> StoreError {
+    private static func failure(_ file: String) -> StoreError {
         let reason = String(cString: strerror(errno))
         return StoreError(
             errno == ENOSPC ? .diskFull : .inputOutput, "Writing or deleting a copy of the store failed: \(reason)",
@@ -238,7 +239,7 @@ enum StoreCopy {
         where name.hasPrefix(url.lastPathComponent) && (!onlyUnfinished || name.contains(unfinished)) {
             guard name.dropFirst(url.lastPathComponent.count).wholeMatch(of: ours) != nil else { continue }
             guard unlink(folder + "/" + name) == 0 || onlyUnfinished || errno == EISDIR else {
-                throw trouble(folder + "/" + name)
+                throw failure(folder + "/" + name)
             }
         }
     }

@@ -103,7 +103,7 @@ private struct HealthFile {
         }
         close(descriptor)
         throw StoreError(
-            .busy, "Another program has been writing the files in it for \(UInt32(attempts) * pause / 1_000_000) s",
+            .busy, "Another program has been writing the health files for \(UInt32(attempts) * pause / 1_000_000) s",
             at: folder)
     }
 

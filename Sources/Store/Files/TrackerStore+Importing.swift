@@ -99,7 +99,6 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Passes drinks to `body`.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             try body(StoredDrink(row: row).drink, StoredDrink.original(row), ExportedRecord(row: row))
@@ -256,7 +255,7 @@ private struct ImportTable {
             sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR instead = :key) AND bottle IS NULL")
         var writer = try JournalWriter(db, hostZone: hostZone)
         try Self.forEachRecord(context, db) { _, record in
-            _ = try writer.take(record)
+            _ = try writer.importEntry(record)
             try update.execute(arguments: ["bottle": try writer.bottle(of: record), "key": try writer.key(of: record)])
         }
     }
@@ -288,7 +287,7 @@ private struct ImportTable {
 
     // MARK: - Samples of other programs
 
-    /// The causes of a deletion that the same cause can revert.
+    /// Values of `deletedWith`: the cause of a deletion. The same cause can revert it.
     private static let (byExport, byBottle) = ("export", "bottle")
 
     /// Removes known samples of other programs, and updates the drinks of an older export of the same source.
@@ -384,12 +383,12 @@ private struct ImportTable {
             let (sample, origin): (Int64, String) = (
                 try row.decode(forColumn: "sample"), try row.decode(forColumn: "origin")
             )
-            let use = "\(try row.decode(Int64.self, forColumn: "id")) \(origin)"
-            guard found[sample] == nil, !taken.contains(use),
+            let match = "\(try row.decode(Int64.self, forColumn: "id")) \(origin)"
+            guard found[sample] == nil, !taken.contains(match),
                 HealthFiles.isSameAmount(try row.decode(forColumn: "drinkMl"), try row.decode(forColumn: "ml"))
             else { continue }
             found[sample] = try row.decode(forColumn: "key")
-            taken.insert(use)
+            taken.insert(match)
         }
         for (sample, key) in found {
             try db.run("DELETE FROM temp.sample WHERE rowid = ?", [sample])

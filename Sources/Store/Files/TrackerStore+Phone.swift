@@ -9,7 +9,7 @@ extension TrackerStore {
     /// The drinks that the phone does not have, oldest first, without those from health records.
     /// - Parameter sparingSessions: excludes the water of sessions.
     package func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
-        let spared =
+        let excluded =
             sparingSessions
             ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
         return try read { db in
@@ -17,7 +17,7 @@ extension TrackerStore {
                 db,
                 sql: """
                     SELECT \(StoredDrink.columns) FROM drink
-                    WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(spared)
+                    WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(excluded)
                         AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
                     ORDER BY instant, key LIMIT ?
                     """, arguments: [DrinkSource.health.rawValue, since, limit]

@@ -20,7 +20,6 @@ package struct JournalRow: Hashable, Sendable {
     package var reading: String?
     /// The estimated time, if the date is not trusted.
     package var about: Instant?
-
 }
 
 extension JournalRow: FetchableRecord {
@@ -34,7 +33,7 @@ extension JournalRow: FetchableRecord {
         reason = try row.decode(forColumn: "reason")
         received = try row.decode(forColumn: "received")
         reading = try row.decode(forColumn: "reading")
-        // Hide a time by an untrusted clock.
+        // A time by an untrusted clock is not shown.
         about = reason == JournalQuarantine.hostClock ? nil : try row.decode(forColumn: "about")
     }
 }
@@ -75,7 +74,7 @@ extension TrackerStore {
     /// Dates a record manually: it counts from then on, and no poll changes it.
     /// - Throws: `Refusal` if there is no such record, or if it is not quarantined.
     package func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
-        try Self.refuse(instant: instant, now: context.now, in: context.zone)
+        try Self.check(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]) else {
                 throw Refusal(
@@ -83,7 +82,7 @@ extension TrackerStore {
             }
             let record = try JournalRow(row: row)
             guard record.verdict == "quarantined" else {
-                throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)).")
+                throw Refusal("recordIsDated", "r\(id) is not quarantined: its verdict is \(record.verdict).")
             }
             guard record.raw.count > 12, record.raw[12] == 0, record.amountMl > 0 else {
                 throw Refusal(

@@ -101,7 +101,7 @@ struct JournalWriter {
             [Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, row])
     }
 
-    /// Another record of the same drink is stored, with other bytes.
+    /// Marks the quarantined record with these bytes as superseded: a dated record of the same drink is stored.
     private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
         try db.run(
             "UPDATE bottle_record SET verdict = 'superseded' WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'",
@@ -125,7 +125,6 @@ struct JournalWriter {
         }
     }
 
-    /// The dated row of the same record.
     private func datedRow(_ entry: JournalEntry, of bottle: Int64) throws -> DatedRow? {
         try DatedRow.fetchOne(
             db.cachedStatement(
@@ -140,7 +139,7 @@ struct JournalWriter {
         try db.run("UPDATE bottle_record SET reading = ? WHERE id = ?", [reading, row.id])
     }
 
-    /// A new reading of the same bytes changes the row and its drink. The same reading changes nothing.
+    /// Applies a new reading of the same bytes to the row and its drink. The same reading changes nothing.
     private mutating func reread(_ row: DatedRow, _ entry: JournalEntry, _ bottle: Bottle) throws {
         guard let reading = entry.reading, row.reading != reading, row.reason != Self.byHand else { return }
         guard
@@ -228,7 +227,7 @@ struct JournalWriter {
     // MARK: - Entries of another journal
 
     /// Adds an unknown entry. A known one keeps its reading.
-    mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
+    mutating func importEntry(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waitingName) = (wire.entry, nil as String?)
         let localNames = try localNames(of: wire)
         for name in localNames {

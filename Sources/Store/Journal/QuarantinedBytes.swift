@@ -7,7 +7,6 @@ package struct QuarantinedBytes: Hashable, Sendable {
     package var bottle: String
     /// The bytes, at most `TrackerStore.quarantineByteLimit`.
     package var bytes: [UInt8]
-    /// The original length in bytes.
     package var length: Int
     package var reason: String
     /// The time of the last receipt.

@@ -18,7 +18,6 @@ package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// The end of the last poll.
     package var lastPoll: Instant?
     /// The end of the last poll that read the whole log.
     package var lastCompletePoll: Instant?
@@ -84,6 +83,7 @@ extension TrackerStore {
     }
 }
 
+/// The numbers of stored records by verdict.
 package struct JournalCounts: Hashable, Sendable, Decodable, FetchableRecord {
     package var drinks: Int
     package var notDrinks: Int

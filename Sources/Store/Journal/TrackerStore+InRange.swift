@@ -5,13 +5,13 @@ import TrackerCore
 package struct InRangeBottles: Hashable, Sendable {
     /// The time of the first advertisement, by address.
     package var since: [String: Instant] = [:]
-    /// The addresses that the user has hidden.
     package var hidden: Set<String> = []
     /// Whether the user was notified about a bottle to adopt.
     package var isNotified = false
 }
 
-/// Stored as numbers: `inRange.since.ADDRESS`, `inRange.hidden.ADDRESS`, `inRange.notified`. Adoption deletes them.
+/// The table `counter` has the rows `inRange.since.ADDRESS`, `inRange.hidden.ADDRESS` and `inRange.notified`. Adoption
+/// deletes them.
 extension TrackerStore {
     private static let (since, hidden, notified) = ("inRange.since.", "inRange.hidden.", "inRange.notified")
 
@@ -33,16 +33,16 @@ extension TrackerStore {
     }
 
     package func noteInRange(_ addresses: [String], at now: Instant) throws {
-        try noteOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
+        try recordOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
     }
 
-    package func hideInRange(_ address: String) throws { try noteOnce([Self.hidden + address], 1) }
+    package func hideInRange(_ address: String) throws { try recordOnce([Self.hidden + address], 1) }
 
-    package func noteInRangeNotified() throws { try noteOnce([Self.notified], 1) }
+    package func noteInRangeNotified() throws { try recordOnce([Self.notified], 1) }
 
     static func deleteInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
 
-    private func noteOnce(_ names: [String], _ value: Int) throws {
+    private func recordOnce(_ names: [String], _ value: Int) throws {
         try write { db in
             for name in names {
                 try db.run("INSERT OR IGNORE INTO counter (name, value) VALUES (?, ?)", [name, value])

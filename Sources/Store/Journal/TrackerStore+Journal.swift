@@ -19,7 +19,7 @@ extension TrackerStore: Journal {
 
     /// Updates summaries after a change of drinks, because late drinks of a session count in it (tracker spec X1).
     func refreshSummaries(around instants: [Instant], received: Instant?, _ db: Database) throws {
-        // No identifier is created here.
+        // This context creates no identifiers.
         let context = WriteContext(
             now: received ?? Instant(milliseconds: 0), zone: .utc, source: "bottle", makeID: { "unknown" })
         try refreshSummaries(around: instants, context, db)

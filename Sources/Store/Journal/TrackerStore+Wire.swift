@@ -1,6 +1,7 @@
 import GRDB
 import TrackerCore
 
+/// The numbers of imported and of already known entries.
 package struct WireOutcome: Hashable, Sendable {
     package var added = 0
     package var known = 0
@@ -41,7 +42,7 @@ extension TrackerStore {
             var outcome = WireOutcome()
             var writer = try JournalWriter(db, hostZone: hostZone)
             for entry in entries {
-                if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
+                if try writer.importEntry(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
             }
             try refreshSummaries(around: writer.touched, received: entries.map(\.entry.received).max(), db)
             return outcome

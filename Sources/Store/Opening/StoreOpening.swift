@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Opens the database of a store.
 enum StoreOpening {
     struct Opened {
         var database: any DatabaseWriter
@@ -20,7 +19,7 @@ enum StoreOpening {
         let opened = try TrackerStore.convertingErrors(at: path) {
             try retryingWhileBusy {
                 let database = try DatabasePool(
-                    path: file.name, configuration: writerConfiguration(path: path, beforeStatement: beforeStatement))
+                    path: file.name, configuration: writable(path: path, beforeStatement: beforeStatement))
                 // `DatabasePool` sets `synchronous` to NORMAL.
                 try database.writeWithoutTransaction(syncEachCommit)
                 let removed = try Schema.bringUpToDate(database, path: path) {
@@ -135,9 +134,7 @@ enum StoreOpening {
         return configuration
     }
 
-    private static func writerConfiguration(
-        path: String, beforeStatement: (@Sendable (Database) -> Void)?
-    ) -> Configuration {
+    private static func writable(path: String, beforeStatement: (@Sendable (Database) -> Void)?) -> Configuration {
         var configuration = baseConfiguration()
         configuration.prepareDatabase { db in
             guard !db.configuration.readonly else { return }

@@ -11,13 +11,13 @@ extension TrackerStore {
         try write { db in
             var outbox = try OutboxTable.outbox(db)
             outbox.finish(item, outcome, at: now)
-            guard let left = outbox.items.first(where: { $0.id == item.id }) else {
+            guard let rest = outbox.items.first(where: { $0.id == item.id }) else {
                 try db.run("DELETE FROM outbox WHERE seq = ?", [item.id])
                 return
             }
             try db.run(
                 "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
-                [left.attempts, left.notBefore ?? Instant(milliseconds: 0), left.rejection, left.id])
+                [rest.attempts, rest.notBefore ?? Instant(milliseconds: 0), rest.rejection, rest.id])
         }
     }
 }
@@ -76,8 +76,8 @@ enum OutboxTable {
 }
 
 enum SyncStateTable {
-    /// The maximum number of rejected rows shown in the state. All are counted.
-    static let shown = 5
+    /// The maximum number of rejected rows in the state. All are counted.
+    static let shownLimit = 5
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
         let status = try OutboxTable.status(db)
@@ -89,7 +89,7 @@ enum SyncStateTable {
             refusals: try String.fetchAll(
                 db,
                 sql: "SELECT entity || ' ' || id || ': ' || reason FROM sync_refusal ORDER BY entity, id LIMIT ?",
-                arguments: [shown]))
+                arguments: [shownLimit]))
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 
@@ -98,7 +98,7 @@ enum SyncStateTable {
     }
 
     /// Deletes the status of another server.
-    static func forget(_ db: Database) throws {
+    static func delete(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM sync_state; DELETE FROM sync_refusal")
     }
 
@@ -129,7 +129,7 @@ enum OutboxWriter {
         }
     }
 
-    static func put(
+    static func enqueue(
         _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
     ) throws {
         let (name, table, id) = entity.parts
@@ -152,19 +152,19 @@ enum OutboxWriter {
     }
 
     /// Queues everything, for a new server.
-    static func putAll(at now: Instant, _ db: Database) throws {
+    static func enqueueAll(at now: Instant, _ db: Database) throws {
         for id in try String.fetchAll(db, sql: "SELECT id FROM profile") {
-            try put(.user(id), op: .createUser, at: now, db)
+            try enqueue(.user(id), op: .createUser, at: now, db)
         }
         for id in try String.fetchAll(db, sql: "SELECT id FROM preset ORDER BY position, id") {
-            try put(.preset(id), op: .upsertDrinkPreset, at: now, db)
+            try enqueue(.preset(id), op: .upsertDrinkPreset, at: now, db)
         }
         for id in try String.fetchAll(db, sql: "SELECT id FROM session ORDER BY startTime, id") {
-            try put(.session(id), op: .upsertSession, at: now, db)
+            try enqueue(.session(id), op: .upsertSession, at: now, db)
         }
         for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
             let isDeleted: Bool = try row.decode(atIndex: 1)
-            try put(.log(row.decode(atIndex: 0)), op: isDeleted ? .deleteLogEntry : .addLogEntry, at: now, db)
+            try enqueue(.log(row.decode(atIndex: 0)), op: isDeleted ? .deleteLogEntry : .addLogEntry, at: now, db)
         }
     }
 

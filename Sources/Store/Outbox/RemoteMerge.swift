@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import TrackerCore
 
+/// The result of merging rows of the sync server.
 package struct MergeOutcome: Hashable, Sendable {
     /// The number of newer rows, which replaced stored ones.
     package var taken = 0
@@ -90,7 +91,7 @@ indirect enum ColumnRule {
         case (.time, .int64(let milliseconds)):
             let instant = Instant(milliseconds: milliseconds)
             guard instant.isSupported, now.seconds(to: instant) <= RemoteRow.aheadSeconds else {
-                throw InvalidRow("\(column) is \(instant), which cannot be")
+                throw InvalidRow("\(column) is out of range: \(instant)")
             }
         case (.time, _): throw InvalidRow("\(column) must be milliseconds since 1970")
         case (.integer(let range), .int64(let number)) where range.contains(number): break
@@ -130,7 +131,7 @@ extension TrackerStore {
     /// - Throws: `Refusal` if the text is not a list.
     package func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
         guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
-            throw Refusal("syncAnswer", "The server's answer is not a list of \(entity.rawValue) objects.")
+            throw Refusal("syncAnswer", "The server's response is not a list of \(entity.rawValue) objects.")
         }
         return try write { db in
             var outcome = MergeOutcome()
@@ -144,7 +145,7 @@ extension TrackerStore {
                 do {
                     // A savepoint per row, so that an invalid one does not affect others.
                     try db.inSavepoint {
-                        if try take(row, entity, context.now, db) {
+                        if try mergeRow(row, entity, context.now, db) {
                             outcome.taken += 1
                             if let session = String.fromDatabaseValue(row["sessionId"] ?? .null) {
                                 sessions.insert(session)
@@ -171,10 +172,10 @@ extension TrackerStore {
 
     private static func rule(brokenBy error: DatabaseError, _ entity: RemoteEntity) -> String {
         entity == .session && error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
-            ? "another session is active" : "it breaks a rule of the store (\(error.message ?? "constraint"))"
+            ? "another session is active" : "it violates a constraint of the store (\(error.message ?? "constraint"))"
     }
 
-    private func take(_ row: [String: DatabaseValue], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws
+    private func mergeRow(_ row: [String: DatabaseValue], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws
         -> Bool
     {
         let remote = try RemoteRow(row, entity, now: now, db)
@@ -256,7 +257,7 @@ struct RemoteRow {
 
     func check(_ entity: RemoteEntity, _ db: Database) throws {
         if entity == .logEntry, id.contains("|") {
-            throw InvalidRow("its id has a |, which names waters derived from sips")
+            throw InvalidRow("its id contains |, which is reserved for waters derived from sips")
         }
         for (column, rule) in entity.columns { try rule.check(column, value(column), now: now) }
         switch entity {
@@ -288,7 +289,7 @@ struct RemoteRow {
         }
         guard let time = Instant.fromDatabaseValue(value("timestamp")), time >= found.startTime,
             time <= found.endTime ?? Instant.supported.upperBound
-        else { throw InvalidRow("its time lies outside its session") }
+        else { throw InvalidRow("its time is outside its session") }
         if let preset = text("presetId"), !Self.isName(preset) { throw InvalidRow("presetId is not valid") }
         guard text("source") != DrinkSource.bottle.rawValue else {
             throw InvalidRow("waters derived from sips are not synchronised")

@@ -1,6 +1,7 @@
 import GRDB
 import TrackerCore
 
+/// A notification in the queue of a channel, such as ntfy.
 package struct QueuedNotification: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         case waiting, sent
@@ -12,6 +13,7 @@ package struct QueuedNotification: Hashable, Sendable {
 
     package var sequence: Int64
     package var announcement: Announcement
+    /// The time of the decision.
     package var since: Instant
     /// The secret that authorises the notification's buttons, and nothing else.
     package var key: String
@@ -32,11 +34,11 @@ extension TrackerStore {
     /// The maximum number of waiting notifications of a channel. Above it, the oldest is dropped.
     package static let queueLimit = 1000
     /// The number of finished notifications kept for each channel.
-    private static let queueMemory = 400
+    private static let finishedLimit = 400
 
     /// Queues a notification. A known one keeps its position and gets the new text, unless it was sent.
     /// - Parameters:
-    ///   - keepsAll: `false` drops the waiting notifications of the same kind.
+    ///   - sendsLate: `false` drops the waiting notifications of the same kind.
     ///   - makeKey: creates a secret for its buttons.
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
     package func post(
@@ -76,7 +78,7 @@ extension TrackerStore {
                 DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-                """, [outlet, Self.queueMemory])
+                """, [outlet, Self.finishedLimit])
             let sequence =
                 try Int64.fetchOne(
                     db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
@@ -104,7 +106,7 @@ extension TrackerStore {
                     [try row.decode(Int64.self, forColumn: "seq")])
                 return .busy
             }
-            return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db)
+            return try Claims(claimant: claimant, now: now).acquire(Self.claim(message, outlet), db)
                 ? .message(message) : .busy
         }
     }

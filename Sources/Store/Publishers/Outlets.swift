@@ -10,6 +10,7 @@ package struct Publisher: Hashable, Sendable, Decodable, FetchableRecord {
     package var position: Int64
 }
 
+/// A change of a drink that waits for a publisher.
 package struct DrinkChange: Hashable, Sendable {
     /// The position in the sequence of all changes.
     package var sequence: Int64
@@ -48,7 +49,7 @@ extension TrackerStore {
                 position, excluded.position), isOpen = 1
                 """, [name, makeID()])
             guard let outlet = try Self.outlet(name, db) else {
-                preconditionFailure("the outlet \(name) was written in this very transaction")
+                preconditionFailure("publisher \(name) is missing, although this transaction wrote it")
             }
             return outlet
         }
@@ -71,7 +72,6 @@ extension TrackerStore {
 
     package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
-    /// The waiting changes, in order.
     package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let rows = try Row.fetchAll(
@@ -96,7 +96,6 @@ extension TrackerStore {
         }
     }
 
-    /// A query for the waiting changes.
     private static let changed =
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
@@ -110,20 +109,20 @@ extension TrackerStore {
 
     /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
     package func lifetime(for outlet: String) throws -> Int {
-        let (sum, told) = try read { db in
+        let (sum, sent) = try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT lifetimeMl FROM outlet WHERE name = ?", arguments: [outlet]) ?? 0
             )
         }
-        guard sum > told else { return told }
+        guard sum > sent else { return sent }
         try write { db in
             try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, outlet])
         }
         return sum
     }
 
-    // MARK: - What the other end keeps
+    // MARK: - Retained topics
 
     package func keptTopics(of outlet: String) throws -> [String] {
         try read { db in

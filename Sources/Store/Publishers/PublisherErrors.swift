@@ -21,7 +21,7 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 extension TrackerStore {
     /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
     package func recordProblem(_ words: String?, of outlet: String, at now: Instant) throws {
-        let words = words.map { String($0.prefix(Self.longestProblem)) }
+        let words = words.map { String($0.prefix(Self.problemLimit)) }
         try write { db in
             try db.run(
                 """
@@ -36,10 +36,10 @@ extension TrackerStore {
     package func recordChannelProblem(_ words: String?, of outlet: String, with settings: String, at now: Instant)
         throws
     {
-        guard let words = words.map({ String($0.prefix(Self.longestProblem)) }) else {
+        guard let words = words.map({ String($0.prefix(Self.problemLimit)) }) else {
             return try clearChannelProblem(of: outlet)
         }
-        let mark = Self.mark(settings)
+        let hash = Self.hash(settings)
         try write { db in
             try db.run(
                 """
@@ -47,17 +47,16 @@ extension TrackerStore {
                 (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
                 excluded.words, settings = excluded.settings
                 WHERE words <> excluded.words OR settings <> excluded.settings
-                """, [outlet, words, now, mark])
+                """, [outlet, words, now, hash])
         }
     }
 
     /// Clears the error, unless it is from these settings; `nil` always clears it.
     package func clearChannelProblem(of outlet: String, unlessWith settings: String? = nil) throws {
-        let mark = settings.map(Self.mark)
-        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, mark]) }
+        let hash = settings.map(Self.hash)
+        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, hash]) }
     }
 
-    /// The errors, sorted by name.
     package func outletTroubles() throws -> [PublisherError] {
         try read { db in
             try PublisherError.fetchAll(
@@ -74,7 +73,7 @@ extension TrackerStore {
         }
     }
 
-    private static let longestProblem = 2000
+    private static let problemLimit = 2000
 
-    private static func mark(_ settings: String) -> String { String(SHA256.hex(settings.utf8).prefix(16)) }
+    private static func hash(_ settings: String) -> String { String(SHA256.hex(settings.utf8).prefix(16)) }
 }

@@ -115,9 +115,9 @@ extension TrackerStore {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
-        guard let there = try? TrackerStore(path: path, for: .reading), let who = try? there.identity(of: outlet) else {
+        guard let original = try? TrackerStore(path: path, for: .reading).identity(of: outlet) else {
             return Glibc.access(path, R_OK) != 0
         }
-        return try who.id == identity(of: outlet)?.id
+        return try original.id == identity(of: outlet)?.id
     }
 }

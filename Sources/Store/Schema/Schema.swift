@@ -9,7 +9,6 @@ enum Schema {
     static let applicationID: Int32 = 0x5741_5448
     /// `user_version` of a store that 0.9 wrote.
     static let release09 = 30
-    /// `user_version` of the current schema.
     static let version = release09 + migrator(path: ":memory:").migrations.count
 
     enum State {
@@ -26,7 +25,7 @@ enum Schema {
             for part in [tables, indexes, triggers] { try db.execute(sql: part) }
             try mark(db)
             // A store in memory has no readers of positions and needs no random start.
-            if path != ":memory:" { try DrinkPositions.begin(db) }
+            if path != ":memory:" { try DrinkPositions.initialise(db) }
         }
         return migrator
     }

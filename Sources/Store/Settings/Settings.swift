@@ -5,7 +5,7 @@ extension TrackerStore {
     /// The effective settings. An invalid stored value counts as the default and is reported.
     package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
         let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
-        return (settings.usually(usualUnits), refused)
+        return (settings.withDefaultUnits(usualUnits), refused)
     }
 
     package func settings() throws -> Settings { try settingsAndRefused().settings }
@@ -42,15 +42,15 @@ extension TrackerStore {
             }
             if new.service.syncURL != old.service.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
-                try SyncStateTable.forget(db)
-                try OutboxWriter.putAll(at: context.now, db)
+                try SyncStateTable.delete(db)
+                try OutboxWriter.enqueueAll(at: context.now, db)
             } else if changes.contains(where: { $0.name.lowercased().hasPrefix("sync.") }) {
                 // The user changed the credential or confirmed the address: retry rejected changes.
                 try OutboxTable.retryAll(db)
             }
             if OutboxWriter.synchronised(new) != OutboxWriter.synchronised(old), let profile = try ProfileTable.find(db)
             {
-                try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
+                try OutboxWriter.enqueue(.user(profile.userID), op: .createUser, at: context.now, db)
             }
             return new
         }
@@ -124,7 +124,7 @@ extension TrackerStore {
                     guard let alias = change.text, !alias.isEmpty else {
                         throw SettingRefusal(
                             name: name, given: "",
-                            rule: "A bottle that was given a name keeps it until it gets another.", kept: bottle)
+                            rule: "It must be a new name: a name can be changed, not removed.", kept: bottle)
                     }
                     try settings.set(name, to: alias)
                     try BottleTable.rename(bottle, to: settings.bottle.alias ?? alias, db)

@@ -2,7 +2,6 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The presets in the order of creation.
     package func presets() throws -> [DrinkPreset] {
         try read { db in
             try DrinkPreset.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id")
@@ -19,13 +18,12 @@ extension TrackerStore {
             ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// Adds a preset.
     /// - Throws: `Refusal` for an empty or used name, or a size, strength or estimate out of range.
     package func addPreset(
         name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
     ) throws -> DrinkPreset {
         try write { db in
-            let profile = try ProfileTable.findOrMake(db, context)
+            let profile = try ProfileTable.findOrCreate(db, context)
             try PresetTable.check(name: name, sizeOz: sizeOz, abv: abv, estimate: estimate, except: nil, db)
             let preset = DrinkPreset(
                 id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz,
@@ -39,7 +37,7 @@ extension TrackerStore {
     /// Changes a preset. Existing entries keep their values.
     package func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
         try write { db in
-            let profile = try ProfileTable.findOrMake(db, context)
+            let profile = try ProfileTable.findOrCreate(db, context)
             try PresetTable.check(
                 name: preset.name, sizeOz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate,
                 except: preset.id, db)
@@ -53,14 +51,14 @@ extension TrackerStore {
                     context.now, profile.deviceID, preset.id,
                 ])
             guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
-            try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+            try OutboxWriter.enqueue(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
         }
     }
 
     /// Deletes a preset, and unsets a default that names it.
     package func deletePreset(_ id: String, _ context: WriteContext) throws {
         try write { db in
-            let profile = try ProfileTable.findOrMake(db, context)
+            let profile = try ProfileTable.findOrCreate(db, context)
             try db.run(
                 """
                 UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND
@@ -68,7 +66,7 @@ extension TrackerStore {
                 """, [context.now, profile.deviceID, id])
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.run("DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", [id])
-            try OutboxWriter.put(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
+            try OutboxWriter.enqueue(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
         }
     }
 }
@@ -87,7 +85,7 @@ enum PresetTable {
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
                 preset.standardDrinkEstimate, context.now, profile.deviceID,
             ])
-        try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+        try OutboxWriter.enqueue(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
     }
 
     static func unknown(_ id: String) -> Refusal {
@@ -104,7 +102,7 @@ enum PresetTable {
         else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
-        // As in `preset(named:)`: ignores case and normal form. SQL's lower() handles ASCII only.
+        // Compares names as `preset(named:)` does. SQL's lower() handles only ASCII.
         let others = try String.fetchAll(
             db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
         guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {

@@ -43,7 +43,7 @@ extension TrackerStore {
         }
     }
 
-    /// Logged entries and derived waters (tracker spec X1).
+    /// Adds the logged entries and the derived waters to a session (tracker spec X1).
     func view(_ session: WaterlineSession, at now: Instant, _ db: Database) throws -> SessionView {
         let rules = try SessionRules(of: session, db)
         let derived = BottleWater(
@@ -86,13 +86,13 @@ extension TrackerStore {
     package func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
             if let active = try SessionTable.active(db) { return (active, false) }
-            let profile = try ProfileTable.findOrMake(db, context)
+            let profile = try ProfileTable.findOrCreate(db, context)
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
             try db.run(
                 "INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES (?, ?, ?, 1, ?, ?)",
                 [session.id, session.userID, session.startTime, context.now, profile.deviceID])
-            try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
+            try OutboxWriter.enqueue(.session(session.id), op: .upsertSession, at: context.now, db)
             return (session, true)
         }
     }
@@ -146,7 +146,7 @@ enum SessionTable {
     static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database)
         throws
     {
-        let device = try ProfileTable.findOrMake(db, context).deviceID
+        let device = try ProfileTable.findOrCreate(db, context).deviceID
         try db.run(
             """
             UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed,
@@ -160,10 +160,9 @@ enum SessionTable {
                 "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
                 "summary": try session.computedSummary?.json, "now": context.now, "device": device, "id": session.id,
             ])
-        try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
+        try OutboxWriter.enqueue(.session(session.id), op: .upsertSession, at: context.now, db)
     }
 
-    /// The logged entries by time.
     static func loggedEntries(_ id: String, _ db: Database) throws -> [LogEntry] {
         try LogEntry.fetchAll(
             db, sql: "\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", arguments: [id])
@@ -214,7 +213,7 @@ struct SessionRules {
 extension LogEntry: FetchableRecord {}
 
 enum LogTable {
-    /// A query for entries.
+    /// The start of a query for entries.
     static let rows = "SELECT *, type AS kind FROM log_entry"
 
     static func insert(_ log: LogEntry, _ deviceID: String, _ db: Database) throws -> Int64 {
@@ -238,7 +237,7 @@ enum LogTable {
 
     static func log(_ seq: some BinaryInteger, _ db: Database) throws -> LogEntry {
         guard let log = try LogEntry.fetchOne(db, sql: "\(rows) WHERE seq = ?", arguments: [Int64(seq)]) else {
-            preconditionFailure("the entry \(seq) was written in this transaction")
+            preconditionFailure("entry \(seq) is missing, although this transaction wrote it")
         }
         return log
     }

@@ -1,6 +1,7 @@
 import GRDB
 import TrackerCore
 
+/// The values of a new session entry.
 package struct LogDraft: Hashable, Sendable {
     package var kind: LogEntry.Kind
     /// The type of drink; `nil` for water.
@@ -22,7 +23,7 @@ package struct LogDraft: Hashable, Sendable {
             standardDrinkEstimate: estimate ?? preset.standardDrinkEstimate, presetID: preset.id)
     }
 
-    /// A generic drink: 1.0 without an estimate (K-E7).
+    /// An alcoholic drink without a preset; the default is 1.0 standard drinks (K-E7).
     package static func drink(
         estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil
     ) -> LogDraft {
@@ -52,9 +53,9 @@ extension TrackerStore {
                 standardDrinkEstimate: draft.standardDrinkEstimate, presetID: draft.presetID, amountOz: draft.amountOz,
                 source: DrinkSource(rawValue: context.source), updatedAt: context.now, seq: 0)
             try session.checkEdit(log, now: context.now)
-            let seq = try LogTable.insert(log, ProfileTable.findOrMake(db, context).deviceID, db)
-            try finish(log.id, .addLogEntry, session, context, db)
-            try ChangeLog.remember(
+            let seq = try LogTable.insert(log, ProfileTable.findOrCreate(db, context).deviceID, db)
+            try propagateChange(log.id, .addLogEntry, session, context, db)
+            try ChangeLog.record(
                 [.log(Int64(seq), before: nil)], draft.kind == .water ? "water" : "drink", context, db)
             return try LogTable.log(seq, db)
         }
@@ -83,10 +84,10 @@ extension TrackerStore {
                 """,
                 [
                     log.timestamp, log.standardDrinkEstimate, log.amountOz, context.now,
-                    try ProfileTable.findOrMake(db, context).deviceID, log.seq,
+                    try ProfileTable.findOrCreate(db, context).deviceID, log.seq,
                 ])
-            try finish(log.id, .addLogEntry, session, context, db)
-            try ChangeLog.remember([before], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
+            try propagateChange(log.id, .addLogEntry, session, context, db)
+            try ChangeLog.record([before], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
             return try LogTable.log(log.seq, db)
         }
     }
@@ -100,9 +101,9 @@ extension TrackerStore {
             let before = try ChangedRow.log(log.seq, db)
             try db.run(
                 "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
-                [context.now, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
-            try finish(log.id, .deleteLogEntry, session, context, db)
-            try ChangeLog.remember([before], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
+                [context.now, try ProfileTable.findOrCreate(db, context).deviceID, log.seq])
+            try propagateChange(log.id, .deleteLogEntry, session, context, db)
+            try ChangeLog.record([before], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
         }
     }
 
@@ -113,10 +114,11 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    func finish(
+    /// Queues a changed entry for the server, and updates the drink of the day and the session's summary.
+    func propagateChange(
         _ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database
     ) throws {
-        try OutboxWriter.put(.log(id), op: op, at: context.now, db)
+        try OutboxWriter.enqueue(.log(id), op: op, at: context.now, db)
         try countWater(id, context, db)
         try summarise(session, context, db)
     }
@@ -173,7 +175,7 @@ extension TrackerStore {
         if session.sealed { throw WaterlineSession.Refusal.sealed }
         guard try view(session, at: context.now, db).logs.contains(where: { $0.id == name }) else { return false }
         try db.run("INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", [name, session.id])
-        try ChangeLog.remember([.excluded(name)], "exclusion of a bottle's water", context, db)
+        try ChangeLog.record([.excluded(name)], "exclusion of a bottle's water", context, db)
         try summarise(session, context, db)
         return true
     }

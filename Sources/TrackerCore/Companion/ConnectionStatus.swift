@@ -58,7 +58,6 @@ package struct ConnectionStatus: Hashable, Sendable {
 
     package init(problem: ConnectionProblem? = nil) { self.problem = problem }
 
-    /// `disconnected` or `error`.
     package var name: String { problem == nil ? "disconnected" : "error" }
     package var error: String? { problem?.description }
     package var hint: String? { problem?.hint }

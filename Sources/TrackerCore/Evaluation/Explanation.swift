@@ -22,7 +22,6 @@ package struct Explanation: Hashable, Sendable {
     package var at: Instant
     /// The IANA id of the time zone.
     package var zone: String
-    /// One entry for each kind of reminder.
     package var reminders: [Reminder]
 
     /// The kinds that the reminder engines decide, once each.

@@ -16,7 +16,6 @@ struct HydrationReminders {
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
     private(set) var closes: [String] = []
-    /// The conditions of each kind at its decision.
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: TrackerFacts, pace: PaceSnapshot, nextDrink: NextDrink) {

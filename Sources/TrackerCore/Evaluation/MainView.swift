@@ -32,7 +32,6 @@ package struct MainView: Hashable, Sendable {
 
     /// The large text: a countdown, or its replacement.
     package var headline: String
-    /// The caption of the countdown, or `nil`.
     package var caption: String?
 
     package init(_ snapshot: TrackerSnapshot) {

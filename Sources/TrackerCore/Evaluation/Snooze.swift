@@ -7,7 +7,6 @@ package enum Snooze: Hashable, Sendable {
 
     /// The pause of a notification's button, in minutes.
     package static let usualMinutes = 30
-    /// The longest pause, in minutes: one day.
     package static let longestMinutes = 1440
 
     /// The end of the pause; `nil` if the reminders continue at once.

@@ -83,7 +83,6 @@ package struct DayIntake: Hashable, Sendable {
     package var totalMl: Int
     package var count: Int
     package var lastDrink: Instant?
-    /// The drinks, oldest first.
     package var drinks: [Drink]
 
     /// Uses sums of the store, which must equal the sums of the drinks.

@@ -23,7 +23,6 @@ package struct HealthExport {
 
     package init(_ format: HealthFiles.Format) { self.format = format }
 
-    /// The header of CSV files.
     package static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
 
     package var opening: String {

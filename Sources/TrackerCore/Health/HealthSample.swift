@@ -75,7 +75,6 @@ package struct HealthFileError: Problem, Hashable {
 package enum HealthFiles {
     package enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
 
-    /// The `sourceName` of exported records.
     package static let sourceName = "waterh-bench"
     package static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 

@@ -7,7 +7,6 @@ package enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
     case answered
     /// Its day or session is over, or its content no longer applies.
     case over
-    /// Quiet hours have begun.
     case quietHours
     /// An urgent notification was delivered first while this one was held back.
     case overtaken

@@ -18,7 +18,6 @@ package protocol NotificationSink: Sendable {
 }
 
 extension NotificationSink {
-    /// The default limit of 6 s.
     package var limit: Duration { .seconds(6) }
     package func canShow() async -> Bool { true }
     package func close(id: String) async {}

@@ -21,12 +21,10 @@ package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
     case notFound
     /// A rule rejected the request. Nothing was changed.
     case refused
-    /// The input is invalid.
     case invalid
     /// Another process uses the object. A retry can succeed.
     case busy
     case diskFull
-    /// The file or the bytes are damaged.
     case damaged
     /// Any other error.
     case failed

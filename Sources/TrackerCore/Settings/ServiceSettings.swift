@@ -10,7 +10,6 @@ package struct ServiceSettings: Hashable, Sendable {
     package internal(set) var httpListen = "127.0.0.1:8077"
     /// The public address of the page, usually that of a proxy.
     package internal(set) var publicURL: String?
-    /// The mqtt or mqtts address; `nil` for none.
     package internal(set) var mqttURL: String?
     package internal(set) var mqttPrefix = "hydration"
     package internal(set) var mqttCommands = false

@@ -60,7 +60,6 @@ package struct Settings: Hashable, Sendable {
 
     /// N of the rule "water every N drinks" (1–10).
     package internal(set) var waterEveryNDrinks = 1
-    /// Whether a session has reminders by time.
     package internal(set) var timeReminders = true
     /// The minutes between reminders by time: 10, 15, 20, 30, 45 or 60.
     package internal(set) var intervalMinutes = 20
@@ -93,7 +92,7 @@ package struct Settings: Hashable, Sendable {
     package var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
     package var amountUnits: AmountUnits { hydrationUnits ?? .ml }
     /// These settings with another default unit.
-    package func usually(_ units: AmountUnits?) -> Settings {
+    package func withDefaultUnits(_ units: AmountUnits?) -> Settings {
         var copy = self
         copy.hydrationUnits = hydrationUnits ?? units
         return copy

@@ -6,7 +6,6 @@ package enum SyncStatus: Hashable, Sendable {
     case offline
     case error
 
-    /// `idle`, `pending`, `syncing`, `offline`, `error`.
     package var name: String {
         switch self {
         case .idle: "idle"

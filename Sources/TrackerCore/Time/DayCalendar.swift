@@ -24,7 +24,6 @@ package struct DayCalendar: Hashable, Sendable {
                 floorDivide(instant.wholeSeconds.saturatingAdd(Int64(zone.offsetSeconds(at: instant))), 86_400)))
     }
 
-    /// The first instant of a day.
     package func start(of day: LocalDay) -> Instant { instant(on: day, at: TimeOfDay(hour: boundaryHour)) }
 
     /// The length of a day in seconds: 82,800, 86,400, 90,000 or another value.

@@ -28,7 +28,6 @@ package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConverti
     /// Minutes after midnight, 0–1439.
     package var minutes: Int { hour * 60 + minute }
 
-    /// The time as text: `07:30`.
     package var description: String { "\(padded(hour, 2)):\(padded(minute, 2))" }
 
     package static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.minutes < right.minutes }

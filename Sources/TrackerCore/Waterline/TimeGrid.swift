@@ -18,7 +18,6 @@ package struct TimeGrid: Hashable, Sendable {
         return passed >= 1 ? Instant(milliseconds: start.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
-    /// The first grid point after now.
     package func nextPoint(after now: Instant) -> Instant {
         let passed = max(0, now.milliseconds.saturatingSubtract(start.milliseconds)) / interval
         return Instant(milliseconds: start.milliseconds.saturatingAdd((passed + 1).saturatingMultiply(interval)))

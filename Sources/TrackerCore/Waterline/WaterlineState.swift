@@ -6,7 +6,6 @@ package struct WaterlineState: Hashable, Sendable {
     package var sinceWater: Int
     package var drinks: Int
     package var waters: Int
-    /// The sum of the estimates in thousandths.
     package var standardThousandths: Int
     package var isWarning: Bool
 
