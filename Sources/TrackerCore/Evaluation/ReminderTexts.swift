@@ -48,7 +48,7 @@ struct ReminderTexts {
         case .setupFinished:
             return holds
                 ? ("Setup is finished.", "A store without setup.")
-                : ("Setup is not finished.", "Finish it on the page, or with: waterh-tracker setup.")
+                : ("Setup is not finished.", "Finish setup on the page, or with: waterh-tracker setup.")
         case .firstPollEnded:
             return holds
                 ? ("The service has polled since it started.", "A restart of the service.")
@@ -60,7 +60,7 @@ struct ReminderTexts {
             )
         case .underDailyLimit:
             guard settings.dailyLimit else {
-                return ("No number of reminders a day is set (reminders.dailyLimit).", "reminders.dailyLimit on.")
+                return ("Reminders have no daily limit (reminders.dailyLimit).", "Switch reminders.dailyLimit on.")
             }
             return (
                 """
@@ -165,7 +165,7 @@ struct ReminderTexts {
             )
         case .sessionRuns, .timeRemindersOn, .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .waterOwed,
             .thresholdCrossed, .valueHigh, .openForLong, .questionUnasked:
-            return ("No Waterline session is running.", "Start one.")
+            return ("No Waterline session is running.", "Start a session.")
         }
     }
 
@@ -180,7 +180,7 @@ struct ReminderTexts {
                 It is \(time(hydration.now)); drinks are spaced from \(settings.intervalHours.wake) to \
                 \(settings.intervalHours.sleep).
                 """,
-                "Those hours."
+                "A time within these hours."
             )
         case .goalReached:
             ("The goal is reached: nothing more is due.", "A higher goal, a drink that you undo, or the next day.")
@@ -194,7 +194,7 @@ struct ReminderTexts {
         switch found.name {
         case .sessionRuns:
             guard holds else { return nil }
-            return ("A session has been running since \(time(session.session.startTime)).", "End it.")
+            return ("A session has been running since \(time(session.session.startTime)).", "End the session.")
         case .timeRemindersOn:
             return (
                 "Reminders by time are \(holds ? "on" : "off") (waterline.timeReminders).",
@@ -208,8 +208,8 @@ struct ReminderTexts {
             let told =
                 found.name == .gridPointCome ? "" : holds ? ", and was not sent" : ", and was sent or skipped"
             return (
-                "They come \(every) (waterline.intervalMinutes); \(point)\(told).",
-                holds ? "A reminder." : "The next one is at \(next)."
+                "A reminder is due \(every) (waterline.intervalMinutes); \(point)\(told).",
+                holds ? "A reminder." : "Wait until \(next)."
             )
         case .stillLogging:
             return (
@@ -238,7 +238,7 @@ struct ReminderTexts {
                 holds
                     ? "The value reached the warning threshold since the last check."
                     : "The value did not reach the warning threshold since the last check.",
-                holds ? "A warning." : "A value below it, then drinks."
+                holds ? "A warning." : "A value below the threshold, then more drinks."
             )
         case .valueHigh:
             return (
@@ -256,12 +256,12 @@ struct ReminderTexts {
                 \(session.state.keepGoingAt.map { " and was continued at \(time($0))" } ?? ""); \
                 the question is sent after 12 h.
                 """,
-                holds ? "Continue it, or end it." : "12 h."
+                holds ? "Continue the session, or end it." : "Wait until 12 h have passed."
             )
         case .questionUnasked:
             return (
                 holds ? "The question was not sent yet." : "The question was already sent.",
-                holds ? "The question." : "Continue it: the question is sent again after 12 h."
+                holds ? "The question." : "Continue the session: the question is sent again after 12 h."
             )
         default:
             return nil
