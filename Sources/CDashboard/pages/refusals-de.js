@@ -49,7 +49,7 @@ export default [
   [/^Bottle not found: .*$/, 'Flasche nicht gefunden.'],
 
   // Waterline
-  [/^The time must lie within the session\.$/, 'Die Zeit muss in den Abend fallen.'], [/^The estimate must be a number from 0\.1 to 10 standard drinks\.$/, 'Es müssen 0,1 bis 10 Standardgetränke sein.'],
+  [/^The time must be within the session\.$/, 'Die Zeit muss in den Abend fallen.'], [/^The estimate must be a number from 0\.1 to 10 standard drinks\.$/, 'Es müssen 0,1 bis 10 Standardgetränke sein.'],
   [/^There is no active session\. Start one first\.$/, 'Es läuft kein Abend. Beginne zuerst einen.'], [/^There is no session yet\.$/, 'Es gab noch keinen Abend.'], [/^There is no ended session\.$/, 'Kein Abend ist beendet.'],
   [/^There is no entry ".*"\.$/, 'Diesen Eintrag gibt es nicht mehr.'],
   [/^A water's volume must be more than 0 and at most 100 oz\.$/, 'Ein Wasser hat mehr als 0 und höchstens 100 oz.'],

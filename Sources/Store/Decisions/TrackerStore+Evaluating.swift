@@ -117,7 +117,7 @@ extension TrackerStore {
             let settings = try SettingTable.settings(db)
             let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
             guard var day = try engineDay(today, db) else { return }
-            day.rearm()
+            day.allowAllAgain()
             try save(day, db)
         }
     }

@@ -65,11 +65,11 @@ extension TrackerStore {
     }
 
     /// The maximum lead of another device's clock, in seconds.
-    static let sampleAheadSeconds: Double = 600
+    static let maxSampleLeadSeconds: Double = 600
 
     /// Rejects a sample in the future, except exported drinks, whose time is known.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
-        guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
+        guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > maxSampleLeadSeconds else { return }
         throw Refusal(
             "notInTheFuture",
             """

@@ -62,7 +62,7 @@ package struct RecordResolver: Sendable {
     /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
     /// dates new and quarantined records.
     package func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
-        guard fields.isPossibleInSomeYear else { return unresolved(.impossibleDate) }
+        guard fields.isValidInSomeYear else { return unresolved(.impossibleDate) }
         let found: Resolution
         if let year = fields.year {
             let wall = fields.wall(year: year)
@@ -160,7 +160,7 @@ package struct RecordFields: Hashable, Sendable {
         self.second = second
     }
 
-    package var isPossibleInSomeYear: Bool { wall(year: 2000).isPossible }
+    package var isValidInSomeYear: Bool { wall(year: 2000).isPossible }
 
     func wall(year: Int) -> WallTime {
         WallTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)

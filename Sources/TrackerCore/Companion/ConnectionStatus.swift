@@ -10,14 +10,14 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         case didNotAnswer
         /// The connection was lost. Records without acknowledgement are still in the bottle.
         case connectionLost
-        /// Another bottle answered.
+        /// The bottle that answered does not belong to this store.
         case notOurs
         /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
         case clockDoubtful
     }
 
     package let kind: Kind
-    /// The link's message about the connection.
+    /// The link's error message, for the kinds `connectFailed` and `connectionLost`.
     package let message: String?
 
     package init(_ kind: Kind, message: String? = nil) {
@@ -46,7 +46,7 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The advice after the message, cleared by the next successful poll.
+    /// The advice after the message. The next successful poll clears it.
     package var hint: String? {
         kind == .notFound ? "Could not find bottle. Make sure it's nearby." : message
     }

@@ -12,21 +12,21 @@ package struct AdaptiveReminder: Hashable, Sendable {
     }
 
     /// The pace in the text: rounded to 10 ml (half up), at least 10; `nil` if nothing remains.
-    package func shownPace(remainingMl: Int, at now: Instant) -> Int? {
+    package func displayedPace(remainingMl: Int, at now: Instant) -> Int? {
         guard remainingMl > 0 else { return nil }
         let hours = Int128(hoursLeft(at: now))
         return max(10, Int(clamping: (2 * Int128(remainingMl) + 10 * hours) / (20 * hours) * 10))
     }
 
     /// The latest reminder time that has passed. Earlier missed times are dropped.
-    package func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
+    package func latestTime(at now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
         let anchor = min(anchor(lastDrink: lastDrink), now)
         let passed = now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval
         return passed >= 1 ? Instant(milliseconds: anchor.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
-    package func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
+    package func nextTime(after now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now < end else { return nil }
         let anchor = max(start, min(lastDrink ?? start, now))
         let passed = max(0, now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval)

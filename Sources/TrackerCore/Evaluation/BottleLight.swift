@@ -6,10 +6,10 @@ package enum BottleLight: String, Hashable, Sendable, CaseIterable {
     /// A drink has been due for a long time.
     case strong
 
-    /// The light is off this many seconds before quiet hours, because writing to a bottle makes its light blink.
-    static let lead: Double = 300
-    /// The seconds after which the interval engine's light becomes strong.
-    static let patience: Double = 1800
+    /// The light goes off this many seconds before quiet hours, because a write to a bottle makes its light blink.
+    static let leadSeconds: Double = 300
+    /// The seconds after the due time at which the interval engine's light becomes strong.
+    static let strongAfterSeconds: Double = 1800
 }
 
 extension Evaluation {
@@ -21,13 +21,13 @@ extension HydrationReminders {
     /// The light by the state of the selected engines, whether or not a notification was sent.
     var light: BottleLight {
         guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
-            now < activeHours.end.advanced(seconds: -BottleLight.lead)
+            now < activeHours.end.advanced(seconds: -BottleLight.leadSeconds)
         else { return .off }
         if isChosen(.pace), pace.deficitMl >= settings.minDeficitMl, pace.urgency > .onTrack {
             return pace.urgency == .overdue ? .strong : .gentle
         }
         if isChosen(.interval), let due = nextDrink.due, dueAnchor != nil {
-            return due.seconds(to: now) >= BottleLight.patience ? .strong : .gentle
+            return due.seconds(to: now) >= BottleLight.strongAfterSeconds ? .strong : .gentle
         }
         if isChosen(.adaptive), let dueSlot, dueSlot > adaptive.start { return .gentle }
         return .off

@@ -1,5 +1,5 @@
-/// The reminder engine's state of one day. The key is the day, so a process that slept through the boundary needs no
-/// reset (K-B16).
+/// The reminder engine's state of one day. Each day has its own state, so a process that was suspended over the day
+/// boundary needs no reset (K-B16).
 package struct EngineDay: Hashable, Sendable, Codable {
     package var dayKey: LocalDay
     /// The number of accepted reminders (K-B15), which the daily limit counts.
@@ -21,8 +21,8 @@ package struct EngineDay: Hashable, Sendable, Codable {
 
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
-    /// Allows all announcements again, after the user has paused the reminders.
-    package mutating func rearm() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
+    /// Allows every reminder again, after the user has paused them.
+    package mutating func allowAllAgain() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
 
     /// Records an accepted notification. A rejected notification changes nothing and is offered again.
     package mutating func accept(_ notification: TrackerNotification) {

@@ -64,7 +64,7 @@ package enum Tracker {
         let candidates: [Instant?] = [
             calendar.start(of: date), calendar.start(of: date.adding(days: 1)), window.start, window.end,
             calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep), nextDrink.due,
-            AdaptiveReminder(facts: facts, now: now).nextFiring(after: now, lastDrink: intake.lastDrink),
+            AdaptiveReminder(facts: facts, now: now).nextTime(after: now, lastDrink: intake.lastDrink),
             waterline?.nextReminder, facts.snoozedUntil,
             waterline.map {
                 max($0.session.startTime, $0.state.keepGoingAt ?? $0.session.startTime)

@@ -35,7 +35,7 @@ struct HydrationReminders {
         state.lastTotalMl = pace.dailyTotalMl
     }
 
-    /// Decides in the order of B4, by the conditions only.
+    /// Decides on each kind in the order of tracker spec B4.
     private mutating func decide() {
         if pace.isGoalAchieved {
             (state.lastNotified, state.recoveryIsDue) = (nil, nil)
@@ -53,9 +53,9 @@ struct HydrationReminders {
             NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits)
         }
         consider(.interval) { _ in NotificationTexts.interval }
-        consider(.adaptive) { found in
-            found.adaptive.shownPace(remainingMl: found.remainingMl, at: found.now).map {
-                NotificationTexts.adaptive(mlPerHour: $0, in: found.settings.amountUnits)
+        consider(.adaptive) { reminders in
+            reminders.adaptive.displayedPace(remainingMl: reminders.remainingMl, at: reminders.now).map {
+                NotificationTexts.adaptive(mlPerHour: $0, in: reminders.settings.amountUnits)
             }
         }
     }
@@ -104,7 +104,7 @@ struct HydrationReminders {
     var dueAnchor: Instant? { nextDrink.isAlerting ? nextDrink.anchor : nil }
 
     /// The adaptive engine's latest reminder time.
-    var dueSlot: Instant? { adaptive.firing(at: now, lastDrink: lastDrink) }
+    var dueSlot: Instant? { adaptive.latestTime(at: now, lastDrink: lastDrink) }
 
     var remainingMl: Int { pace.dailyGoalMl - pace.dailyTotalMl }
 

@@ -12,24 +12,24 @@ package struct NotificationValidity: Sendable {
 
     /// The reason not to show the notification; `nil` if it is still valid. The caller checks for later ones.
     package func reasonToMiss(_ sent: TrackerNotification) -> MissedReason? {
-        sent.kind.isWaterline ? ofSession(sent) : ofDay(sent)
+        sent.kind.isWaterline ? sessionReason(sent) : dayReason(sent)
     }
 
-    private func ofDay(_ sent: TrackerNotification) -> MissedReason? {
+    private func dayReason(_ sent: TrackerNotification) -> MissedReason? {
         let pace = evaluation.snapshot.pace
         guard sent.dayKey == pace.dayKey else { return .over }
         guard !sent.kind.countsInLimit || !evaluation.closes.contains(sent.kind.id) else { return .answered }
         switch sent.kind {
         case .goal: guard pace.isGoalAchieved else { return .over }
         case .recovery: guard pace.urgency == .onTrack else { return .over }
-        default: guard !isBehind(pace.lastDrinkTime, sent) else { return .answered }
+        default: guard !isAfterDecision(pace.lastDrinkTime, sent) else { return .answered }
         }
         let window = Pace.Window(
             now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
         return sent.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
     }
 
-    private func ofSession(_ sent: TrackerNotification) -> MissedReason? {
+    private func sessionReason(_ sent: TrackerNotification) -> MissedReason? {
         guard let waterline = facts.waterline, let shown = evaluation.snapshot.waterline,
             waterline.session.id == sent.sessionID, waterline.session.isActive
         else { return .over }
@@ -39,13 +39,13 @@ package struct NotificationValidity: Sendable {
         case .waterlineAbandoned: return shown.abandonedHours == nil ? .answered : nil
         case .waterlineTime:
             let waters = waterline.allLogs(now: now, settings: facts.settings).filter { $0.kind == .water }
-            return isBehind(waters.map(\.timestamp).max(), sent) ? .answered : nil
+            return isAfterDecision(waters.map(\.timestamp).max(), sent) ? .answered : nil
         default: return nil
         }
     }
 
-    /// Whether the instant is after the decision.
-    private func isBehind(_ instant: Instant?, _ sent: TrackerNotification) -> Bool {
+    /// Whether the instant is after the notification's decision.
+    private func isAfterDecision(_ instant: Instant?, _ sent: TrackerNotification) -> Bool {
         guard let instant, let decidedAt = sent.decidedAt else { return false }
         return instant > decidedAt
     }

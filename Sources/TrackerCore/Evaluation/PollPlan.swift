@@ -1,13 +1,13 @@
-/// The interval between polls for the current day (tracker spec A7).
+/// The time of the next poll, in seconds after the end of the last one (tracker spec A7).
 package enum PollSchedule: Hashable, Sendable {
-    /// Seconds after the end of the last poll.
+    /// The interval during the drinking hours, or at any time with `bottle.pollWhenIdle`.
     case every(seconds: Double)
-    /// The interval in seconds after the end of the last poll.
+    /// The pause until the next drinking hours.
     case resting(seconds: Double)
 }
 
 package enum PollPlan {
-    /// The seconds until the drinking hours begin, if `bottle.pollWhenIdle` is off.
+    /// The schedule at a moment: an interval, or a pause outside the drinking hours.
     package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)

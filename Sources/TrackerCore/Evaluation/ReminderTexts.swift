@@ -5,7 +5,7 @@ struct ReminderTexts {
     let calendar: DayCalendar
 
     func condition(_ found: ReminderGuard, of kind: NotificationKind) -> Explanation.Condition {
-        let (fact, change) = waterline.flatMap { words(found, $0) } ?? words(found, kind)
+        let (fact, change) = waterline.flatMap { sentences(found, $0) } ?? sentences(found, kind)
         return Explanation.Condition(name: found.name, holds: found.holds, fact: fact, change: change)
     }
 
@@ -15,7 +15,7 @@ struct ReminderTexts {
     private func time(_ instant: Instant) -> String { String(calendar.zone.wall(at: instant).timeText.prefix(5)) }
     private func ml(_ amount: Int) -> String { settings.amountUnits.text(amount) }
 
-    private func words(_ found: ReminderGuard, _ kind: NotificationKind) -> (fact: String, change: String) {
+    private func sentences(_ found: ReminderGuard, _ kind: NotificationKind) -> (fact: String, change: String) {
         let holds = found.holds
         switch found.name {
         case .remindersOn:
@@ -126,7 +126,7 @@ struct ReminderTexts {
             let range = "\(time(hydration.adaptive.start)) to \(time(hydration.adaptive.end))"
             let last = hydration.lastDrink.map { "The last drink was at \(time($0))" } ?? "Nothing was drunk today"
             let next =
-                hydration.adaptive.nextFiring(after: hydration.now, lastDrink: hydration.lastDrink).map {
+                hydration.adaptive.nextTime(after: hydration.now, lastDrink: hydration.lastDrink).map {
                     "No drink until \(time($0))."
                 } ?? "The next day's hours."
             return (
@@ -188,7 +188,7 @@ struct ReminderTexts {
     }
 
     /// The sentences for a condition; `nil` for conditions outside Waterline.
-    private func words(_ found: ReminderGuard, _ session: WaterlineReminders) -> (fact: String, change: String)? {
+    private func sentences(_ found: ReminderGuard, _ session: WaterlineReminders) -> (fact: String, change: String)? {
         let holds = found.holds
         let every = "every \(session.state.gridIntervalMinutes) min"
         switch found.name {

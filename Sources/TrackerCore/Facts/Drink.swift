@@ -85,7 +85,7 @@ package struct DayIntake: Hashable, Sendable {
     package var lastDrink: Instant?
     package var drinks: [Drink]
 
-    /// Uses sums of the store, which must equal the sums of the drinks.
+    /// Uses sums that the store computed. They must equal the sums of `drinks`.
     package init(day: LocalDay, totalMl: Int = 0, count: Int = 0, lastDrink: Instant? = nil, drinks: [Drink] = []) {
         self.day = day
         self.totalMl = totalMl
@@ -94,7 +94,7 @@ package struct DayIntake: Hashable, Sendable {
         self.drinks = drinks
     }
 
-    /// Ignores drinks of other days and uncounted ones.
+    /// Adds up the counted drinks of the day and ignores all others.
     package init(day: LocalDay, folding drinks: some Sequence<Drink>) {
         let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
         self.init(

@@ -67,7 +67,7 @@ package enum JournalQuarantine {
     package static let refused = "refusedByDialect"
     /// The host's clock is not trusted, so nothing was dated.
     package static let hostClock = "hostClock"
-    /// The bottle's clock was wrong when the bottle wrote the record.
+    /// The bottle's clock was wrong when it wrote the record.
     package static let bottleClock = "bottleClock"
     /// The record arrived in fragments that can belong to two records. It counts when whole readings agree on it.
     package static let pieced = "pieced"
@@ -155,7 +155,7 @@ package struct BottleMemory: Hashable, Sendable {
     }
 }
 
-/// A stored record that a new reading might date.
+/// A stored record that another decoding might date.
 package struct UnsettledRecord: Hashable, Sendable {
     /// The row id, from which the next page continues.
     package var id: Int64

@@ -22,7 +22,7 @@ package struct DrinkLines: Sendable {
             bytes += ",\(drink.ml)".utf8
             for text in [drink.key, line.original ?? "", drink.zone, "\(drink.localDay)", drink.source.rawValue] {
                 bytes.append(UInt8(ascii: ","))
-                HealthExport.appendCSV(Self.onOneLine(text), to: &bytes)
+                HealthExport.appendCSV(Self.withoutLineBreaks(text), to: &bytes)
             }
         case .jsonl:
             bytes += "{\"position\": \(line.position), \"change\": \"\(line.change.rawValue)\", \"startDate\": \"".utf8
@@ -45,7 +45,7 @@ package struct DrinkLines: Sendable {
                 ("day", "\(drink.localDay)"), ("source", drink.source.rawValue),
             ] {
                 bytes += ",\(name)=\"".utf8
-                for byte in Self.onOneLine(text).utf8 {
+                for byte in Self.withoutLineBreaks(text).utf8 {
                     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
                     bytes.append(byte)
                 }
@@ -57,7 +57,7 @@ package struct DrinkLines: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    private static func onOneLine(_ text: String) -> String {
+    private static func withoutLineBreaks(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isBreak) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isBreak($0) ? "\u{FFFD}" : $0 }))
     }

@@ -1,38 +1,38 @@
 /// A channel that uses the first available one of several, so that the user sees a notification once.
 package struct FirstSink: NotificationSink {
     package let name: String
-    private let places: [any NotificationSink]
+    private let channels: [any NotificationSink]
 
-    /// - Parameter places: the channels in order of preference.
-    package init(_ name: String, _ places: [any NotificationSink]) {
+    /// - Parameter channels: the channels in order of preference.
+    package init(_ name: String, _ channels: [any NotificationSink]) {
         self.name = name
-        self.places = places
+        self.channels = channels
     }
 
     /// The sum of the limits, because the channels are tried one at a time.
-    package var limit: Duration { places.reduce(.zero) { $0 + $1.limit } }
+    package var limit: Duration { channels.reduce(.zero) { $0 + $1.limit } }
 
     package func canShow() async -> Bool {
-        for place in places where await place.canShow() { return true }
+        for channel in channels where await channel.canShow() { return true }
         return false
     }
 
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        for place in places where await place.canShow() {
-            if await place.deliver(notification) { return true }
+        for channel in channels where await channel.canShow() {
+            if await channel.deliver(notification) { return true }
         }
         return false
     }
 
     package func close(id: String) async {
-        for place in places { await place.close(id: id) }
+        for channel in channels { await channel.close(id: id) }
     }
 
     package func catchUp() async {
-        for place in places { await place.catchUp() }
+        for channel in channels { await channel.catchUp() }
     }
 
     package func recorded() async {
-        for place in places { await place.recorded() }
+        for channel in channels { await channel.recorded() }
     }
 }

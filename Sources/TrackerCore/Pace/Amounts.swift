@@ -31,14 +31,14 @@ package enum Amounts {
             if unit == "ml", isGrouped { return Int(number.filter(\.isNumber)) }
             guard unit.hasSuffix("oz"), number[mark] == "." else { return nil }
         }
-        guard let unit = millilitresOfUnit[unit], number.contains(where: \.isNumber),
+        guard let unit = mlPerUnit[unit], number.contains(where: \.isNumber),
             number.count(where: { !$0.isNumber }) <= 1, let value = Double(String(number.map { $0 == "," ? "." : $0 }))
         else { return nil }
         let ml = (value * unit + 0.5).rounded(.down)
         return ml <= 1e9 ? Int(ml) : nil
     }
 
-    private static let millilitresOfUnit = [
+    private static let mlPerUnit = [
         "ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce,
     ]
 

@@ -1,5 +1,6 @@
 import Utilities
 
+/// US fluid ounces.
 package enum Ounces {
     package static let mlPerOunce = 29.5735
 

@@ -56,7 +56,7 @@ package enum Pace {
     }
 }
 
-/// The level of the deficit: none, less than the threshold's share of the goal, or at least that share.
+/// The level of the deficit: none, below the threshold (a percentage of the goal), or at least the threshold.
 package enum Urgency: Int, Hashable, Comparable, Sendable, CaseIterable, Codable {
     case onTrack = 0
     case attention = 1

@@ -2,7 +2,7 @@ import BottleProtocol
 
 /// The settings `bottle.…` (tracker spec Section 11). A bottle can override the settings of the store.
 package struct BottleSettings: Hashable, Sendable {
-    /// The name that shares or separates histories; `nil` for the bottle's address.
+    /// The user's name for the bottle; `nil` for its address.
     package internal(set) var alias: String?
     /// The IANA id of the bottle's time zone; `nil` for that of days.
     package internal(set) var zone: String?
@@ -24,7 +24,7 @@ package struct BottleSettings: Hashable, Sendable {
     package internal(set) var light = false
     /// Whether the gateway acknowledges records, or leaves the bottle to the phone app.
     package internal(set) var mode = BottleMode.takeOver
-    /// Whether the computer's clock is right although no time server confirms it.
+    /// Whether to trust the computer's clock although no time server confirms it.
     package internal(set) var trustsClock = false
     /// Whether the bottle's display shows the goal.
     package internal(set) var showsGoal = false
@@ -41,7 +41,7 @@ package enum BottleMode: String, Hashable, Sendable, CaseIterable {
     case share
 }
 
-/// Whether the service stays connected between polls, to see a drink at once.
+/// Whether the service stays connected between polls, to receive a drink at once.
 package enum BottleHold: String, Hashable, Sendable, CaseIterable {
     case never
     /// While a viewer is active.

@@ -2,7 +2,7 @@
 package struct ChannelSettings: Hashable, Sendable {
     package init() {}
 
-    /// The http or https address; `nil` switches the channel off.
+    /// The http or https address; `nil` disables the channel.
     package internal(set) var url: String?
     /// The credential, which is never displayed.
     package internal(set) var token: String?

@@ -61,6 +61,7 @@ package struct SettingRefusal: Problem, Hashable {
     }
 }
 
+/// A setting: its name, its rule, and the access to its value.
 package struct SettingEntry: Sendable {
     package let name: String
     /// The rule as a sentence: `It must be a whole number from 500 to 5000 ml.`
@@ -92,7 +93,7 @@ package struct SettingEntry: Sendable {
         return isSecret && value != .unset ? .text("(set)") : value
     }
 
-    private func inUnits(_ rule: String, _ units: AmountUnits) -> String {
+    private func withUnits(_ rule: String, _ units: AmountUnits) -> String {
         guard let amounts, units != .ml, rule.hasSuffix(".") else { return rule }
         return "\(rule.dropLast()) (\(units.text(amounts.lowerBound)) to \(units.text(amounts.upperBound)))."
     }
@@ -104,7 +105,7 @@ package struct SettingEntry: Sendable {
             || (name.hasSuffix(".url")
                 && (given.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
-            name: name, given: mayBeSecret ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits),
+            name: name, given: mayBeSecret ? "(hidden)" : given, rule: withUnits(rule, settings.amountUnits),
             kept: shown(settings).text)
     }
 }

@@ -20,7 +20,7 @@ extension Settings {
                 name: "waterline.defaultPreset", given: id, rule: "It must be the id of one of your presets, or unset.",
                 kept: defaultPreset ?? "")
         }
-        if let broken = changed.brokenScheduleRule, let (name, text) = changes.first {
+        if let broken = changed.violatedScheduleRule, let (name, text) = changes.first {
             throw Self.entry(name)?.refusal(text, broken, self) ?? Self.unknown(name, text)
         }
         self = changed
@@ -63,7 +63,7 @@ extension Settings {
                 refused.append(entry.refusal(text, entry.rule, settings))
             }
         }
-        if let broken = settings.brokenScheduleRule {
+        if let broken = settings.violatedScheduleRule {
             let defaults = Settings()
             settings.boundaryHour = defaults.boundaryHour
             (settings.wake, settings.sleep) = (defaults.wake, defaults.sleep)
@@ -76,7 +76,7 @@ extension Settings {
     }
 
     /// The rule that the hours violate, or `nil`: boundary hour <= wake < sleep on one date, also for overrides.
-    var brokenScheduleRule: String? {
+    var violatedScheduleRule: String? {
         let starts = [wake, intervalHours.wake, adaptiveHours.start]
         let ends = [sleep, intervalHours.sleep, adaptiveHours.end]
         guard starts.allSatisfy({ $0 >= TimeOfDay(hour: boundaryHour) }) else {

@@ -103,7 +103,7 @@ package struct Settings: Hashable, Sendable {
 
 package enum ReminderEngine: String, Hashable, Sendable, CaseIterable { case pace, interval, adaptive, all }
 package enum VolumeUnits: String, Hashable, Sendable, CaseIterable { case oz, ml }
-/// How the bottle's drinks count as water of a session.
+/// The way in which the bottle's drinks count as water of a session.
 package enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case accumulate, perSip, off }
 package enum WeekStart: String, Hashable, Sendable, CaseIterable {
     case monday, sunday, saturday

@@ -46,6 +46,7 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
+/// The result of sending one change to the sync server.
 package enum SendOutcome: Hashable, Sendable {
     case sent
     /// An HTTP status other than 2xx.
@@ -57,7 +58,7 @@ package enum SendOutcome: Hashable, Sendable {
     case unreachable
 }
 
-/// The logic of the queue. The store keeps the rows and adds them in the transaction of the change.
+/// The rules of the queue. The store keeps its rows and adds a row in the transaction of the change.
 package struct Outbox: Hashable, Sendable {
     /// The items by id, ascending.
     package private(set) var items: [OutboxItem]
@@ -101,7 +102,7 @@ package struct Outbox: Hashable, Sendable {
         switch outcome {
         case .sent: items.remove(at: index)
         case .refused(let status) where (400..<500).contains(status):
-            items[index].rejection = "The server refused it with status \(status)."
+            items[index].rejection = "The server rejected it with HTTP status \(status)."
         case .refused, .unauthorised, .nonsense, .unreachable:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))

@@ -17,6 +17,7 @@ package enum SyncStatus: Hashable, Sendable {
     }
 }
 
+/// The result of the last synchronisation, and the number of waiting changes.
 package struct SyncReport: Hashable, Sendable, Encodable {
     package var waiting: Int
     package var trouble: String?

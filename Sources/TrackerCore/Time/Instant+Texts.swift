@@ -46,13 +46,13 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// Seconds since 1970 if this is UTC; `nil` for impossible fields.
-    var secondsAsUTC: Int64? {
+    var utcSeconds: Int64? {
         guard let date = LocalDay(year: year, month: month, day: day), isPossible else { return nil }
         return Int64(date.daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
     /// The UTC time that many seconds after 1970.
-    init(secondsAsUTC seconds: Int64) {
+    init(utcSeconds seconds: Int64) {
         let days = floorDivide(seconds, 86_400)
         let rest = Int(seconds - days * 86_400)
         let date = LocalDay(daysSince1970: Int(days))
@@ -67,7 +67,7 @@ extension Instant: CustomStringConvertible {
     package var description: String {
         let seconds = floorDivide(milliseconds, 1000)
         let rest = Int((milliseconds % 1000 + 1000) % 1000)
-        return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
+        return "\(WallTime(utcSeconds: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
     }
 
     /// Parses `2026-02-02T22:21:15Z` or with an offset (`+02:00`, `+0200`) and up to three decimals. Seconds are
@@ -94,7 +94,7 @@ extension Instant: CustomStringConvertible {
         }
         // A time without seconds has one colon; the date has none.
         if rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 { rest += ":00" }
-        guard let seconds = WallTime(String(rest))?.secondsAsUTC else { return nil }
+        guard let seconds = WallTime(String(rest))?.utcSeconds else { return nil }
         self.init(milliseconds: Int64(clamping: Int128(seconds - offset) * 1000 + Int128(fraction)))
     }
 

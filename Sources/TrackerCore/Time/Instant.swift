@@ -48,7 +48,7 @@ package struct UnsupportedInstant: Problem, Hashable {
     package var code: String { "unsupportedTime" }
     package var category: ProblemCategory { .invalid }
     package var sentence: String {
-        "\(instant) is outside the time that can be counted here: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
+        "invalid time \(instant): expected 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
     }
 }
 

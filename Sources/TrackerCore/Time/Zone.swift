@@ -70,12 +70,12 @@ package struct Zone: Sendable {
     /// The local time; fractions of a second are dropped.
     package func wall(at instant: Instant) -> WallTime {
         let seconds = instant.wholeSeconds
-        return WallTime(secondsAsUTC: seconds.saturatingAdd(offsets[period(at: seconds)]))
+        return WallTime(utcSeconds: seconds.saturatingAdd(offsets[period(at: seconds)]))
     }
 
     /// The instants of a local time; `nil` for impossible fields.
     package func moments(of wall: WallTime) -> WallMoments? {
-        guard let local = wall.secondsAsUTC else { return nil }
+        guard let local = wall.utcSeconds else { return nil }
         // Offsets are less than a day, so only the adjacent periods can match.
         var index = period(at: local - 86_400)
         var found: [Int64] = []
@@ -144,5 +144,5 @@ package struct UnknownZone: Problem, Hashable {
     package var id: String
     package var code: String { "unknownZone" }
     package var category: ProblemCategory { .invalid }
-    package var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
+    package var sentence: String { "unknown time zone \"\(id)\": expected an IANA name such as Europe/Berlin." }
 }

@@ -31,7 +31,7 @@ package struct BottleWater: Hashable, Sendable {
             case .off: break
             case .perSip: add(sip, 0, oz: Double(sip.ml) / Ounces.mlPerOunce, session, excluded)
             case .accumulate:
-                carryMl += min(sip.ml, Self.largestSipMl)
+                carryMl += min(sip.ml, Self.maxSipMl)
                 var index = 0
                 while carryMl >= amountMl {
                     carryMl -= amountMl
@@ -54,8 +54,8 @@ package struct BottleWater: Hashable, Sendable {
     }
 
     /// The maximum amount in millilitres: a record's amount has 16 bits.
-    static let largestSipMl = 65_535
+    static let maxSipMl = 65_535
 
-    /// The first sequence number of derived entries, which follow logged entries of the same millisecond.
+    /// The first sequence number of derived entries. It sorts them after logged entries of the same millisecond.
     static let firstSeq = 1 << 40
 }

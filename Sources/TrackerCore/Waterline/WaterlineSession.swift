@@ -63,7 +63,7 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
             case .noActiveSession: "There is no active session. Start one first."
             case .sealed: "This session is finished and can no longer be changed."
             case .derived: "This water comes from the bottle's sips: it can be excluded, not edited."
-            case .outsideSession: "The time must lie within the session."
+            case .outsideSession: "The time must be within the session."
             case .estimate: "The estimate must be a number from 0.1 to 10 standard drinks."
             case .drinkSize: "A drink's or a water's size must be more than 0 and at most 100 oz."
             case .drinkStrength: "A drink's strength must be 0 to 100 percent by volume."
@@ -86,6 +86,7 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
+/// The totals of an ended session.
 package struct SessionSummary: Hashable, Sendable, Codable {
     package var drinks: Int
     /// The sum of the estimates in standard drinks.

@@ -69,8 +69,8 @@ import Testing
         for hours in [0.5, 1e300, .nan, .leastNonzeroMagnitude] {
             let adaptive = AdaptiveReminder(start: window.start, end: window.end, intervalHours: hours)
             _ = (
-                adaptive.firing(at: now, lastDrink: other), adaptive.nextFiring(after: now, lastDrink: other),
-                adaptive.hoursLeft(at: now), adaptive.shownPace(remainingMl: amount, at: now)
+                adaptive.latestTime(at: now, lastDrink: other), adaptive.nextTime(after: now, lastDrink: other),
+                adaptive.hoursLeft(at: now), adaptive.displayedPace(remainingMl: amount, at: now)
             )
         }
         let grid = TimeGrid(start: other, intervalMinutes: amount, sessionStart: now)

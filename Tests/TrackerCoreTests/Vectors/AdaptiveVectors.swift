@@ -23,7 +23,7 @@ import Testing
     private static func firings(_ reminder: AdaptiveReminder, _ lastDrink: Instant?) -> [Instant] {
         var found: [Instant] = []
         var point = max(reminder.start, lastDrink ?? reminder.start)
-        while let next = reminder.nextFiring(after: point, lastDrink: lastDrink) {
+        while let next = reminder.nextTime(after: point, lastDrink: lastDrink) {
             found.append(next)
             point = next
         }
@@ -44,7 +44,7 @@ import Testing
         let now = try local("2026-06-15 \(wall)")
         let reminder = try reminder()
         #expect(reminder.hoursLeft(at: now) == hours)
-        #expect(reminder.shownPace(remainingMl: 2500 - total, at: now) == shown)
+        #expect(reminder.displayedPace(remainingMl: 2500 - total, at: now) == shown)
     }
 
     private static let firings = Vector.numbered(
@@ -61,13 +61,13 @@ import Testing
         let lastDrink = try last.map { try local($0) }
         let expected = try expected.map { try local("2026-06-15 \($0)") }
         #expect(Self.firings(reminder, lastDrink) == expected)
-        // Evaluated minute by minute, the latest firing changes at exactly those minutes.
+        // Evaluated minute by minute, the latest reminder time changes at exactly those minutes.
         var seen: [Instant] = []
         var now = try local("2026-06-15 08:00")
         while now < reminder.end {
-            if let firing = reminder.firing(at: now, lastDrink: lastDrink.map { min($0, now) }), firing != seen.last {
-                seen.append(firing)
-                #expect(firing == now)
+            if let time = reminder.latestTime(at: now, lastDrink: lastDrink.map { min($0, now) }), time != seen.last {
+                seen.append(time)
+                #expect(time == now)
             }
             now = now.advanced(seconds: 60)
         }
