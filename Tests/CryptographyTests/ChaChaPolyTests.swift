@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `open refuses a truncated or extended ciphertext`() {
+    @Test func `open rejects a truncated or extended ciphertext`() {
         for count in sealed.indices {
             #expect(isRefused(Array(sealed.prefix(count))), "prefix of \(count) bytes")
             if count > 0 { #expect(isRefused(Array(sealed.dropFirst(count))), "without the first \(count) bytes") }
@@ -56,7 +56,7 @@ import Testing
         #expect(isRefused(sealed + [0]) && isRefused([0] + sealed))
     }
 
-    @Test func `open refuses a flipped bit in ciphertext, key, nonce or additional data`() throws {
+    @Test func `open rejects a flipped bit in ciphertext, key, nonce or additional data`() throws {
         for changed in withOneBitFlipped(sealed) { #expect(isRefused(changed)) }
         for changed in withOneBitFlipped(key) { #expect(isRefused(sealed, key: changed)) }
         for changed in withOneBitFlipped(nonce) { #expect(isRefused(sealed, nonce: changed)) }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `an error has libcrypto's reason of this failure only`() throws {
+    @Test func `an error contains libcrypto's reason for this failure only`() throws {
         let refused = #expect(throws: CryptographyError.self) {
             try X25519Key().sharedSecret(with: [UInt8](repeating: 0, count: 32))
         }

@@ -94,7 +94,7 @@ import Testing
     }
 
     /// libdispatch's sources crash here or do not report the end.
-    @Test func `the ends of ten thousand connections are all reported`() async throws {
+    @Test func `the end of each of ten thousand connections is reported`() async throws {
         let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
         let connections = 10_000
         let ended = Mutex(0)

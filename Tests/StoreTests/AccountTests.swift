@@ -222,7 +222,7 @@ import TrackerCore
     }
 
     /// Apple Health returns our drink with another app's name, before or after our sample in one file.
-    @Test func `our drink from another app in one file counts once`() throws {
+    @Test func `an exported drink returned by another app counts once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
         let theirs = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")

@@ -284,7 +284,7 @@ import TrackerCore
 
     // MARK: - What a restore does not rewind
 
-    @Test func `a restore rewinds no delivery, no revocation and no number`() throws {
+    @Test func `a restore does not revert deliveries, revocations and numbers`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
         let first = try store.logDrink(ml: 100, now)

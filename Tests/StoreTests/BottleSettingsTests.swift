@@ -56,7 +56,7 @@ import TrackerCore
         #expect(try store.bottles().map(\.name) == ["A4:C1:38:00:00:01", "kitchen"])
     }
 
-    @Test func `a stored value that no longer fits is the store's`() throws {
+    @Test func `an invalid value of a bottle falls back to the store's setting`() throws {
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
         try DatabaseQueue(path: scratch.path).write {
             try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'")

@@ -61,7 +61,7 @@ import TrackerCore
         #expect(try !store.hold(banner, of: slow, at: second), "another tells it now")
     }
 
-    @Test func `a claim by a wrong clock does not block others`() throws {
+    @Test func `a claim made with a wrong clock does not block other processes`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.offer(berlin("20:00"))
         #expect(try store.offer(berlin("12:00")).banners.count == 1)

@@ -225,7 +225,7 @@ import TrackerCore
         #expect(try version() == 29)
     }
 
-    @Test func `outlets of removed features do not keep changes`() throws {
+    @Test func `publishers of removed features keep no changes`() throws {
         try raw { db in
             try db.execute(
                 sql: """

@@ -34,7 +34,7 @@ import TrackerCore
         return lines
     }
 
-    @Test(arguments: [1, 2, 500]) func `edits and deletions are reported as such`(limit: Int) throws {
+    @Test(arguments: [1, 2, 500]) func `a reader receives edits as corrections and deletions`(limit: Int) throws {
         #expect(try told(after: 0, limit: limit).isEmpty)
         let first = try store.logDrink(ml: 100, context)
         _ = try store.logDrink(ml: 200, context)
@@ -54,7 +54,7 @@ import TrackerCore
     }
 
     /// A batch assigns consecutive positions to its drinks, also between drinks with given positions.
-    @Test func `sips and drinks by hand stand in the order in which they came`() throws {
+    @Test func `sips and manual drinks have positions in the order of storage`() throws {
         _ = try store.logDrink(ml: 100, context)
         _ = try store.append([entry(second: 1), entry(second: 2), entry(second: 1)])
         _ = try store.logDrink(ml: 200, context)
@@ -71,7 +71,7 @@ import TrackerCore
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
-    @Test func `a sip that another reading changes gets a position between the new ones of its batch`() throws {
+    @Test func `a sip whose decoding changes gets a position within its batch`() throws {
         _ = try store.append([entry(second: 1)])
         let seen = try store.lastDrinkPlace()
         var moved = entry(second: 1)
@@ -87,7 +87,7 @@ import TrackerCore
     }
 
     /// A reader that resumes at its position after a purge must not get the rest of a different history.
-    @Test func `a position of before a purge, or of another store, is none of this one's`() throws {
+    @Test func `a position from before a purge or from another store is invalid`() throws {
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
         let seen = try store.lastDrinkPlace()
         #expect(try store.isDrinkPlace(seen) && store.isDrinkPlace(seen - 1) && !store.isDrinkPlace(seen + 1))

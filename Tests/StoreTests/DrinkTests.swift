@@ -38,7 +38,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         try store.drinks(on: LocalDay(day) ?? LocalDay(daysSince1970: 0)).reduce(0) { $0 + $1.ml }
     }
 
-    @Test func `scenario A6: ingest, delete, repeat`() throws {
+    @Test func `scenario A6: a deleted drink stays deleted when it is ingested again`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]
         _ = try store.append(first)
@@ -57,7 +57,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     /// T-20 and T-21: the day is set at import. The night of 25 hours counts by the wall clock.
-    @Test func `vectors T20 and T21`() throws {
+    @Test func `a drink has the day of vectors T20 and T21`() throws {
         let travel = try TrackerStore(inMemory: "America/New_York")
         var evening = try sip("2026-06-01T23:30:00", 200)
         evening.verdict = .drink(at: try #require(Instant(iso: "2026-06-02T03:30:00Z")), zone: "America/New_York")

@@ -58,7 +58,7 @@ import TrackerCore
         "log_entry SET sizeOz = -9e999", "preset SET sizeOz = 1e300", "preset SET standardDrinkEstimate = 9e999",
         "day SET goalMl = 9223372036854775807", "day SET localDay = '2026-02-30'",
     ])
-    func `the schema rejects a value that no calculation takes`(_ change: String) throws {
+    func `the schema rejects values out of range`(_ change: String) throws {
         let error = #expect(throws: DatabaseError.self) { _ = try tampered("UPDATE \(change)") }
         #expect(error?.resultCode == .SQLITE_CONSTRAINT, "\(change)")
     }

@@ -50,7 +50,7 @@ import TrackerCore
         try journal.unsettled(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
     }
 
-    @Test(arguments: Kind.allCases) func `append: new, known, and known within the batch`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `append reports new and known records of a batch`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([]) == [])
         #expect(try journal.append([read(), read(ml: 17), read()]) == [.stored, .stored, .duplicate])
@@ -58,9 +58,7 @@ import TrackerCore
     }
 
     /// Chaos seed 202: a suspended poll stored pieces of records that another poll had already stored and acknowledged.
-    @Test(arguments: Kind.allCases) func `an outdated poll does not quarantine a stored record`(
-        _ kind: Kind
-    ) throws {
+    @Test(arguments: Kind.allCases) func `an outdated poll does not quarantine a stored record`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([doubtful(JournalQuarantine.hostClock)]) == [.stored])
         #expect(try journal.append([doubtful(JournalQuarantine.pieced, as: strict)]) == [.waiting])
@@ -97,7 +95,7 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a date once given is never taken away`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `a stored date is never removed`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])
         for reason in ["implausibleTimestamp", JournalQuarantine.refused, JournalQuarantine.hostClock] {
@@ -106,7 +104,7 @@ import TrackerCore
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
     }
 
-    @Test(arguments: Kind.allCases) func `records that a dialect refuses are rows like any other, without a limit`(
+    @Test(arguments: Kind.allCases) func `records that a dialect rejects are stored without a limit`(
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
@@ -131,7 +129,7 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `changing the dialect and back restores the row`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `the former dialect restores the row`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
@@ -166,7 +164,7 @@ import TrackerCore
         #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
 
-    @Test(arguments: Kind.allCases) func `junk that resembles a record is discarded and bounded`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `undecodable bytes are quarantined up to a limit`(_ kind: Kind) throws {
         let journal = try kind.make()
         try journal.quarantine(bottle: "A4:C1:38:00:00:01", bytes: read().raw, reason: "r", received: sampleInstant)
         #expect(try unsettled(journal, as: calendar).isEmpty)
@@ -181,7 +179,7 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.allCases) func `the last complete poll is the last clock that was believed`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `the last complete poll has the time of the last trusted clock`(_ kind: Kind)
         throws
     {
         let journal = try kind.make()
@@ -230,9 +228,7 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: Kind.allCases) func `a bottle is adopted when it answers, whatever its records`(
-        _ kind: Kind
-    ) throws {
+    @Test(arguments: Kind.allCases) func `a bottle that answers is adopted with any records`(_ kind: Kind) throws {
         let journal = try kind.make()
         func own() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }

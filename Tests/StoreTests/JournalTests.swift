@@ -68,7 +68,7 @@ final class ScratchStore {
         #expect(try store.adoptBottle("b2", as: "b1"))
     }
 
-    @Test func `polls are stored`() throws {
+    @Test func `the end of a poll is stored`() throws {
         #expect(try store.lastCompletePoll(of: "b1") == nil)
         try store.finishPoll(
             PollRecord(

@@ -216,7 +216,7 @@ import TrackerCore
     }
 
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
-    @Test(arguments: [false, true]) func `a file of another user keeps its mode`(isDatabase: Bool) throws {
+    @Test(arguments: [false, true]) func `a file that is not a store keeps its permissions`(isDatabase: Bool) throws {
         if isDatabase {
             let raw = try DatabaseQueue(path: scratch.path)
             try raw.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }

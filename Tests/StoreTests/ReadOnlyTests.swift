@@ -124,7 +124,7 @@ import TrackerCore
         for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
     }
 
-    @Test func `the mode of a readable store is tightened, its folder's is not`() throws {
+    @Test func `permissions of a store are restricted, those of its directory are not`() throws {
         do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
         let writer = try TrackerStore(path: scratch.path)
         _ = try writer.append([entry(ml: 99)])

@@ -29,7 +29,7 @@ import TrackerCore
         #expect(try store.bottles().allSatisfy { !$0.isOwn })
     }
 
-    @Test func `notes about bottles in range last until a bottle is adopted`() throws {
+    @Test func `data about bottles in range is kept until a bottle is adopted`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         let (first, later) = (Instant(seconds: 1_000_000), Instant(seconds: 2_000_000))
         try store.noteInRange([old], at: first)

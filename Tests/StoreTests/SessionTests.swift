@@ -52,7 +52,7 @@ import TrackerCore
 
     /// US-002: entries belong to a session, sessions and presets to the only user. Unknown values are rejected.
     @Test
-    func `E2: foreign keys hold entries, sessions and presets`() throws {
+    func `E2: foreign keys reject orphaned entries, sessions and presets`() throws {
         #expect(try store.finishOnboarding(at("20:00")))
         let session = try store.startSession(at("21:00")).session
         let log = try store.addLog(.drink(), at("21:10"))
@@ -104,7 +104,7 @@ import TrackerCore
     }
 
     @Test(arguments: ["delete W", "delete last A", "first A to 2.0", "move W"])
-    func `E1: edit vectors`(edit: String) throws {
+    func `E1: edits change the value as in the vectors`(edit: String) throws {
         _ = try store.startSession(at("21:00"))
         let a1 = try store.addLog(.drink(), at("21:10"))
         _ = try store.addLog(.drink(), at("21:20"))
@@ -161,7 +161,7 @@ import TrackerCore
     }
 
     @Test(arguments: [("accumulate", 0.0, 0, 100), ("off", 1.0, 1, 0), ("perSip", -1.0, 0, 100)])
-    func `X1: scenario 1`(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
+    func `X1: sips count as water by the mode`(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
         try store.changeSettings([("waterline.bottleWater", mode)], at("20:00"))
         _ = try store.startSession(at("21:00"))
         _ = try store.addLog(.drink(), at("21:10"))

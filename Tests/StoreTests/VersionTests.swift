@@ -33,7 +33,7 @@ import TrackerCore
 
     private func amounts() throws -> [Int] { try store.allDrinks().map(\.ml).sorted() }
 
-    @Test(arguments: [true, false]) func `an import of an own export keeps a change that was made since`(
+    @Test(arguments: [true, false]) func `importing an earlier export of the store keeps later changes`(
         isCorrected: Bool
     ) throws {
         let now = try context("2026-02-03T18:00:00Z")
@@ -64,7 +64,7 @@ import TrackerCore
         }
     }
 
-    @Test func `the schema refuses a second version of a drink`() throws {
+    @Test func `the schema rejects a second version of a drink`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
         #expect(throws: DatabaseError.self) {
@@ -105,7 +105,7 @@ import TrackerCore
         #expect(try Set(store.bottles().map(\.name)) == [own, other])
     }
 
-    @Test func `an alias does not take the place of another bottle's identity`() throws {
+    @Test func `an alias does not replace another bottle's identity`() throws {
         try store.adopt(BottleNames("A4:C1:38:00:00:01", alias: "SN-7"))
         try store.adopt(BottleNames("SN-7"))
         #expect(try store.bottles().count == 2)

@@ -22,7 +22,7 @@ import TrackerCore
         try JSONDecoder().decode(WireEntry.self, from: Data(line.utf8))
     }
 
-    @Test func `an entry keeps all that it is`() throws {
+    @Test func `an entry keeps every field in a round trip`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         _ = try store.append([entry()])
         #expect(
@@ -35,7 +35,7 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `two journals that have read each other are equal`(
+    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `two journals are equal after they import each other`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
@@ -85,7 +85,7 @@ import TrackerCore
         #expect(throws: (any Error).self) { try Self.read(line.replacingOccurrences(of: part, with: other)) }
     }
 
-    @Test func `an entry cut at every byte is refused`() throws {
+    @Test func `an entry truncated at any byte is rejected`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         _ = try store.append([entry()])
         let line = try #require(try Self.lines(store).first)
@@ -98,7 +98,7 @@ import TrackerCore
         try store.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map(\.ml).sorted()
     }
 
-    @Test func `a sip of a bottle with two addresses counts once, under whichever it is known`() throws {
+    @Test func `a sip of a bottle with two addresses counts once`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
         #expect(try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01"))
@@ -116,7 +116,7 @@ import TrackerCore
             ])
     }
 
-    @Test func `a bottle of one's own gets no addresses from elsewhere`() throws {
+    @Test func `an owned bottle gets no addresses from another journal`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
         try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01")
@@ -143,7 +143,7 @@ import TrackerCore
         #expect(try Self.drinks(here) == [300])
     }
 
-    @Test func `a corrected drink travels as it was corrected`() throws {
+    @Test func `a corrected drink keeps its correction in another store`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         let context = WriteContext(
             now: sampleInstant.advanced(seconds: 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString })
@@ -165,7 +165,7 @@ import TrackerCore
 
     /// A corrected date must not be replaced by the bottle's wrong one when another dialect reads the record.
     @Test(arguments: [false, true])
-    func `a date set by hand is kept in another store and by later readings`(waits: Bool) throws {
+    func `a manual date is kept in another store and by later readings`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))])
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))]) }

@@ -193,7 +193,7 @@ import TrackerCore
         #expect(try store.syncReport().report.isPending)
     }
 
-    @Test func `requests have the credential`() async throws {
+    @Test func `every request contains the credential`() async throws {
         let server = try await SyncServer.start()
         _ = try await server.control("/control/token", body: "s3cret")
         _ = try session(server)

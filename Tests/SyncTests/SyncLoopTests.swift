@@ -78,7 +78,7 @@ import TrackerService
         #expect(stage.passes == [0, 60, 80, 100])
     }
 
-    @Test func `without a server nothing is asked and nothing said`() async throws {
+    @Test func `without a server no request is sent and no message is written`() async throws {
         let stage = try Stage()
         await stage.run(ticks: 30, hasServer: false)
         #expect(stage.passes.isEmpty && stage.events.isEmpty)
@@ -99,7 +99,7 @@ import TrackerService
         #expect(zip(stage.events, stage.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(stage.events)")
     }
 
-    @Test func `rejected rows are reported with their number`() async throws {
+    @Test func `a message has the number of rejected rows`() async throws {
         let stage = try Stage()
         stage.state.withLock { $0.answer.merged.refused = 3 }
         await stage.run(ticks: 2)

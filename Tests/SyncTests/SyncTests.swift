@@ -236,7 +236,7 @@ struct SyncServer {
         #expect(try store.presets().isEmpty)
     }
 
-    @Test func `an erased user is handled`() async throws {
+    @Test func `a request to delete the user reaches the server`() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)
         let client = SyncClient(base: server.base)

@@ -43,7 +43,7 @@ import TrackerCore
         #expect(try counted() == [473])
     }
 
-    @Test func `water of another device counts if session water does`() throws {
+    @Test func `water of another device counts if session water is counted`() throws {
         #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try arrives("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
         #expect(
@@ -77,7 +77,7 @@ import TrackerCore
         #expect(told.contains(#""updatedAt":4600001"#), "\(told)")
     }
 
-    @Test func `undo is refused after another device changed the entry`() throws {
+    @Test func `undo is rejected after another device changed the entry`() throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
         let theirs = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
         #expect(try arrives(id, theirs, at: 4_600_000, on: 1003) == 1)
@@ -85,7 +85,7 @@ import TrackerCore
         #expect(try store.activeSession(at: Instant(seconds: 1010))?.logs.map(\.standardDrinkEstimate) == [2])
     }
 
-    @Test func `changed presets and sessions stay changed`() throws {
+    @Test func `changed presets and sessions keep their changes after a sync`() throws {
         let preset = try store.addPreset(
             name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
         let theirs = """

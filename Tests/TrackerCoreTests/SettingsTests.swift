@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: Settings.removedNames.sorted())
-    func `a removed setting is ignored in a store and refused by name`(name: String) {
+    func `a removed setting is ignored in a store and rejected by name`(name: String) {
         let (settings, refused) = Settings.restored(from: [name: "x"])
         #expect(settings == Settings() && refused.isEmpty)
         var changed = Settings()

@@ -32,7 +32,7 @@ import Testing
 
     /// The starts of all days with boundaries 0 and 4, against Python's zoneinfo (`Data/zone-days.py`), zone by zone. A
     /// newer time zone database can change a few zones; wrong arithmetic changes most.
-    @Test func `days start where Python's zoneinfo has them`() throws {
+    @Test func `days start at the instants that Python's zoneinfo computes`() throws {
         var differing: [String] = []
         var count = 0
         for (zone, names, expected) in try Self.distinct() {
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Every instant belongs to the one day that has started and whose successor has not.
-    @Test func `no day is lost or doubled`() throws {
+    @Test func `every instant belongs to exactly one day`() throws {
         let seed: UInt64 = 2026
         print("days in all zones: seed \(seed)")
         var random = SeededGenerator(seed: seed)

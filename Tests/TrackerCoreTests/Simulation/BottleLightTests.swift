@@ -28,7 +28,7 @@ import TrackerCore
         return seen
     }
 
-    @Test func `by pace: gentle, then strong, dark when the goal is met`() throws {
+    @Test func `the light by pace is gentle, then strong, then off at the goal`() throws {
         #expect(
             try day([("bottle.light", "true")], drinks: [("10:30", 300), ("15:00", 2200)]) == [
                 "07:18 gentle", "10:00 strong", "10:30 gentle", "11:48 strong", "15:00 off",

@@ -52,7 +52,7 @@ import Testing
     /// B6: the second fill is at expected / goal while the rounded deficit is shown, and absent otherwise. At 10:00 500
     /// of 2500 are expected.
     @Test(arguments: [(0, 0.2), (475, 0.2), (476, nil), (500, nil), (900, nil), (2500, nil)] as [(Int, Double?)])
-    func `the target fill is expected over goal`(total: Int, height: Double?) throws {
+    func `the target fill is the expected intake divided by the goal`(total: Int, height: Double?) throws {
         let snapshot = try evaluation([("09:00", total)], at: "10:00").snapshot
         #expect(snapshot.targetProgress == height && snapshot.behindText.hasSuffix("behind target") == (height != nil))
         // In the evening it is at most full.
