@@ -103,12 +103,12 @@ import Testing
         Thread.detachNewThread {
             end.yield(
                 Result {
-                    let room = DispatchSemaphore(value: 0)
-                    for _ in 0..<16 { room.signal() }
+                    let capacity = DispatchSemaphore(value: 0)
+                    for _ in 0..<16 { capacity.signal() }
                     var random = SystemRandomNumberGenerator()
                     for number in 0..<connections {
                         // An unreported end blocks all others.
-                        guard room.wait(timeout: .now() + 30) == .success else { return }
+                        guard capacity.wait(timeout: .now() + 30) == .success else { return }
                         let (ours, theirs) = try Self.pair()
                         let queue = queues[number % 4]
                         queue.async {
@@ -124,7 +124,7 @@ import Testing
                                 box.source = nil
                                 source.cancel()
                                 ended.withLock { $0 += 1 }
-                                room.signal()
+                                capacity.signal()
                             }
                             box.source?.interest = [.reading, .writing]
                         }
@@ -133,7 +133,7 @@ import Testing
                         if Bool.random(using: &random) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
                         close(theirs)
                     }
-                    for _ in 0..<16 { _ = room.wait(timeout: .now() + 30) }
+                    for _ in 0..<16 { _ = capacity.wait(timeout: .now() + 30) }
                 })
         }
         try await ends.first { _ in true }?.get()

@@ -126,7 +126,7 @@ import TrackerCore
         _ = try store.addLog(.drink(), now)
         _ = try store.evaluate(now, sinks: [MemorySink()])
         try store.purge()
-        // The number is random.
+        // A purge writes a new random number.
         #expect(try store.rowCounts().filter { $0.rows > 0 }.map(\.table) == ["drink_sequence"])
         #expect(try store.read(Schema.statements) == Schema.tables, "VACUUM keeps the order of the tables")
         for suffix in ["", "-wal"] {
@@ -158,13 +158,13 @@ import TrackerCore
     @Test func `a file with a future sample is rejected`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let now = try context("2026-02-03T18:00:00Z")
-        let soon = HealthSample(at: now.now.advanced(seconds: 600), ml: 100)
-        var late = HealthSample(at: now.now.advanced(seconds: 601), ml: 100)
-        #expect(throws: Refusal.self) { try store.importSamples([soon, late], now) }
+        let allowed = HealthSample(at: now.now.advanced(seconds: 600), ml: 100)
+        var tooLate = HealthSample(at: now.now.advanced(seconds: 601), ml: 100)
+        #expect(throws: Refusal.self) { try store.importSamples([allowed, tooLate], now) }
         #expect(try store.allDrinks().isEmpty)
-        // Our own drink has the time of its write: the clock of this machine can be the wrong one.
-        late.uuid = "a-key-of-ours"
-        #expect(try store.importSamples([soon, late], now).added == 2)
+        // A drink with our own key is imported, because the clock of this machine might be wrong.
+        tooLate.uuid = "a-key-of-ours"
+        #expect(try store.importSamples([allowed, tooLate], now).added == 2)
     }
 
     /// Drinks of a store that knows the bottle by its new address, imported into one that knows both addresses. The
@@ -215,7 +215,7 @@ import TrackerCore
             try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml))
                 && other.allDrinks().contains { $0.key == again.key })
         #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
-        // A second export has the same origin.
+        // A second export contains the same original keys.
         var originals: [String] = []
         try other.forEachDrink { _, original, _ in originals += original.map { [$0] } ?? [] }
         #expect(originals == [original.key])
@@ -225,9 +225,9 @@ import TrackerCore
     @Test func `an exported drink returned by another app counts once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
-        let theirs = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")
+        let copy = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")
         let foreign = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k2", sourceName: "Another")
-        for samples in [[ours, theirs, foreign], [theirs, foreign, ours], [foreign, theirs, ours, foreign]] {
+        for samples in [[ours, copy, foreign], [copy, foreign, ours], [foreign, copy, ours, foreign]] {
             let store = try TrackerStore(inMemory: nil)
             let outcome = try store.importSamples(samples, now)
             #expect(outcome.added == 2 && outcome.known == samples.count - 2, "\(samples): \(outcome)")

@@ -121,9 +121,9 @@ import TrackerCore
         #expect(try !store.isUsed())
         _ = try store.logDrink(ml: 250, try context("2026-02-03T18:00:00Z"))
         let before = try dump(store)
-        let good = folder.appendingPathComponent("good").path
-        try store.backUp(to: good)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: good))
+        let intact = folder.appendingPathComponent("intact").path
+        try store.backUp(to: intact)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: intact))
         var damaged = bytes
         damaged.replaceSubrange(5000..<9000, with: Data(repeating: 0x5A, count: 4000))
         let files: [(String, Data)] = [
@@ -136,12 +136,12 @@ import TrackerCore
             #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: try newFolder()) }
             #expect(try Data(contentsOf: file) == data, "the file is only read")
         }
-        let foreign = try DatabaseQueue(path: good)
+        let foreign = try DatabaseQueue(path: intact)
         try foreign.write {
             try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END")
         }
         try foreign.close()
-        for file in [good, folder.appendingPathComponent("nowhere").path] {
+        for file in [intact, folder.appendingPathComponent("nowhere").path] {
             #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
         }
         #expect(try dump(store) == before)
@@ -205,9 +205,9 @@ import TrackerCore
         try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent)
         try store.restore(from: file, scratch: try newFolder())
         #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1") != nil)
-        // It is still pending here and unchanged.
+        // Here the notification is still pending and unchanged.
         #expect(try next(store)?.announcement.id == "r/2")
-        // On another machine it is not pending.
+        // On another machine the notification is not pending.
         try other.restore(from: file, scratch: try newFolder())
         #expect(try next(other) == nil && other.postState("r/2", at: "ntfy") == .dropped)
         _ = try other.post(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
@@ -220,9 +220,9 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.path)
         let old = folder.appendingPathComponent("old").path
         try store.backUp(to: old)
-        // A concurrent write of another program is in one of the two.
+        // A concurrent write of another program is in the restored store or in the kept copy.
         let path = scratch.path
-        let others = Task.detached {
+        let writers = Task.detached {
             let other = try TrackerStore(path: path)
             for number in 1...200 {
                 _ = try other.append([
@@ -243,7 +243,7 @@ import TrackerCore
             found += try copy.allDrinks().map(\.ml)
             await Task.yield()
         }
-        try await others.value
+        try await writers.value
         found += try store.allDrinks().map(\.ml)
         #expect(found.sorted() == Array(1...200) + [500])
         let names = {
@@ -282,7 +282,7 @@ import TrackerCore
         #expect(try names().isEmpty)
     }
 
-    // MARK: - What a restore does not rewind
+    // MARK: - Data that a restore does not revert
 
     @Test func `a restore does not revert deliveries, revocations and numbers`() throws {
         let now = try context("2026-02-03T18:00:00Z")
@@ -352,21 +352,21 @@ import TrackerCore
         let health = folder.appendingPathComponent("health").path
         /// Starts `body` while another program holds the lock. That program then runs `last` and releases it.
         func begin(_ body: @escaping @Sendable () throws -> Void, thenBeside last: () throws -> Void) throws -> Bool {
-            let turn = open(health, O_RDONLY | O_DIRECTORY)
-            #expect(turn >= 0 && flock(turn, LOCK_EX) == 0)
+            let lockedFolder = open(health, O_RDONLY | O_DIRECTORY)
+            #expect(lockedFolder >= 0 && flock(lockedFolder, LOCK_EX) == 0)
             let done = DispatchSemaphore(value: 0)
-            let isFine = Mutex(false)
+            let hasSucceeded = Mutex(false)
             DispatchQueue.global().async {
                 do {
                     try body()
-                    isFine.withLock { $0 = true }
+                    hasSucceeded.withLock { $0 = true }
                 } catch {}
                 done.signal()
             }
-            #expect(done.wait(timeout: .now() + 0.3) == .timedOut, "it waits for its turn")
+            #expect(done.wait(timeout: .now() + 0.3) == .timedOut, "it waits for the lock")
             try last()
-            close(turn)
-            return done.wait(timeout: .now() + 10) == .success && isFine.withLock { $0 }
+            close(lockedFolder)
+            return done.wait(timeout: .now() + 10) == .success && hasSucceeded.withLock { $0 }
         }
         let file = health + "/waterh.sqlite-drinks.csv"
         _ = try store.logDrink(ml: 333, now)

@@ -30,7 +30,7 @@ import TrackerCore
         #expect(offer.banners.count == 1)
         #expect(try second.offer(noon).banners.isEmpty, "the other process has it")
         try first.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
-        #expect(try second.offer(noon).banners.isEmpty, "told")
+        #expect(try second.offer(noon).banners.isEmpty, "decided")
         #expect(try second.look(noon).snapshot.remindersSent == 1)
         #expect(try second.notifications().count == 1)
     }
@@ -88,7 +88,7 @@ import TrackerCore
         let other = try store.offer(noon)
         #expect(other.banners.map(\.shown.kind) == [.goal])
         try store.settle(other.banners[0], of: other, shownBy: ["terminal"], noon)
-        #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not told again")
+        #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not decided again")
     }
 
     /// With `discreet`, the per-drink reminder and the warning have the same text. One notification answers both.
@@ -105,10 +105,10 @@ import TrackerCore
         try store.changeSettings([("waterline.discreet", "false")], night)
         _ = try store.addLog(.water(oz: 8), night)
         for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
-        let plain = MemorySink()
-        _ = try store.evaluate(night, sinks: [plain])
+        let otherSink = MemorySink()
+        _ = try store.evaluate(night, sinks: [otherSink])
         #expect(
-            plain.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning],
+            otherSink.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning],
             "different words are two banners")
     }
 
@@ -117,17 +117,17 @@ import TrackerCore
     @Test func `every commit is evaluated`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
-        func told(_ wall: String) throws -> [NotificationKind] {
+        func decided(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
             _ = try store.evaluate(berlin(wall), sinks: [sink])
             return sink.delivered.map(\.kind)
         }
-        #expect(try told("07:18") == [.pace])
+        #expect(try decided("07:18") == [.pace])
         let drunk = try berlin("08:00")
         _ = try store.logDrink(ml: 167, drunk)
         #expect(store.afterCommit(drunk) == [])
-        #expect(try told("08:00") == [.recovery] && told("08:01") == [])
-        #expect(try told("08:18") == [.pace], "amber again, 50 ml behind")
+        #expect(try decided("08:00") == [.recovery] && decided("08:01") == [])
+        #expect(try decided("08:18") == [.pace], "amber again, 50 ml behind")
     }
 
     /// E4: the grid restarts at the change, independently of the next evaluation.

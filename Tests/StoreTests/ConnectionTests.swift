@@ -20,7 +20,7 @@ import TrackerCore
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
         try store.noteConnection(problem, at: sampleInstant)
         try store.noteConnection(problem, at: sampleInstant.advanced(seconds: 60))
-        // Also in another process.
+        // Another process sees the problem, too.
         let shown = try TrackerStore(path: scratch.path, for: .reading).look(context).snapshot.connection
         #expect(shown.error == problem.description)
         #expect(shown.hint == problem.hint)

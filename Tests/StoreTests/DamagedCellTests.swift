@@ -99,12 +99,12 @@ import TrackerCore
     func `damaged cells do not trap`(value: String) throws {
         let columns = try template()
         #expect(columns.count > 80)
-        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
         var refused = 0
         for (table, column) in columns {
             try? FileManager.default.removeItem(at: scratch.directory)
             try FileManager.default.createDirectory(at: scratch.directory, withIntermediateDirectories: true)
-            try whole.write(to: URL(fileURLWithPath: scratch.path))
+            try complete.write(to: URL(fileURLWithPath: scratch.path))
             let raw = try DatabaseQueue(path: scratch.path)
             try raw.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")

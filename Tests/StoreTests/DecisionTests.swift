@@ -20,7 +20,7 @@ import TrackerCore
         let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
         try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
         let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
-        var heard: [String] = []
+        var delivered: [String] = []
         // A new process at random and at each hour: opening the store dominates the time of the test.
         var store = try TrackerStore(path: scratch.path)
         for minute in 0..<(24 * 60) {
@@ -30,10 +30,10 @@ import TrackerCore
             if let ml = drinks[time] { _ = try store.logDrink(ml: ml, context) }
             let sink = MemorySink()
             _ = try store.evaluate(context, sinks: [sink])
-            heard += sink.delivered.map { "\(time) \($0.kind.rawValue)" }
+            delivered += sink.delivered.map { "\(time) \($0.kind.rawValue)" }
         }
         #expect(
-            heard == [
+            delivered == [
                 "07:18 pace", "10:00 pace", "11:48 pace", "11:50 recovery", "12:42 pace", "15:00 recovery",
                 "16:54 pace",
                 "19:00 recovery", "19:54 pace", "20:00 goal",
@@ -45,12 +45,12 @@ import TrackerCore
     @Test func `rejected decisions are offered again`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
-        let deaf = MemorySink(accepts: false)
-        let first = try store.evaluate(berlin(noon), sinks: [deaf])
-        #expect(first.decisions.count == 1 && deaf.refused == 1)
+        let rejecting = MemorySink(accepts: false)
+        let first = try store.evaluate(berlin(noon), sinks: [rejecting])
+        #expect(first.decisions.count == 1 && rejecting.refused == 1)
         #expect(try store.look(berlin(noon)).snapshot.remindersSent == 0)
         let sink = MemorySink()
-        let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [deaf, sink])
+        let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [rejecting, sink])
         #expect(
             second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1
         )

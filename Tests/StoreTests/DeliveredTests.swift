@@ -84,16 +84,16 @@ import TrackerCore
         _ = try store.post(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) { "key" }
         guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now)
         else { throw StoreError(.damaged, "nothing waits", at: "") }
-        // It was slow, and no other process showed it.
+        // The first process was slow, and no other process has shown the notification.
         try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
         try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
         #expect(try deliver(store, "08:30").map(\.body) == [banner.shown.body])
         #expect(try deliver(store, "08:30").isEmpty)
-        // Otherwise it has the current text.
-        let plain = try TrackerStore(inMemory: nil)
-        let unseen = try plain.offer(berlin("08:00"))
-        try plain.settle(unseen.banners[0], of: unseen, shownBy: [], berlin("08:00"))
-        #expect(try deliver(plain, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
+        // A notification that no channel has sent has the current text.
+        let empty = try TrackerStore(inMemory: nil)
+        let unsent = try empty.offer(berlin("08:00"))
+        try empty.settle(unsent.banners[0], of: unsent, shownBy: [], berlin("08:00"))
+        #expect(try deliver(empty, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
     }
 
     /// The notification of a running session is a state, so only the last one is kept.

@@ -19,7 +19,7 @@ import TrackerCore
     }
 
     /// All changes after a position, for a reader that has the earlier ones.
-    private func told(after position: Int64, limit: Int = 500) throws -> [String] {
+    private func reported(after position: Int64, limit: Int = 500) throws -> [String] {
         let last = try store.lastDrinkPlace()
         var (at, lines) = (position, [String]())
         repeat {
@@ -35,22 +35,22 @@ import TrackerCore
     }
 
     @Test(arguments: [1, 2, 500]) func `a reader receives edits as corrections and deletions`(limit: Int) throws {
-        #expect(try told(after: 0, limit: limit).isEmpty)
+        #expect(try reported(after: 0, limit: limit).isEmpty)
         let first = try store.logDrink(ml: 100, context)
         _ = try store.logDrink(ml: 200, context)
-        #expect(try told(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
+        #expect(try reported(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
         let seen = try store.lastDrinkPlace()
         _ = try store.editDrink("d\(first.number)", ml: 150, context)
-        #expect(try told(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
+        #expect(try reported(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
         // A new reader gets the current drinks and no removed ones.
-        #expect(try told(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
+        #expect(try reported(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
         let edited = try store.lastDrinkPlace()
         _ = try store.deleteDrink("d2", context)
-        #expect(try told(after: edited, limit: limit) == ["deleted 2 200"])
+        #expect(try reported(after: edited, limit: limit) == ["deleted 2 200"])
         let deleted = try store.lastDrinkPlace()
         _ = try store.undo(context)
-        #expect(try told(after: deleted, limit: limit) == ["changed 2 200"])
-        #expect(try told(after: store.lastDrinkPlace(), limit: limit).isEmpty)
+        #expect(try reported(after: deleted, limit: limit) == ["changed 2 200"])
+        #expect(try reported(after: store.lastDrinkPlace(), limit: limit).isEmpty)
     }
 
     /// A batch assigns consecutive positions to its drinks, also between drinks with given positions.
@@ -91,14 +91,14 @@ import TrackerCore
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
         let seen = try store.lastDrinkPlace()
         #expect(try store.isDrinkPlace(seen) && store.isDrinkPlace(seen - 1) && !store.isDrinkPlace(seen + 1))
-        let aside = try ScratchStore()
-        let other = try TrackerStore(path: aside.path)
+        let copy = try ScratchStore()
+        let other = try TrackerStore(path: copy.path)
         for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
         #expect(try !other.isDrinkPlace(seen) && !store.isDrinkPlace(other.lastDrinkPlace()))
         try store.purge()
         #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(store.lastDrinkPlace()))
         for ml in 1...5 { _ = try store.logDrink(ml: ml, context) }
-        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && told(after: 0).count == 5)
+        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && reported(after: 0).count == 5)
         // Positions continue in every process and are exact as JavaScript numbers.
         let last = try store.lastDrinkPlace()
         #expect(try TrackerStore(path: scratch.path, for: .reading).isDrinkPlace(last) && last < 1 << 53)
@@ -106,12 +106,12 @@ import TrackerCore
 
     @Test func `a drink added and deleted between two reads is not reported`() throws {
         _ = try store.append([entry("A4:C1:38:00:00:01")])
-        let drinks = try told(after: 0)
+        let drinks = try reported(after: 0)
         #expect(drinks.count == 1 && drinks[0].hasPrefix("added A4:C1:38:00:00:01|"), "\(drinks)")
         let seen = try store.lastDrinkPlace()
         let brief = try store.logDrink(ml: 300, context)
         _ = try store.deleteDrink("d\(brief.number)", context)
-        #expect(try told(after: seen).isEmpty)
+        #expect(try reported(after: seen).isEmpty)
         // The same record again is not a change.
         let before = try store.lastDrinkPlace()
         _ = try store.append([entry("A4:C1:38:00:00:01")])
@@ -125,13 +125,13 @@ import TrackerCore
         _ = try store.backUp(to: backup)
         _ = try store.logDrink(ml: 200, context)
         let seen = try store.lastDrinkPlace()
-        let aside = try TemporaryFolder()
-        try store.restore(from: backup, scratch: aside.path)
+        let copy = try TemporaryFolder()
+        try store.restore(from: backup, scratch: copy.path)
         #expect(try !store.isDrinkPlace(seen))
-        #expect(try told(after: 0) == ["added 1 100"])
+        #expect(try reported(after: 0) == ["added 1 100"])
         let restored = try store.lastDrinkPlace()
         _ = try store.logDrink(ml: 300, context)
-        #expect(try told(after: restored) == ["added 3 300"])
+        #expect(try reported(after: restored) == ["added 3 300"])
     }
 
     @Test(arguments: [1, 2, 500]) func `a restored backup with more changes invalidates reader positions`(limit: Int)
@@ -144,13 +144,14 @@ import TrackerCore
         _ = try other.backUp(to: backup)
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPlace()
-        let aside = try TemporaryFolder()
-        try store.restore(from: backup, scratch: aside.path)
+        let copy = try TemporaryFolder()
+        try store.restore(from: backup, scratch: copy.path)
         #expect(try !store.isDrinkPlace(seen))
-        #expect(try told(after: 0, limit: limit) == ["added 1 1", "added 2 2", "added 3 3", "added 4 4", "added 5 5"])
+        #expect(
+            try reported(after: 0, limit: limit) == ["added 1 1", "added 2 2", "added 3 3", "added 4 4", "added 5 5"])
         let restored = try store.lastDrinkPlace()
         _ = try store.logDrink(ml: 300, context)
-        #expect(try told(after: restored, limit: limit) == ["added 7 300"])
+        #expect(try reported(after: restored, limit: limit) == ["added 7 300"])
     }
 
     @Test(arguments: [1, 2, 500])
@@ -159,13 +160,13 @@ import TrackerCore
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPlace()
         _ = try store.importSamples([sample("b", 200), sample("1", 100), sample("a", 300)], context)
-        #expect(try told(after: seen, limit: limit).map { $0.split(separator: " ").last } == ["200", "300"])
+        #expect(try reported(after: seen, limit: limit).map { $0.split(separator: " ").last } == ["200", "300"])
         let imported = try store.lastDrinkPlace()
         _ = try store.importSamples([sample("b", 200), sample("a", 300)], context)
-        #expect(try told(after: imported, limit: limit).isEmpty)
+        #expect(try reported(after: imported, limit: limit).isEmpty)
         _ = try store.logDrink(ml: 400, context)
-        #expect(try told(after: imported, limit: limit) == ["added 2 400"])
-        #expect(try told(after: 0, limit: limit).count == 4)
+        #expect(try reported(after: imported, limit: limit) == ["added 2 400"])
+        #expect(try reported(after: 0, limit: limit).count == 4)
     }
 }
 

@@ -75,7 +75,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     /// 23:50 corrected to 00:10 is on the next calendar day. After a journey an edit must not shift the drink by the
     /// difference of the zones.
     @Test(arguments: [
-        // boundary hour, logged at, in the zone, day, time on its clock, instant then
+        // Boundary hour, logged instant, time zone, day, corrected local time, corrected instant.
         (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "00:10", "2026-02-03T23:10:00Z"),
         (4, "2026-02-03T23:20:00Z", "Europe/Berlin", "2026-02-03", "23:40", "2026-02-03T22:40:00Z"),
         (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "03:59", "2026-02-04T02:59:00Z"),

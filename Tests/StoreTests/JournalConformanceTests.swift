@@ -208,14 +208,14 @@ import TrackerCore
 
     @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
         let journal = try kind.make()
-        // Set before the first poll and removed later: 40 drinks stay 40.
+        // The alias is set before the first poll and removed later: no drink counts twice.
         try journal.adopt(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
-        let forty = (0..<40).map { read(second: $0) }
-        #expect(try journal.append(forty) == Array(repeating: .stored, count: 40))
+        let drinks = (0..<40).map { read(second: $0) }
+        #expect(try journal.append(drinks) == Array(repeating: .stored, count: 40))
         try journal.adopt(BottleNames("A4:C1:38:00:00:01"))
-        #expect(try journal.append(forty) == Array(repeating: .duplicate, count: 40))
+        #expect(try journal.append(drinks) == Array(repeating: .duplicate, count: 40))
         #expect(try journal.append([read("kitchen")]) == [.duplicate])
-        // Another bottle has an identity of its own, whatever the setting is, and keeps its own alias.
+        // Another bottle has its own identity, also with the same alias setting, and keeps its own alias.
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
         #expect(try journal.append([read("A4:C1:38:00:00:02")]) == [.stored])
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "office"))
@@ -230,20 +230,20 @@ import TrackerCore
 
     @Test(arguments: Kind.allCases) func `a bottle that answers is adopted with any records`(_ kind: Kind) throws {
         let journal = try kind.make()
-        func own() throws -> [Set<String>] {
+        func ownedBottles() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }
             return (journal as? MemoryJournal)?.own ?? []
         }
-        // Queried, read from a capture, and finished.
+        // Queries, records and the end of a poll do not adopt a bottle.
         #expect(try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == BottleMemory())
         #expect(try journal.append([read()]) == [.stored])
         try journal.finishPoll(
             PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockDoubtful: true))
-        #expect(try own() == [])
+        #expect(try ownedBottles() == [])
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
-        #expect(try own() == [["A4:C1:38:00:00:02", "kitchen"]])
+        #expect(try ownedBottles() == [["A4:C1:38:00:00:02", "kitchen"]])
         for _ in 1...2 { try journal.adopt(BottleNames("A4:C1:38:00:00:01")) }
-        #expect(try Set(own()) == [["A4:C1:38:00:00:02", "kitchen"], ["A4:C1:38:00:00:01"]])
+        #expect(try Set(ownedBottles()) == [["A4:C1:38:00:00:02", "kitchen"], ["A4:C1:38:00:00:01"]])
         #expect(try journal.append([read()]) == [.duplicate])
     }
 
@@ -255,7 +255,7 @@ import TrackerCore
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         for name in [old, new] { try journal.adopt(BottleNames(name)) }
         #expect(
-            try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "of one that nobody knows nothing is known")
+            try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "an unknown bottle counts as owned")
         if let store = onDisk(journal) {
             try store.releaseBottle(old)
         } else {

@@ -141,12 +141,12 @@ import TrackerCore
             for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
         }
         try checkpoint()
-        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
         let cuts =
-            [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: whole.count, by: 2048))
+            [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: complete.count, by: 2048))
         for cut in cuts {
             let copy = scratch.directory.appendingPathComponent("cut-\(cut).sqlite")
-            try whole.prefix(cut).write(to: copy)
+            try complete.prefix(cut).write(to: copy)
             do {
                 let store = try TrackerStore(path: copy.path)
                 _ = try store.append([entry(hour: 3)])
@@ -173,16 +173,16 @@ import TrackerCore
     @Test func `a rejected write is not in the moved file`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
-        let away = scratch.path + "-away"
+        let movedPath = scratch.path + "-away"
         for suffix in ["", "-wal", "-shm"] {
-            try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: away + suffix)
+            try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: movedPath + suffix)
         }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
         #expect(throws: StoreError.self) { try store.checkPlace() }
         // The service must not show the contents of the removed file.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         for suffix in ["", "-wal", "-shm"] {
-            try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix)
+            try FileManager.default.moveItem(atPath: movedPath + suffix, toPath: scratch.path + suffix)
         }
         try store.checkPlace()
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
@@ -192,13 +192,13 @@ import TrackerCore
     /// If only the file is replaced, its WAL is next to the other file.
     @Test func `a store that replaces an open one is not read with its WAL`() throws {
         let files = FileManager.default
-        let (away, copy) = (scratch.path + "-away", scratch.path + "-copy")
+        let (movedPath, copy) = (scratch.path + "-away", scratch.path + "-copy")
         let other = try TrackerStore(path: scratch.path + "-other")
         for ml in [1, 2] { _ = try other.logDrink(ml: ml, try context("2026-02-02T12:0\(ml):00Z")) }
         try other.backUp(to: copy)
         let store = try TrackerStore(path: scratch.path)
         for ml in 100..<140 { _ = try store.logDrink(ml: ml, try context("2026-02-02T12:00:00Z")) }
-        try files.moveItem(atPath: scratch.path, toPath: away)
+        try files.moveItem(atPath: scratch.path, toPath: movedPath)
         try files.moveItem(atPath: copy, toPath: scratch.path)
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         let next = try TrackerStore(path: scratch.path)
@@ -207,12 +207,12 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         #expect(try next.allDrinks().map(\.ml) == [1, 2, 3])
         #expect(try next.integrityProblems().isEmpty)
-        // The first store has no WAL any more, so it must be opened again.
+        // The first store no longer has a WAL, so it must be opened again.
         try files.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
-        try files.moveItem(atPath: away, toPath: scratch.path)
+        try files.moveItem(atPath: movedPath, toPath: scratch.path)
         #expect(throws: StoreError.self) { try store.checkPlace() }
-        try files.moveItem(atPath: scratch.path, toPath: away)
-        #expect(try TrackerStore(path: away, for: .reading).allDrinks().count == 40)
+        try files.moveItem(atPath: scratch.path, toPath: movedPath)
+        #expect(try TrackerStore(path: movedPath, for: .reading).allDrinks().count == 40)
     }
 
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
@@ -256,12 +256,12 @@ import TrackerCore
             _ = try store.append((0..<59).map { entry(second: $0) })
         }
         try checkpoint()
-        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
         var random = SeededGenerator(seed: 5)
         for round in 0..<60 {
-            var damaged = whole
+            var damaged = complete
             for _ in 0..<20 {
-                damaged[Int.random(in: 16..<whole.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                damaged[Int.random(in: 16..<complete.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             let copy = scratch.directory.appendingPathComponent("flip-\(round).sqlite")
             try damaged.write(to: copy)

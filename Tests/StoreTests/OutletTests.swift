@@ -18,7 +18,7 @@ import TrackerCore
             now: now.advanced(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    private func told(_ name: String = "a") throws -> [String] {
+    private func reported(_ name: String = "a") throws -> [String] {
         try store.changes(for: name, limit: 1000).map { change in
             change.drink.map { "\($0.ml)\($0.isDeleted ? " deleted" : "")" } ?? "gone"
         }
@@ -32,16 +32,16 @@ import TrackerCore
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
         _ = try store.logDrink(ml: 200, context(1))
-        // The second one is open first and has already the next entry.
+        // The second publisher was opened first and has the next change.
         _ = try store.openOutlet("b", tellsAll: true) { "4" }
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try store.openOutlet("a", tellsAll: true) { "3" }.id == "3")
-        #expect(try told("a") == ["200", "300"] && told("b") == ["200", "300"])
+        #expect(try reported("a") == ["200", "300"] && reported("b") == ["200", "300"])
         try store.closeOutlet("a")
         _ = try store.logDrink(ml: 400, context(3))
         _ = try store.openOutlet("a", tellsAll: true) { "5" }
-        #expect(try told("a").isEmpty && store.openOutlet("a") { "6" }.id == "3")
-        #expect(try told("b") == ["200", "300", "400"])
+        #expect(try reported("a").isEmpty && store.openOutlet("a") { "6" }.id == "3")
+        #expect(try reported("b") == ["200", "300", "400"])
     }
 
     /// A publisher's name identifies a store elsewhere: a copy differs, a moved file is the same, and a file from
@@ -69,7 +69,7 @@ import TrackerCore
         #expect(
             try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
                 && copy.keptTopics(of: "mqtt").isEmpty)
-        // A moved file, also if another store is at its old path.
+        // A moved file is recognised, also if another store is at its old path.
         try copy.backUp(to: folder.file("c"))
         let moved = try TrackerStore(path: folder.file("c"))
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("b") + end) }
@@ -78,13 +78,13 @@ import TrackerCore
         _ = try TrackerStore(path: folder.file("e")).openOutlet("mqtt") { "other" }
         try moved.move("mqtt", to: home("e"))
         #expect(try moved.standing(of: "mqtt", at: home("c")) == .known)
-        // Copied to another machine, and confirmed by the user.
-        let brought = try TrackerStore(path: folder.file("d"))
-        #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
-        try brought.move("mqtt", to: home("d", machine: "m2"))
+        // A copy on another machine, which the user has confirmed.
+        let elsewhere = try TrackerStore(path: folder.file("d"))
+        #expect(try elsewhere.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
+        try elsewhere.move("mqtt", to: home("d", machine: "m2"))
         #expect(
-            try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .known
-                && brought.identity(of: "mqtt")?.id == "second")
+            try elsewhere.standing(of: "mqtt", at: home("d", machine: "m2")) == .known
+                && elsewhere.identity(of: "mqtt")?.id == "second")
         #expect(id == "first")
     }
 
@@ -112,7 +112,7 @@ import TrackerCore
                 == .fromElsewhere(home("a").path))
         try shell("rm -f a a-wal a-shm")
         #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
-        // An identity that was stored without any id continues.
+        // An identity that was stored without a machine ID stays valid.
         let old = try TrackerStore(path: folder.file("c"))
         _ = try old.openOutlet("mqtt") { "old" }
         try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
@@ -144,7 +144,7 @@ import TrackerCore
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
             try troubles() == [PublisherError(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
-        // With other settings it is another failure.
+        // With other settings it counts as another failure.
         try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
         try store.recordChannelProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(try troubles() == [PublisherError(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
@@ -180,7 +180,7 @@ import TrackerCore
     @Test func `changes are not recorded without a publisher`() throws {
         _ = try store.logDrink(ml: 100, context())
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
-        #expect(try told().isEmpty && store.waiting(for: "a") == 0)
+        #expect(try reported().isEmpty && store.waiting(for: "a") == 0)
     }
 
     @Test func `a publisher reports the changes since its creation`() throws {
@@ -189,11 +189,11 @@ import TrackerCore
         #expect(try store.openOutlet("a") { "id-2" } == outlet && outlet.id == "id-1")
         let drink = try store.logDrink(ml: 200, context(1))
         _ = try store.logDrink(ml: 300, context(2))
-        #expect(try told() == ["200", "300"])
+        #expect(try reported() == ["200", "300"])
         // An edit is a deletion and a new drink. A drink appears once, at its last change.
         _ = try store.editDrink("d\(drink.number)", ml: 250, context(3))
-        #expect(try told().sorted() == ["200 deleted", "250", "300"])
-        #expect(try told().first == "300")
+        #expect(try reported().sorted() == ["200 deleted", "250", "300"])
+        #expect(try reported().first == "300")
         let second = try store.changes(for: "a", limit: 2)
         try store.delivered("a", through: second[1].sequence)
         #expect(try store.waiting(for: "a") == 1)
@@ -201,7 +201,7 @@ import TrackerCore
         try store.delivered("a", through: 0)
         #expect(try store.waiting(for: "a") == 1)
         _ = try store.undo(context(4))
-        #expect(try told().sorted() == ["200", "250 deleted"])
+        #expect(try reported().sorted() == ["200", "250 deleted"])
     }
 
     @Test func `delivered changes are deleted and positions are not reused`() throws {
@@ -209,7 +209,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 100, context())
         let last = try #require(try store.changes(for: "a", limit: 9).last).sequence
         try store.delivered("a", through: last)
-        #expect(try told("b") == ["100"] && told("a").isEmpty)
+        #expect(try reported("b") == ["100"] && reported("a").isEmpty)
         try store.delivered("b", through: last)
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 200, context(1))
@@ -221,7 +221,7 @@ import TrackerCore
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try store.openOutlet("b") { "other" }.id == "b")
-        #expect(try told("b").isEmpty && told("a") == ["300"])
+        #expect(try reported("b").isEmpty && reported("a") == ["300"])
     }
 
     @Test func `a publisher reports new and changed drinks of a bottle`() throws {
@@ -236,9 +236,9 @@ import TrackerCore
         let first = try store.changes(for: "a", limit: 9)
         #expect(first.map { $0.drink?.ml } == [100])
         try store.delivered("a", through: first[0].sequence)
-        // Known already: no entry.
+        // A known record adds no change.
         _ = try store.append([entry])
-        #expect(try told().isEmpty)
+        #expect(try reported().isEmpty)
         // The same bytes in another reading replace the first drink.
         entry.amountMl = 25
         entry.reading = "strict/u8"
@@ -319,7 +319,7 @@ import TrackerCore
             try store.rowCounts().allSatisfy {
                 $0.rows == 0 || ["drink_sequence", "leaving"].contains($0.table)
             })
-        // The other end keeps it until it is withdrawn.
+        // The broker keeps the topic until it is cleared.
         let left = try #require(try store.leavings().first)
         #expect(left == StaleTopics(place: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())
@@ -327,6 +327,6 @@ import TrackerCore
         #expect(try store.leavings().isEmpty)
         #expect(try store.openOutlet("a") { "b" }.id == "b")
         _ = try store.logDrink(ml: 200, context(1))
-        #expect(try told() == ["200"])
+        #expect(try reported() == ["200"])
     }
 }

@@ -25,7 +25,7 @@ import TrackerCore
 
     /// Opens the store, runs the doctor's queries, and closes it.
     @discardableResult
-    private func look(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
+    private func openAndRead(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
         let store = try TrackerStore(path: path ?? scratch.path, for: .reading)
         _ = try store.look(context("2026-02-03T12:00:00Z"))
         #expect(try store.integrityProblems().isEmpty)
@@ -33,18 +33,18 @@ import TrackerCore
     }
 
     @Test func `reading creates no store and leaves an empty file empty`() throws {
-        #expect(try look().found == .nothing)
-        #expect(try look(scratch.directory.path + "/a/b/c.sqlite").found == .nothing)
+        #expect(try openAndRead().found == .nothing)
+        #expect(try openAndRead(scratch.directory.path + "/a/b/c.sqlite").found == .nothing)
         #expect(try folder().isEmpty)
         try Data().write(to: URL(fileURLWithPath: scratch.path))
-        #expect(try look().found == .nothing)
+        #expect(try openAndRead().found == .nothing)
         #expect(try folder() == ["waterh.sqlite": Data()])
     }
 
     @Test func `reading a closed store does not change it`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let before = try folder()
-        #expect(try look() == (1, .store))
+        #expect(try openAndRead() == (1, .store))
         #expect(try folder() == before)
     }
 
@@ -59,7 +59,7 @@ import TrackerCore
             }
         }
         let before = try folder()
-        #expect(try look() == (1, .store))
+        #expect(try openAndRead() == (1, .store))
         var after = try folder()
         after["waterh.sqlite-shm"] = nil
         #expect(after == before)
@@ -91,7 +91,7 @@ import TrackerCore
     func `a store name is validated`(_ name: String) throws {
         let path = scratch.directory.path + "/" + name
         _ = try TrackerStore(path: path).append([entry()])
-        #expect(try look(path) == (1, .store))
+        #expect(try openAndRead(path) == (1, .store))
         #expect(try folder().keys.sorted() == [name])
     }
 
@@ -101,7 +101,7 @@ import TrackerCore
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
         let writer = try TrackerStore(path: scratch.path)
         _ = try writer.append([entry(ml: 99)])
-        #expect(try look(link) == (2, .store))
+        #expect(try openAndRead(link) == (2, .store))
     }
 }
 

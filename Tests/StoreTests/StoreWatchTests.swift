@@ -7,8 +7,8 @@ import TrackerCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct StoreWatchTests {
-    /// Counts the notifications.
-    private final class Ear: Sendable {
+    /// Counts the reports of a watch.
+    private final class WriteCounter: Sendable {
         private let count = Mutex(0)
         private let watch: StoreWatch
 
@@ -19,30 +19,30 @@ struct StoreWatchTests {
             Task { [weak self] in for await _ in writes { self?.count.withLock { $0 += 1 } } }
         }
 
-        var heard: Int { count.withLock { $0 } }
+        var total: Int { count.withLock { $0 } }
 
-        /// Whether a further notification arrives.
-        func hears(after before: Int) async -> Bool { await event(within: 60) { heard > before ? true : nil } ?? false }
+        /// Whether another report arrives.
+        func grows(after before: Int) async -> Bool { await event(within: 60) { total > before ? true : nil } ?? false }
     }
 
     /// One of several subscribers of a watch.
     private final class Listener: Sendable {
         private let count: Counted
-        private let work: Task<Void, Never>
+        private let task: Task<Void, Never>
 
         private final class Counted: Sendable { let number = Mutex(0) }
 
         init(_ writes: AsyncStream<Void>) {
             let count = Counted()
             self.count = count
-            work = Task { for await _ in writes { count.number.withLock { $0 += 1 } } }
+            task = Task { for await _ in writes { count.number.withLock { $0 += 1 } } }
         }
 
-        var heard: Int { count.number.withLock { $0 } }
+        var total: Int { count.number.withLock { $0 } }
 
-        func leave() async {
-            work.cancel()
-            await work.value
+        func stop() async {
+            task.cancel()
+            await task.value
         }
     }
 
@@ -59,18 +59,18 @@ struct StoreWatchTests {
     @Test func `a watch reports writes of all programs, and no reads`() async throws {
         let path = folder.file("s.sqlite")
         let store = try TrackerStore(path: path)
-        let ear = try Ear(path)
+        let counter = try WriteCounter(path)
         for _ in 0..<3 {
-            let before = ear.heard
+            let before = counter.total
             _ = try store.logDrink(ml: 100, at: nil, context())
-            #expect(await ear.hears(after: before))
+            #expect(await counter.grows(after: before))
         }
         // The kernel delivers events in order: when an event for another file has arrived, this one has too.
-        try await settle(ear)
-        let before = ear.heard
+        try await settle(counter)
+        let before = counter.total
         for _ in 0..<5 { _ = try TrackerStore(path: path, for: .reading).look(context()) }
         try Data("x".utf8).write(to: folder.url("other"))
-        #expect(await event(within: 0.3) { ear.heard > before ? true : nil } == nil)
+        #expect(await event(within: 0.3) { counter.total > before ? true : nil } == nil)
     }
 
     @Test func `several listeners of one watch receive every write`() async throws {
@@ -79,19 +79,19 @@ struct StoreWatchTests {
         let watch = try #require(StoreWatch(path))
         let (first, second) = (Listener(watch.writes), Listener(watch.writes))
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await event(within: 60) { first.heard > 0 && second.heard > 0 ? true : nil } == true)
-        await first.leave()
-        let before = (first.heard, second.heard)
+        #expect(await event(within: 60) { first.total > 0 && second.total > 0 ? true : nil } == true)
+        await first.stop()
+        let before = (first.total, second.total)
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await event(within: 60) { second.heard > before.1 ? true : nil } == true)
-        #expect(first.heard == before.0)
-        await second.leave()
+        #expect(await event(within: 60) { second.total > before.1 ? true : nil } == true)
+        #expect(first.total == before.0)
+        await second.stop()
     }
 
     @Test func `a watch reports a store that is created later`() async throws {
-        let ear = try Ear(folder.file("s.sqlite"))
+        let counter = try WriteCounter(folder.file("s.sqlite"))
         _ = try TrackerStore(path: folder.file("s.sqlite"))
-        #expect(await ear.hears(after: 0))
+        #expect(await counter.grows(after: 0))
         #expect(StoreWatch(folder.file("none/s.sqlite")) == nil)
     }
 
@@ -100,15 +100,15 @@ struct StoreWatchTests {
         let store = try TrackerStore(path: folder.file("real/s.sqlite"))
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("link.sqlite"), withDestinationPath: folder.file("real/s.sqlite"))
-        let ear = try Ear(folder.file("link.sqlite"))
-        let before = ear.heard
+        let counter = try WriteCounter(folder.file("link.sqlite"))
+        let before = counter.total
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await ear.hears(after: before))
+        #expect(await counter.grows(after: before))
     }
 
-    /// Waits until no notification arrives for a while.
-    private func settle(_ ear: Ear) async throws {
+    /// Waits until no report arrives for a while.
+    private func settle(_ counter: WriteCounter) async throws {
         var before = -1
-        repeat { before = ear.heard } while await event(within: 0.2) { ear.heard > before ? true : nil } == true
+        repeat { before = counter.total } while await event(within: 0.2) { counter.total > before ? true : nil } == true
     }
 }

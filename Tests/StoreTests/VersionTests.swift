@@ -135,14 +135,14 @@ import TrackerCore
         var ml: Int
         var isDeleted = false
         /// The user corrected or deleted it, so it no longer follows its session entry.
-        var isOwned = false
+        var isManual = false
         var hasEntry = true
         /// Corrected here, also if undone later.
         var wasCorrected = false
         var counts: Bool { !isDeleted && hasEntry }
 
-        mutating func own(_ body: (inout Version) -> Void) {
-            isOwned = true
+        mutating func edit(_ body: (inout Version) -> Void) {
+            isManual = true
             body(&self)
             if !isDeleted { wasCorrected = true }
         }
@@ -180,8 +180,8 @@ import TrackerCore
         }
         for step in 0..<80 {
             now = now.advanced(seconds: Double(Int.random(in: 1...120, using: &random)))
-            let living = try counted()
-            let key = living.keys.sorted().randomElement(using: &random)
+            let counting = try counted()
+            let key = counting.keys.sorted().randomElement(using: &random)
             let name = try key.flatMap { key in
                 var name: String?
                 try store.forEachDrink { drink, original, _ in if (original ?? drink.key) == key { name = drink.key } }
@@ -217,12 +217,12 @@ import TrackerCore
             case 4, 5:
                 guard let key, let name else { continue }
                 _ = try store.editDrink(name, ml: ml, at())
-                change([key]) { $0.drinks[key]?.own { $0.ml = ml } }
+                change([key]) { $0.drinks[key]?.edit { $0.ml = ml } }
                 log.append("edit")
             case 6:
                 guard let key, let name else { continue }
                 _ = try store.deleteDrink(name, at())
-                change([key]) { $0.drinks[key]?.own { $0.isDeleted = true } }
+                change([key]) { $0.drinks[key]?.edit { $0.isDeleted = true } }
                 log.append("delete")
             case 7:
                 let entry = try store.addLog(.water(oz: 8), at())
@@ -237,7 +237,7 @@ import TrackerCore
                     let ounces = Double(Int.random(in: 1...20, using: &random))
                     _ = try store.editLog(id, amountOz: ounces, at())
                     change([key, id]) {
-                        if $0.drinks[key]?.isOwned == false { $0.drinks[key]?.ml = Ounces.millilitres(ounces) }
+                        if $0.drinks[key]?.isManual == false { $0.drinks[key]?.ml = Ounces.millilitres(ounces) }
                     }
                     log.append("edit entry")
                 } else {
@@ -284,17 +284,17 @@ import TrackerCore
                 // Unknown samples are new. Known ones stay as they are here.
                 for (key, version) in export.model.drinks where version.counts && model.drinks[key] == nil {
                     let isCorrected = export.samples.contains { $0.original == key }
-                    model.drinks[key] = Version(ml: version.ml, isOwned: isCorrected, wasCorrected: isCorrected)
+                    model.drinks[key] = Version(ml: version.ml, isManual: isCorrected, wasCorrected: isCorrected)
                 }
                 for sample in export.samples {
                     // A correction of a drink without changes here since.
-                    guard let key = sample.original, let here = model.drinks[key], here.counts, !here.isOwned,
+                    guard let key = sample.original, let here = model.drinks[key], here.counts, !here.isManual,
                         !here.wasCorrected
                     else {
                         continue
                     }
                     model.drinks[key]?.ml = sample.ml
-                    model.drinks[key]?.isOwned = true
+                    model.drinks[key]?.isManual = true
                 }
                 undo.removeAll()
                 log.append("import")

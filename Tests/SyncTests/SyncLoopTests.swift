@@ -7,7 +7,7 @@ import TrackerService
 
 @Suite struct SyncLoopTests {
     /// The requests and messages of the loop.
-    final class Stage: Sendable {
+    final class Rig: Sendable {
         struct State {
             var passed = Duration.zero
             var passes: [Int] = []
@@ -32,8 +32,7 @@ import TrackerService
         }
 
         /// Runs `ticks` ticks; `each` runs at the end of one.
-        func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Stage) -> Void = { _, _ in }) async
-        {
+        func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Rig) -> Void = { _, _ in }) async {
             let left = Mutex(ticks)
             let loop = SyncLoop(
                 tracker: { TrackerAPI(self.store, self.context()) },
@@ -62,47 +61,47 @@ import TrackerService
     }
 
     @Test func `the first request is immediate and later ones come every five minutes`() async throws {
-        let stage = try Stage()
-        await stage.run(ticks: 46)
-        #expect(stage.passes == [0, 300, 600, 900])
-        #expect(stage.events.isEmpty)
+        let rig = try Rig()
+        await rig.run(ticks: 46)
+        #expect(rig.passes == [0, 300, 600, 900])
+        #expect(rig.events.isEmpty)
     }
 
     @Test func `changes are reported at the next read`() async throws {
-        let stage = try Stage()
-        try stage.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], stage.context())
+        let rig = try Rig()
+        try rig.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], rig.context())
         // The server of this test accepts no item, so a pending item is tried at each tick.
-        await stage.run(ticks: 6) { tick, stage in
-            if tick == 3 { _ = try? stage.store.startSession(stage.context()) }
+        await rig.run(ticks: 6) { tick, rig in
+            if tick == 3 { _ = try? rig.store.startSession(rig.context()) }
         }
-        #expect(stage.passes == [0, 60, 80, 100])
+        #expect(rig.passes == [0, 60, 80, 100])
     }
 
     @Test func `without a server no request is sent and no message is written`() async throws {
-        let stage = try Stage()
-        await stage.run(ticks: 30, hasServer: false)
-        #expect(stage.passes.isEmpty && stage.events.isEmpty)
+        let rig = try Rig()
+        await rig.run(ticks: 30, hasServer: false)
+        #expect(rig.passes.isEmpty && rig.events.isEmpty)
     }
 
     @Test func `an error is reported once until it changes or ends`() async throws {
-        let stage = try Stage()
-        stage.state.withLock { $0.answer.trouble = "away" }
-        await stage.run(ticks: 60) { tick, stage in
-            stage.state.withLock { state in
+        let rig = try Rig()
+        rig.state.withLock { $0.answer.trouble = "down" }
+        await rig.run(ticks: 60) { tick, rig in
+            rig.state.withLock { state in
                 if tick == 20 { state.answer.trouble = "it wants a login" }
                 if tick == 40 { state.answer.trouble = nil }
             }
         }
-        let failures = stage.events.filter { if case .failed = $0 { true } else { false } }
-        #expect(failures.first == .failed("away") && failures.contains(.failed("it wants a login")), "\(stage.events)")
-        #expect(stage.events.last == .continues && stage.events.count { $0 == .continues } <= 2, "\(stage.events)")
-        #expect(zip(stage.events, stage.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(stage.events)")
+        let failures = rig.events.filter { if case .failed = $0 { true } else { false } }
+        #expect(failures.first == .failed("down") && failures.contains(.failed("it wants a login")), "\(rig.events)")
+        #expect(rig.events.last == .continues && rig.events.count { $0 == .continues } <= 2, "\(rig.events)")
+        #expect(zip(rig.events, rig.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(rig.events)")
     }
 
     @Test func `a message has the number of rejected rows`() async throws {
-        let stage = try Stage()
-        stage.state.withLock { $0.answer.merged.refused = 3 }
-        await stage.run(ticks: 2)
-        #expect(stage.events == [.refused(3)])
+        let rig = try Rig()
+        rig.state.withLock { $0.answer.merged.refused = 3 }
+        await rig.run(ticks: 2)
+        #expect(rig.events == [.refused(3)])
     }
 }

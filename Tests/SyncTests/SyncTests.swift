@@ -23,8 +23,8 @@ struct SyncServer {
 
     func control(_ path: String, body: String = "") async throws -> Data {
         let url = try #require(URL(string: path, relativeTo: base)).absoluteString
-        let looks = path.hasPrefix("/control/log") || path.hasPrefix("/control/seen") || path.hasPrefix("/control/rows")
-        let request = looks ? OutgoingRequest("GET", url) : OutgoingRequest("POST", url, body: Array(body.utf8))
+        let isGet = path.hasPrefix("/control/log") || path.hasPrefix("/control/seen") || path.hasPrefix("/control/rows")
+        let request = isGet ? OutgoingRequest("GET", url) : OutgoingRequest("POST", url, body: Array(body.utf8))
         return Data(try await OutgoingClient().send(request).body)
     }
 
@@ -77,10 +77,10 @@ struct SyncServer {
         let client = try #require(try SyncClient.named(by: store.settings()))
         let pass = try await client.pass(store, now: { Instant(seconds: 1012) }, zone: .utc)
         #expect(pass.sent == 5 && pass.trouble == nil)
-        let told = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
+        let rows = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
         #expect(
             try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]
-            ), "\(told)")
+            ), "\(rows)")
         // Without an account pending and later changes stay here.
         _ = try store.addLog(.drink(), context(1020))
         #expect(try store.outbox().items.count == 1)

@@ -22,7 +22,7 @@ import TrackerCore
     }
 
     /// Applies the other device's row of an entry; returns the number of accepted rows.
-    private func arrives(_ id: String, _ fields: String, at milliseconds: Int, on seconds: Int64) throws -> Int {
+    private func receive(_ id: String, _ fields: String, at milliseconds: Int, on seconds: Int64) throws -> Int {
         let json = """
             [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \
             \(milliseconds), "deviceId": "~phone", \(fields)}]
@@ -35,22 +35,22 @@ import TrackerCore
     @Test func `session water follows its entry when another device changes it`() throws {
         let id = try store.addLog(.water(oz: 12), Self.context(1001)).id
         #expect(try counted() == [355])
-        #expect(try arrives(id, #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try receive(id, #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try counted() == [237])
-        #expect(try arrives(id, #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_004_000, on: 1005) == 1)
+        #expect(try receive(id, #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_004_000, on: 1005) == 1)
         #expect(try counted() == [])
-        #expect(try arrives(id, #""type": "water", "amountOz": 16, "deleted": 0"#, at: 1_006_000, on: 1007) == 1)
+        #expect(try receive(id, #""type": "water", "amountOz": 16, "deleted": 0"#, at: 1_006_000, on: 1007) == 1)
         #expect(try counted() == [473])
     }
 
     @Test func `water of another device counts if session water is counted`() throws {
-        #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
-        #expect(try arrives("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try receive("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try receive("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
         #expect(
-            try arrives(
+            try receive(
                 "beer", #""type": "alcohol", "standardDrinkEstimate": 1, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try counted() == [237])
-        #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1004) == 0)
+        #expect(try receive("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1004) == 0)
         #expect(try counted() == [237])
     }
 
@@ -60,8 +60,8 @@ import TrackerCore
         change: String
     ) throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
-        let theirs = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
-        #expect(try arrives(id, theirs, at: 4_600_000, on: 1003) == 1)
+        let remote = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
+        #expect(try receive(id, remote, at: 4_600_000, on: 1003) == 1)
         switch change {
         case "delete": try store.deleteLog(id, Self.context(1004))
         default: _ = try store.editLog(id, estimate: 0.5, Self.context(1004))
@@ -71,16 +71,16 @@ import TrackerCore
         }
         let after = try estimates()
         #expect(after == (change == "edit" ? [0.5] : []))
-        #expect(try arrives(id, theirs, at: 4_600_000, on: 1005) == 0, "the server's row is the one that was seen")
+        #expect(try receive(id, remote, at: 4_600_000, on: 1005) == 0, "the server's row is the one that was seen")
         #expect(try estimates() == after)
-        let told = try #require(try store.outbox().items.last { $0.entity.id == id }).payload
-        #expect(told.contains(#""updatedAt":4600001"#), "\(told)")
+        let payload = try #require(try store.outbox().items.last { $0.entity.id == id }).payload
+        #expect(payload.contains(#""updatedAt":4600001"#), "\(payload)")
     }
 
     @Test func `undo is rejected after another device changed the entry`() throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
-        let theirs = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
-        #expect(try arrives(id, theirs, at: 4_600_000, on: 1003) == 1)
+        let remote = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
+        #expect(try receive(id, remote, at: 4_600_000, on: 1003) == 1)
         #expect(throws: Refusal.self) { try store.undo(Self.context(1004)) }
         #expect(try store.activeSession(at: Instant(seconds: 1010))?.logs.map(\.standardDrinkEstimate) == [2])
     }
@@ -88,14 +88,14 @@ import TrackerCore
     @Test func `changed presets and sessions keep their changes after a sync`() throws {
         let preset = try store.addPreset(
             name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
-        let theirs = """
+        let remote = """
             [{"id": "\(preset.id)", "userId": "\(preset.userID)", "name": "Porter", "drinkType": "beer", \
             "standardDrinkEstimate": 2, "position": 1,
               "deleted": 0, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
-        #expect(try store.merge(.preset, json: theirs, Self.context(1002)).taken == 1)
+        #expect(try store.merge(.preset, json: remote, Self.context(1002)).taken == 1)
         try store.deletePreset(preset.id, Self.context(1003))
-        #expect(try store.merge(.preset, json: theirs, Self.context(1004)).taken == 0)
+        #expect(try store.merge(.preset, json: remote, Self.context(1004)).taken == 0)
         #expect(try !store.presets().contains { $0.id == preset.id })
 
         let active = """

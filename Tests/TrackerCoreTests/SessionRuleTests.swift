@@ -54,9 +54,9 @@ import Testing
         ended.summarise(Array(logs.dropLast()), warningThreshold: 2)
         #expect(ended.computedSummary?.drinks == 2)
         // Never before the start.
-        var odd = session
-        odd.end(at: start.advanced(seconds: -5), logs: [], settings: settings)
-        #expect(odd.endTime == start && odd.computedSummary?.durationText == "0m")
+        var backwards = session
+        backwards.end(at: start.advanced(seconds: -5), logs: [], settings: settings)
+        #expect(backwards.endTime == start && backwards.computedSummary?.durationText == "0m")
     }
 
     @Test func `excluded water does not count`() {

@@ -11,7 +11,7 @@ import Testing
     /// Random days with drinks, entries and rejections. Each time is explained, and each condition is changed alone
     /// where this is possible.
     @Test func `changing the named conditions changes the decision`() throws {
-        var (turned, tried): ([ReminderGuard.Name: Int], [ReminderGuard.Name: Int]) = ([:], [:])
+        var (flipped, tried): ([ReminderGuard.Name: Int], [ReminderGuard.Name: Int]) = ([:], [:])
         var (spoke, fellSilent) = (0, 0)
         for seed in 1...18 {
             var random = SeededGenerator(seed: UInt64(seed))
@@ -31,11 +31,11 @@ import Testing
                         // nothing.
                         guard
                             isNamed
-                                ? turned[condition.name, default: 0] < 8 && tried[condition.name, default: 0] < 300
+                                ? flipped[condition.name, default: 0] < 8 && tried[condition.name, default: 0] < 300
                                 : Int.random(in: 0..<40, using: &random) == 0
                         else { continue }
                         tried[condition.name, default: 0] += 1
-                        guard let other = facts.turned(condition, of: reminder.kind, now) else { continue }
+                        guard let other = facts.flipped(condition, of: reminder.kind, now) else { continue }
                         let after = try explained(other, now, seed)
                         guard let same = after.reminders.first(where: { $0.kind == reminder.kind }),
                             same.conditions.map(\.name) == reminder.conditions.map(\.name)
@@ -47,7 +47,7 @@ import Testing
                             (same.isSent != reminder.isSent) == isNamed,
                             "seed \(seed), \(now): \(reminder.kind) by \(condition)")
                         guard isNamed else { continue }
-                        turned[condition.name, default: 0] += 1
+                        flipped[condition.name, default: 0] += 1
                         if same.isSent { spoke += 1 } else { fellSilent += 1 }
                     }
                 }
@@ -56,7 +56,7 @@ import Testing
         }
         #expect(spoke > 40 && fellSilent > 40, "\(spoke) began to speak, \(fellSilent) fell silent")
         // The limit of one notification at a time and the session cannot be changed independently.
-        let never = Set(ReminderGuard.Name.allCases).subtracting(turned.keys).subtracting([.noOtherWord, .sessionRuns])
+        let never = Set(ReminderGuard.Name.allCases).subtracting(flipped.keys).subtracting([.noOtherWord, .sessionRuns])
         #expect(never.isEmpty, "never the one that decides: \(never)")
     }
 
@@ -102,7 +102,7 @@ import Testing
 
 extension TrackerFacts {
     /// The facts with one condition changed minimally; `nil` where no change is known.
-    fileprivate func turned(_ condition: Explanation.Condition, of kind: NotificationKind, _ now: Instant)
+    fileprivate func flipped(_ condition: Explanation.Condition, of kind: NotificationKind, _ now: Instant)
         -> TrackerFacts?
     {
         var facts = self
@@ -158,7 +158,7 @@ extension TrackerFacts {
         case .waterOwed: facts.settings.waterEveryNDrinks = wasOn ? 1000 : 0
         case .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .thresholdCrossed, .valueHigh, .openForLong,
             .questionUnasked:
-            guard let session = waterline?.turned(condition, now, settings) else { return nil }
+            guard let session = waterline?.flipped(condition, now, settings) else { return nil }
             facts.waterline = session
         }
         facts.engineDay = engine
@@ -168,7 +168,7 @@ extension TrackerFacts {
 }
 
 extension WaterlineFacts {
-    fileprivate func turned(_ condition: Explanation.Condition, _ now: Instant, _ settings: Settings) -> WaterlineFacts
+    fileprivate func flipped(_ condition: Explanation.Condition, _ now: Instant, _ settings: Settings) -> WaterlineFacts
     {
         var facts = self
         var state = reminders ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
@@ -179,7 +179,7 @@ extension WaterlineFacts {
         case .gridPointUntold: state.lastSlot = wasOn ? now : nil
         case .stillLogging:
             let log = LogEntry(
-                id: "turned", sessionID: session.id,
+                id: "flipped", sessionID: session.id,
                 timestamp: now.advanced(seconds: -Double(settings.intervalMinutes) * 60), kind: .water, amountOz: 8,
                 source: .cli,
                 updatedAt: now, seq: 0)
@@ -196,7 +196,7 @@ extension WaterlineFacts {
             // The threshold was reached, with much water afterwards.
             facts.logs += (1...60).map { number in
                 LogEntry(
-                    id: "turned\(number)", sessionID: session.id, timestamp: now, kind: .water, amountOz: 8,
+                    id: "flipped\(number)", sessionID: session.id, timestamp: now, kind: .water, amountOz: 8,
                     source: .cli, updatedAt: now, seq: 100_000 + number)
             }
         case .openForLong:

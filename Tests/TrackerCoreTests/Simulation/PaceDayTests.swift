@@ -37,17 +37,17 @@ import Testing
 
     private static func nothingDrunk(_ zone: String) throws {
         let continuous = try day(zone, wholeHours: false)
-        #expect(continuous.told(.pace, .goal, .recovery) == [amber("07:18", "50ml"), red("10:00", "500ml")])
+        #expect(continuous.sent(.pace, .goal, .recovery) == [amber("07:18", "50ml"), red("10:00", "500ml")])
         #expect(continuous.engineDay?.remindersSent == 2)
         let whole = try day(zone, wholeHours: true)
-        #expect(whole.told(.pace, .goal, .recovery) == [amber("08:00", "150ml"), red("10:00", "500ml")])
+        #expect(whole.sent(.pace, .goal, .recovery) == [amber("08:00", "150ml"), red("10:00", "500ml")])
     }
 
     private static func aDayOfDrinks(_ zone: String) throws {
         let drinks = [("10:05", 300), ("11:50", 600), ("15:00", 700), ("19:00", 500), ("20:00", 400)]
         let continuous = try day(zone, wholeHours: false, drinks: drinks)
         #expect(
-            continuous.told(.pace, .goal, .recovery) == [
+            continuous.sent(.pace, .goal, .recovery) == [
                 amber("07:18", "50ml"), red("10:00", "500ml"), red("11:48", "500ml"), "11:50 \(recovery)",
                 amber("12:42", "50ml"),
                 "15:00 \(recovery)", amber("16:54", "50ml"), "19:00 \(recovery)", amber("19:54", "50ml"),
@@ -56,7 +56,7 @@ import Testing
         #expect(continuous.engineDay?.remindersSent == 6)
         let whole = try day(zone, wholeHours: true, drinks: drinks)
         #expect(
-            whole.told(.pace, .goal, .recovery) == [
+            whole.sent(.pace, .goal, .recovery) == [
                 amber("08:00", "150ml"), red("10:00", "500ml"), "11:50 \(recovery)", amber("13:00", "100ml"),
                 "15:00 \(recovery)",
                 amber("17:00", "50ml"), "19:00 \(recovery)", "20:00 \(goal)",
@@ -64,7 +64,7 @@ import Testing
     }
 
     private static func theCap(_ zone: String) throws {
-        let eight = ["07:06", "10:00", "10:06", "13:00", "13:06", "16:00", "16:06", "19:00"]
+        let expected = ["07:06", "10:00", "10:06", "13:00", "13:06", "16:00", "16:06", "19:00"]
         for limit in [true, false] {
             var world = try World(zone: zone)
             world.settings.goalMl = 8000
@@ -79,8 +79,8 @@ import Testing
                         world.evaluate(at: now)
                     }
                 })
-            let times = world.told(.pace).map { String($0.prefix(5)) }
-            #expect(Array(times.prefix(8)) == eight)
+            let times = world.sent(.pace).map { String($0.prefix(5)) }
+            #expect(Array(times.prefix(8)) == expected)
             #expect(limit ? times.count == 8 : times.dropFirst(8).first == "19:06")
         }
     }
@@ -93,11 +93,11 @@ import Testing
             state.lastNotified = .attention
             world.engineDay = state
             world.evaluate(at: try world.moment(evaluated))
-            #expect(world.told(.pace).count == expected)
+            #expect(world.sent(.pace).count == expected)
             // At midnight the clock alone brings it on pace: cleared without a notification.
             world.evaluate(at: try world.moment("2026-06-16 00:00"))
             #expect(world.engineDay?.lastNotified == nil)
-            #expect(world.told(.recovery).isEmpty)
+            #expect(world.sent(.recovery).isEmpty)
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// E3 and E4 as whole nights, minute by minute; X1's scenarios.
 @Suite struct SessionNightTests {
-    static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + stories
+    static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + bottleWaters
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
@@ -28,17 +28,17 @@ import Testing
         var world = try night(zone, start)
         let limit = try at(limit)
         world.evaluate(at: limit)
-        #expect(world.told(.waterlineAbandoned).isEmpty)
+        #expect(world.sent(.waterlineAbandoned).isEmpty)
         world.evaluate(at: limit.advanced(seconds: 1))
         #expect(
-            world.told(.waterlineAbandoned).map { String($0.dropFirst(6)) } == [
+            world.sent(.waterlineAbandoned).map { String($0.dropFirst(6)) } == [
                 "Your session has been running for \(hours) hours. End it?"
             ])
         world.waterline?.keepGoing(at: limit.advanced(seconds: 1))
         world.evaluate(at: limit.advanced(seconds: 1 + 12 * 3600))
-        #expect(world.told(.waterlineAbandoned).count == 1)
+        #expect(world.sent(.waterlineAbandoned).count == 1)
         world.evaluate(at: limit.advanced(seconds: 2 + 12 * 3600))
-        #expect(world.told(.waterlineAbandoned).count == 2)
+        #expect(world.sent(.waterlineAbandoned).count == 2)
         #expect(
             AbandonedSession.hours(
                 start: try world.moment(start), keepGoingAt: nil,
@@ -50,7 +50,7 @@ import Testing
         Vector("E3-N/\(zone)") {
             var world = try night(zone, "2026-06-15 20:00")
             try world.run(from: world.moment("2026-06-15 20:00"), to: world.moment("2026-06-16 10:00"))
-            #expect(world.told(.waterlineAbandoned) == ["08:01 Your session has been running for 12 hours. End it?"])
+            #expect(world.sent(.waterlineAbandoned) == ["08:01 Your session has been running for 12 hours. End it?"])
         }
     }
 
@@ -62,9 +62,9 @@ import Testing
             try world.run(from: start, to: start.advanced(seconds: 5 * 3600))
             let expected = try (1...count).map { try time("21:00").minutes + $0 * interval }
             #expect(
-                world.told(.waterlineTime).map { String($0.prefix(5)) }
+                world.sent(.waterlineTime).map { String($0.prefix(5)) }
                     == expected.map { "\(padded($0 / 60, 2)):\(padded($0 % 60, 2))" })
-            #expect(world.told(.waterlineTime).allSatisfy { $0.hasSuffix("Time for water") })
+            #expect(world.sent(.waterlineTime).allSatisfy { $0.hasSuffix("Time for water") })
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
                     if logged.contains(now) { world.log(.water, at: now) }
                 }
                 #expect(
-                    world.told(.waterlineTime).map { String($0.prefix(5)) } == [
+                    world.sent(.waterlineTime).map { String($0.prefix(5)) } == [
                         "21:20", "21:40", "22:00", "22:20", "22:40", "23:00", "23:20", "23:40", "00:00", "00:20",
                     ])
             }
@@ -90,7 +90,7 @@ import Testing
                     if start.seconds(to: now).truncatingRemainder(dividingBy: 1500) == 0 { world.log(.water, at: now) }
                 }
                 #expect(
-                    world.told(.waterlineTime).map { String($0.prefix(5)) } == [
+                    world.sent(.waterlineTime).map { String($0.prefix(5)) } == [
                         "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00",
                     ])
             },
@@ -106,18 +106,18 @@ import Testing
                     if now == off { try world.settings.set("waterline.timeReminders", to: "false") }
                     if now == on { try world.settings.set("waterline.timeReminders", to: "true") }
                 }
-                #expect(world.told(.waterlineTime).map { String($0.prefix(5)) } == ["21:20", "21:35", "21:55"])
+                #expect(world.sent(.waterlineTime).map { String($0.prefix(5)) } == ["21:20", "21:35", "21:55"])
             },
         ]
 
-    private static func told(_ logs: String, _ kind: NotificationKind, _ changes: [(String, String)]) throws -> [Int] {
+    private static func sent(_ logs: String, _ kind: NotificationKind, _ changes: [(String, String)]) throws -> [Int] {
         var world = try night("UTC", "2026-06-15 21:00", changes)
         var found: [Int] = []
         for (index, entry) in entries(logs, start: try world.moment("2026-06-15 21:00"), minutes: 1).enumerated() {
             world.logs.append(entry)
-            let before = world.told(kind).count
+            let before = world.sent(kind).count
             world.evaluate(at: entry.timestamp)
-            if world.told(kind).count > before { found.append(index + 1) }
+            if world.sent(kind).count > before { found.append(index + 1) }
         }
         return found
     }
@@ -128,7 +128,7 @@ import Testing
             (1, "A A W A", [1, 2, 4]), (2, "A A A W A", [2, 3]), (3, "A A W A A", []),
         ] as [(Int, String, [Int])]
     ) { rule, logs, fired in
-        try #expect(told(logs, .waterlinePerDrink, [("waterline.waterEveryNDrinks", "\(rule)")]) == fired)
+        try #expect(sent(logs, .waterlinePerDrink, [("waterline.waterEveryNDrinks", "\(rule)")]) == fired)
     }
 
     private static let warnings =
@@ -139,7 +139,7 @@ import Testing
                 ("0.6 0.7 0.7", [3]),
             ] as [(String, [Int])]
         ) { logs, fired in
-            try #expect(told(logs, .waterlineWarning, []) == fired)
+            try #expect(sent(logs, .waterlineWarning, []) == fired)
         } + [
             // A lower threshold changes only the colour.
             Vector("E4-W07") {
@@ -149,7 +149,7 @@ import Testing
                 world.evaluate(at: now)
                 try world.settings.set("waterline.warningThreshold", to: "2")
                 let evaluation = world.evaluate(at: now)
-                #expect(world.told(.waterlineWarning).isEmpty)
+                #expect(world.sent(.waterlineWarning).isEmpty)
                 #expect(evaluation.snapshot.waterline?.isWarning == true)
             },
             // Several entries between two evaluations do not hide a crossing; deleting a water is one too.
@@ -158,48 +158,48 @@ import Testing
                 world.logs = entries("A A W A", start: try world.moment("2026-06-15 21:00"))
                 let now = try world.moment("2026-06-15 21:50")
                 world.evaluate(at: now)
-                #expect(world.told(.waterlineWarning).count == 1)
+                #expect(world.sent(.waterlineWarning).count == 1)
                 world.logs = entries("A A W A W", start: try world.moment("2026-06-15 21:00"))
                 world.evaluate(at: now)
                 world.logs.remove(at: 2)
                 world.evaluate(at: now)
-                #expect(world.told(.waterlineWarning).count == 2)
+                #expect(world.sent(.waterlineWarning).count == 2)
             },
         ]
 
-    private static let stories: [Vector] = worldZones.flatMap { zone in
+    private static let bottleWaters: [Vector] = worldZones.flatMap { zone in
         [
             Vector("X1-S1/\(zone)") {
                 for (mode, value, since, adherence) in [
                     ("accumulate", 0.0, 0, 100), ("off", 1, 1, 0), ("perSip", -1, 0, 100),
                 ] {
-                    var world = try storyWorld(zone, mode)
-                    world.sips = try storySips(world)
+                    var world = try waterWorld(zone, mode)
+                    world.sips = try waterSips(world)
                     let evaluation = world.evaluate(at: try world.moment("2026-06-15 21:20"))
                     let state = evaluation.snapshot.waterline
                     #expect(state?.value == value && state?.sinceWater == since)
                     #expect(state?.adherencePercent == adherence)
-                    #expect(world.told(.waterlinePerDrink).count == 1)
+                    #expect(world.sent(.waterlinePerDrink).count == 1)
                 }
             },
             Vector("X1-S2/\(zone)") {
-                var world = try storyWorld(zone, "accumulate")
+                var world = try waterWorld(zone, "accumulate")
                 let second = try world.moment("2026-06-15 21:25")
                 world.log(.alcohol, at: second)
                 let before = world.evaluate(at: second).snapshot.waterline
-                #expect(before?.value == 2 && world.told(.waterlineWarning).count == 1)
-                world.sips = try storySips(world)
+                #expect(before?.value == 2 && world.sent(.waterlineWarning).count == 1)
+                world.sips = try waterSips(world)
                 let after = world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline
                 #expect(
                     after?.value == 1 && after?.sinceWater == 1 && after?.isWarning == false
                         && after?.adherencePercent == 50)
-                #expect(world.told(.waterlineWarning).count == 1)
+                #expect(world.sent(.waterlineWarning).count == 1)
                 // The same drinks before the start or after the end change nothing.
                 world.sips = world.sips.map { Sip(key: $0.key, at: $0.at.advanced(seconds: -1800), ml: $0.ml) }
                 #expect(world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline?.value == 2)
                 var ended = try #require(world.session)
                 ended.end(at: try world.moment("2026-06-15 21:31"), logs: world.logs, settings: world.settings)
-                let late = try storySips(world).map { Sip(key: $0.key, at: $0.at.advanced(seconds: 1800), ml: $0.ml) }
+                let late = try waterSips(world).map { Sip(key: $0.key, at: $0.at.advanced(seconds: 1800), ml: $0.ml) }
                 #expect(
                     BottleWater(sips: late, session: ended, now: second, mode: .accumulate, defaultWaterOz: 8).logs
                         .isEmpty)
@@ -207,7 +207,7 @@ import Testing
         ]
     }
 
-    private static func storyWorld(_ zone: String, _ mode: String) throws -> World {
+    private static func waterWorld(_ zone: String, _ mode: String) throws -> World {
         var world = try night(zone, "2026-06-15 21:00", [("waterline.bottleWater", mode)])
         let first = try world.moment("2026-06-15 21:10")
         world.log(.alcohol, at: first)
@@ -215,7 +215,7 @@ import Testing
         return world
     }
 
-    private static func storySips(_ world: World) throws -> [Sip] {
+    private static func waterSips(_ world: World) throws -> [Sip] {
         [
             Sip(key: "a", at: try world.moment("2026-06-15 21:12"), ml: 120),
             Sip(key: "b", at: try world.moment("2026-06-15 21:20"), ml: 117),

@@ -93,7 +93,7 @@ struct World {
     }
 
     /// Events of these kinds as `09:30 text`.
-    func told(_ kinds: NotificationKind...) -> [String] {
+    func sent(_ kinds: NotificationKind...) -> [String] {
         events.filter { kinds.contains($0.kind) }.map { "\($0.wall) \($0.text)" }
     }
 }

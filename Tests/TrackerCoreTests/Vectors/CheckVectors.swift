@@ -20,7 +20,7 @@ import Testing
         Vector("B9-04") {
             var world = try World(zone: "Europe/Berlin")
             world.evaluate(at: try world.moment("2026-06-15 23:00"))
-            #expect(world.told(.pace).isEmpty)
+            #expect(world.sent(.pace).isEmpty)
         },
         Vector("B9-05") {
             for (limit, count) in [(true, 0), (false, 1)] {
@@ -30,7 +30,7 @@ import Testing
                 state.remindersSent = 8
                 world.engineDay = state
                 world.evaluate(at: try world.moment("2026-06-15 10:00"))
-                #expect(world.told(.pace).count == count)
+                #expect(world.sent(.pace).count == count)
             }
         },
         Vector("B9-06") {
@@ -67,7 +67,7 @@ import Testing
                 world.drink(2500, at: now.advanced(seconds: Double(minute) * 60))
                 world.evaluate(at: now.advanced(seconds: Double(minute) * 60))
             }
-            #expect(world.told(.goal).count == 1)
+            #expect(world.sent(.goal).count == 1)
         },
         Vector("B9-15") {
             // One decision, two sinks, one of them rejecting: delivered once to each, counted once.
@@ -95,7 +95,7 @@ import Testing
                 let now = try world.moment("2026-06-15 10:00")
                 world.drink(500 - deficit, at: now.advanced(seconds: -60))
                 #expect(world.evaluate(at: now).snapshot.pace.deficitMl == deficit)
-                #expect(world.told(.pace).count == count)
+                #expect(world.sent(.pace).count == count)
             }
         },
     ]

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    private static let seedA = [
+    private static let drinksOfA = [
         ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.interval.wake", "08:00"),
         ("schedule.interval.sleep", "20:00"),
     ]
@@ -29,25 +29,25 @@ import Testing
     private static let interval: [Vector] = [
         // Nothing drunk: at 09:30, once (the original requirements: 18:50, K-A5).
         Vector("A10-1") {
-            var world = try newWorld(seedA)
+            var world = try newWorld(drinksOfA)
             try run(&world)
-            #expect(world.told(.interval) == ["09:30 Stay hydrated - grab your water bottle."])
+            #expect(world.sent(.interval) == ["09:30 Stay hydrated - grab your water bottle."])
         },
         // Each drink is a new anchor; 11:08:34 is evaluated at the next minute.
         Vector("A10-2") {
-            var world = try newWorld(seedA)
+            var world = try newWorld(drinksOfA)
             try run(&world, [("09:40", 200), ("12:00", 200)])
-            #expect(world.told(.interval).map { String($0.prefix(5)) } == ["09:30", "11:09", "13:20"])
+            #expect(world.sent(.interval).map { String($0.prefix(5)) } == ["09:30", "11:09", "13:20"])
         },
         // At the due second exactly.
         Vector("A10-3") {
-            var world = try newWorld(seedA)
+            var world = try newWorld(drinksOfA)
             let due = try world.moment("2026-06-15 09:30")
             world.evaluate(at: due.advanced(seconds: -1))
-            #expect(world.told(.interval).isEmpty)
+            #expect(world.sent(.interval).isEmpty)
             #expect(Tracker.evaluate(world.facts(at: due), now: due.advanced(seconds: -1)).nextChange == due)
             world.evaluate(at: due)
-            #expect(world.told(.interval).count == 1)
+            #expect(world.sent(.interval).count == 1)
         },
     ]
 
@@ -58,14 +58,14 @@ import Testing
             let late = try world.moment("2026-06-15 23:00")
             world.drink(2500, at: late)
             world.evaluate(at: late)
-            #expect(world.told(.goal) == ["23:00 Good job! You've hit your daily hydration goal."])
+            #expect(world.sent(.goal) == ["23:00 Good job! You've hit your daily hydration goal."])
             let key = try #require(world.ledger.drinks.keys.first)
             world.ledger.delete(key, at: late)
             world.evaluate(at: late)
             try world.settings.set("hydration.goalMl", to: "3000")
             world.drink(3000, at: late)
             world.evaluate(at: late.advanced(seconds: 60))
-            #expect(world.told(.goal).count == 1)
+            #expect(world.sent(.goal).count == 1)
             #expect(world.engineDay?.remindersSent == 0)
         },
         // Off: not sent, but the day's flag is set.
@@ -74,16 +74,16 @@ import Testing
             let now = try world.moment("2026-06-15 12:00")
             world.drink(2500, at: now)
             world.evaluate(at: now)
-            #expect(world.told(.goal).isEmpty && world.engineDay?.goalNotified == true)
+            #expect(world.sent(.goal).isEmpty && world.engineDay?.goalNotified == true)
             try world.settings.set("reminders.enabled", to: "true")
             world.evaluate(at: now)
-            #expect(world.told(.goal).isEmpty)
+            #expect(world.sent(.goal).isEmpty)
         },
         // Back on track is off by default.
         Vector("B5-3") {
             var world = try newWorld()
             try run(&world, [("11:00", 1000)])
-            #expect(world.told(.recovery).isEmpty && !world.told(.pace).isEmpty)
+            #expect(world.sent(.recovery).isEmpty && !world.sent(.pace).isEmpty)
         },
         // A rejected reminder changes nothing and is offered again with the same id (K-B15).
         Vector("B5-4") {
@@ -103,14 +103,14 @@ import Testing
             world.evaluate(at: ten.advanced(seconds: 120))
             world.sink.accepts = true
             for second in [180.0, 240] { world.evaluate(at: ten.advanced(seconds: second)) }
-            #expect(world.told(.goal).map { String($0.prefix(5)) } == ["10:03"])
+            #expect(world.sent(.goal).map { String($0.prefix(5)) } == ["10:03"])
         },
         // A process that was suspended over the boundary starts the new day as new (K-B16).
         Vector("B4-D") {
             var world = try newWorld()
             world.evaluate(at: try world.moment("2026-06-15 10:00"))
             world.evaluate(at: try world.moment("2026-06-17 10:00"))
-            #expect(world.told(.pace).count == 2)
+            #expect(world.sent(.pace).count == 2)
             #expect(world.engineDay?.dayKey.description == "2026-06-17" && world.engineDay?.remindersSent == 1)
         },
     ]
@@ -121,10 +121,10 @@ import Testing
             var world = try newWorld([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
             try run(&world, [("10:30", 1300)])
             #expect(
-                world.told(.adaptive).map { String($0.prefix(5)) } == [
+                world.sent(.adaptive).map { String($0.prefix(5)) } == [
                     "10:00", "12:30", "14:30", "16:30", "18:30", "20:30",
                 ])
-            #expect(world.told(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
+            #expect(world.sent(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
         },
         // All: at most one per evaluation, one congratulation, and the limit applies to the sum.
         Vector("X2-2") {
@@ -134,11 +134,11 @@ import Testing
                 after: { _, now, evaluation in
                     #expect(evaluation.decisions.count <= 1, "at \(now)")
                 })
-            #expect(world.told(.pace, .interval, .adaptive).count <= 8)
-            #expect(world.told(.pace).count == 2 && !world.told(.interval).isEmpty && !world.told(.adaptive).isEmpty)
+            #expect(world.sent(.pace, .interval, .adaptive).count <= 8)
+            #expect(world.sent(.pace).count == 2 && !world.sent(.interval).isEmpty && !world.sent(.adaptive).isEmpty)
             world.drink(2500, at: try world.moment("2026-06-16 12:00"))
             world.evaluate(at: try world.moment("2026-06-16 12:00"))
-            #expect(world.told(.goal).count == 1)
+            #expect(world.sent(.goal).count == 1)
         },
         // The common quiet hours apply to every engine.
         Vector("X2-3") {
@@ -147,7 +147,7 @@ import Testing
                     ("reminders.engine", engine), ("schedule.interval.sleep", "23:45"), ("schedule.sleep", "18:00"),
                 ])
                 try run(&world)
-                #expect(world.told(.pace, .interval, .adaptive).allSatisfy { $0 >= "07:00" && $0 < "18:00" })
+                #expect(world.sent(.pace, .interval, .adaptive).allSatisfy { $0 >= "07:00" && $0 < "18:00" })
             }
         },
     ]
@@ -169,12 +169,12 @@ import Testing
                 (.waterlineLive, "waterline-live", 0, ["log-water", "log-drink"], false, false),
             ]
             #expect(Set(table.map(\.0)) == Set(NotificationKind.allCases))
-            var calm = Settings()
-            try calm.set("notify.timeSensitiveCritical", to: "off")
+            var settings = Settings()
+            try settings.set("notify.timeSensitiveCritical", to: "off")
             for (kind, id, urgency, actions, isHeld, counts) in table {
                 #expect(kind.id == id && kind.actions.map(\.rawValue) == actions)
                 #expect(kind.urgency(for: .attention, settings: Settings()).rawValue == urgency)
-                #expect(kind.urgency(for: .attention, settings: calm).rawValue == min(1, urgency))
+                #expect(kind.urgency(for: .attention, settings: settings).rawValue == min(1, urgency))
                 #expect(kind.isHeldInQuietHours == isHeld && kind.countsInLimit == counts)
             }
             #expect(NotificationKind.pace.urgency(for: .overdue, settings: Settings()) == .critical)
