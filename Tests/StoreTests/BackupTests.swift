@@ -259,7 +259,7 @@ import TrackerCore
         ]
         for name in foreign { try Data().write(to: folder.appendingPathComponent(name)) }
         try store.removeWrittenFiles()
-        #expect(try names() == foreign.sorted(), "a purge deletes those, and nobody else's")
+        #expect(try names() == foreign.sorted(), "a purge deletes only the files of its store")
     }
 
     @Test func `a restore deletes the unfinished copy of a killed restore`() throws {
@@ -376,7 +376,7 @@ import TrackerCore
             try store.changeSettings([("health.enabled", "false")], now)
             unlink(file)
         }
-        #expect(isUpdated && !FileManager.default.fileExists(atPath: file), "nobody wants it any more")
+        #expect(isUpdated && !FileManager.default.fileExists(atPath: file), "no program holds the lock")
         try store.changeSettings([("health.enabled", "true")], now)
         try store.updateHealthFiles()
         let isPurged = try begin {

@@ -39,7 +39,7 @@ import TrackerCore
         #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
         #expect(
             try store.told(after: told[0].place).map(\.decision) == second
-                && store.deliveredThrough("later") == told[1].place, "who is new begins with what is told from now on")
+                && store.deliveredThrough("later") == told[1].place, "a new channel starts with the next notification")
         try store.recordDelivered([told[0]], "mqtt", through: told[0].place)
         try store.recordDelivered([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
         #expect(try store.deliveredThrough("mqtt") == told[1].place)
@@ -67,11 +67,11 @@ import TrackerCore
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
         #expect(try store.offer(berlin("08:00")).banners.isEmpty, "its claim still holds")
-        #expect(try deliver(store, "14:00", by: []) == begun, "although nobody shows it: who died may have")
+        #expect(try deliver(store, "14:00", by: []) == begun, "counted, because the killed process might have shown it")
         let red = try deliver(store, "14:00")
         #expect(
             red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
-            "a name stands for one thing")
+            "an id has one notification")
         #expect(try store.told(after: 0).map(\.decision) == begun + red)
         #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
     }

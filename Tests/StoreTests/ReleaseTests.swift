@@ -15,7 +15,7 @@ import TrackerCore
         #expect(try store.releaseBottle("kitchen"))
         let bottles = try store.bottles()
         #expect(bottles.filter(\.isOwn).map(\.name) == [new] && bottles.count == 2)
-        #expect(try !store.releaseBottle(old), "it was not the store's any more")
+        #expect(try !store.releaseBottle(old), "the store no longer owned it")
         // A bottle that is adopted again has its history.
         #expect(try store.adoptBottle(old) && store.bottles().filter(\.isOwn).count == 2 && store.bottles().count == 2)
     }

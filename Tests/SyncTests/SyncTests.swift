@@ -165,7 +165,7 @@ struct SyncServer {
         #expect(first.parked == 2 && first.sent == 3 && first.status == .error)
         #expect(try await pass(client, at: 2000).sent == 0)
         _ = try store.endSession(context(1020))
-        #expect(try await pass(client, at: 2001).sent == 1, "the changed session goes; the user stays parked")
+        #expect(try await pass(client, at: 2001).sent == 1, "the changed session is sent; the user stays rejected")
         try store.changeSettings([("sync.url", server.base.absoluteString)], context(2002))
         #expect(try await pass(client, at: 2002).status == .idle)
     }

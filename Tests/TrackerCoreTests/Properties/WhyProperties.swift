@@ -57,7 +57,7 @@ import Testing
         #expect(spoke > 40 && fellSilent > 40, "\(spoke) began to speak, \(fellSilent) fell silent")
         // The limit of one notification at a time and the session cannot be changed independently.
         let never = Set(ReminderGuard.Name.allCases).subtracting(flipped.keys).subtracting([.noOtherWord, .sessionRuns])
-        #expect(never.isEmpty, "never the one that decides: \(never)")
+        #expect(never.isEmpty, "never the deciding condition: \(never)")
     }
 
     /// The explanation at a time; checks that it agrees with the evaluation and has no empty sentence.
