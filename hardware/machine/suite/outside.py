@@ -37,7 +37,7 @@ class Outside(unittest.TestCase):
             with self.subTest(into):
                 _, errors, found = self.run_vm("sh", "-c", "echo out; echo err >&2; exit 7", into=into)
                 self.assertEqual(found, code, errors)
-                self.assertTrue("could not be handed on" in errors or code == "7", errors)
+                self.assertTrue("could not be written" in errors or code == "7", errors)
 
     def test_nothing_outlives_a_vm_that_is_killed(self):
         with tempfile.TemporaryDirectory() as folder:
