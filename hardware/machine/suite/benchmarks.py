@@ -1,4 +1,4 @@
-"""Figures inside the bench machine, as ratios in one run: a poll and a flood of notifications against bleak, and what our
+"""Benchmarks in the test VM, as ratios in one run: a poll and a flood of notifications against bleak, and what our
 programs cost while nothing happens. Exit code 1 where a limit is missed. Names on the command line select.
 """
 import contextlib
