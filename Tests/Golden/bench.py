@@ -1,4 +1,4 @@
-"""Runs the programs in a temporary folder with a frozen clock, and replaces what differs from run to run."""
+"""Runs the programs in a temporary directory with a frozen clock, and replaces values that differ between runs."""
 import collections
 import concurrent.futures
 import datetime
@@ -18,12 +18,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAMS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
-GROUPS = ["session", "preset", "settings", "token", "journal"]  # They have subcommands of their own.
+GROUPS = ["session", "preset", "settings", "token", "journal"]  # Commands with subcommands.
 LIMIT = 120  # Seconds until a program, a request or an event counts as missing.
 
 
 def normal(text, folder="", ids=()):
-    """The text with placeholders for everything that differs from run to run."""
+    """The text with placeholders for values that differ between runs."""
     if folder:
         text = text.replace(str(folder), "<PATH>")
     for value in ids:
@@ -46,7 +46,7 @@ def normal(text, folder="", ids=()):
 
 
 def pretty(value, indent=""):
-    """JSON with sorted keys; what fits into a line is one line."""
+    """JSON with sorted keys; a value that fits into a line is on one line."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False)
     if len(indent + line) <= 118 or not isinstance(value, (dict, list)):
         return line
@@ -80,7 +80,7 @@ def key_paths(value, path=""):
 
 
 def wait_for(condition, what):
-    """Waits until the condition returns something, and returns it."""
+    """Waits until the condition returns a true value, and returns that value."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         if (result := condition()):
@@ -90,7 +90,7 @@ def wait_for(condition, what):
 
 
 class Bench:
-    """A temporary folder with a home, a frozen clock, copies of the captures, and the files that are made."""
+    """A temporary directory with a home, a frozen clock, copies of the captures, and the output files."""
 
     def __init__(self, products):
         self.products = pathlib.Path(products).resolve()
@@ -149,7 +149,7 @@ class Bench:
             return []
 
     def block(self, line, store=None, head=None):
-        """What a command prints, under its command line. `head`: so many lines at both ends of a long output."""
+        """The output of a command, after its command line. `head`: the number of lines at each end of a long output."""
         code, output, error = self.run(line, store)
         output, error = normal(output, self.folder), normal(error, self.folder)
         lines = output.splitlines()
@@ -200,6 +200,6 @@ class Bench:
 
 
 def together(function, items):
-    """The results for the items, in their order; four at a time."""
+    """The results for the items, in order; four run at the same time."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         return list(pool.map(function, items))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden files: what users see of the programs, compared with what is recorded in Tests/Golden/expected.
+"""Golden files: compares the visible output of the programs with the files in Tests/Golden/expected.
 
 usage: golden.py PRODUCTS [--accept FILE...]
 
@@ -19,7 +19,7 @@ CONTRACTS = ["exit-codes.txt", "json-keys.txt", "mqtt-topics.txt", "option-names
 
 def show(name, old, new):
     if not old or not new:
-        print(f"{name}: {'new file' if new else 'file is gone'}")
+        print(f"{name}: {'new file' if new else 'missing file'}")
         return
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"expected/{name}", f"now/{name}", "", "", 1, "")
     lines = [line if len(line) <= 200 else line[:200] + "…" for line in lines]
@@ -32,7 +32,7 @@ def main(arguments):
         return 2
     accepted = [name.removeprefix("Tests/Golden/").removeprefix("expected/") for name in arguments[2:]]
     if len(arguments) == 2:
-        print("golden: --accept needs the names of the files to accept", file=sys.stderr)
+        print("golden: --accept requires the names of files", file=sys.stderr)
         return 2
     bench = Bench(arguments[0])
     try:
@@ -42,7 +42,7 @@ def main(arguments):
     expected = {str(path.relative_to(EXPECTED)): path.read_text() for path in EXPECTED.rglob("*") if path.is_file()}
     names = sorted(expected.keys() | bench.made.keys())
     if (unknown := [name for name in accepted if name not in names]):
-        print(f"golden: there is no golden file {', '.join(unknown)}", file=sys.stderr)
+        print(f"golden: unknown golden file {', '.join(unknown)}", file=sys.stderr)
         return 2
     different = [name for name in names if expected.get(name) != bench.made.get(name)]
     for name in [name for name in different if name in accepted]:

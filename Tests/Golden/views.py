@@ -1,4 +1,4 @@
-"""What is recorded of the programs: each function makes some of the golden files."""
+"""The functions that create the golden files."""
 import collections
 import html
 import json
@@ -34,7 +34,7 @@ def helps(bench):
 
 
 def captures(bench):
-    """What waterh-replay says of the shipped captures."""
+    """The output of waterh-replay for the shipped captures."""
     verbs = ("info", "drinks", "att", "commands", "stats")
 
     def one(verb):
@@ -55,7 +55,7 @@ def captures(bench):
     bench.made["replay/verify.txt"] = "".join(map(bench.block, lines))
 
 
-# What else the doctor looks at belongs to the machine.
+# The other checks of the doctor depend on the machine.
 DOCTOR_CHECKS = ("store", "time zone", "bottles", "link", "broker", "page")
 
 
@@ -118,7 +118,7 @@ token list""".splitlines()
 TEXT_ONLY = {"history --day yesterday", "history --week 1", "why --all"}
 TEXT_ONLY |= {line for line in READS if "--format" in line}
 AT_THE_END = {"settings get", "token list", "preset list", "journal list"}
-LONG = {"why --all", "why --json"}  # At one moment only.
+LONG = {"why --all", "why --json"}  # Recorded at one moment only.
 DAY = {
     "2026-11-20T21:45": [],
     "2026-11-21T10:00": [
@@ -134,7 +134,7 @@ DAY = {
 
 
 def tracker(bench):
-    """What waterh-tracker says of the store at fixed moments, and what it answers to changes."""
+    """The output of waterh-tracker at fixed moments, and its responses to changes."""
     changes, texts = "", collections.defaultdict(str)
     for number, (moment, lines) in enumerate(DAY.items()):
         bench.set_clock(moment)
@@ -150,7 +150,7 @@ def tracker(bench):
 
 
 def wrong_uses(bench):
-    """The exit code of each wrong use."""
+    """The exit code of each invalid command line."""
     lines = [line for line in (HERE / "wrong-uses.txt").read_text().splitlines() if line and not line.startswith("#")]
     codes = together(lambda line: bench.run(line, "store.sqlite")[0], lines)
     bench.made["exit-codes.txt"] = "".join(f"{code} {line}\n" for code, line in zip(codes, lines))
@@ -183,7 +183,7 @@ GET export?format=json""".splitlines()
 
 
 def page(bench):
-    """The API: its description as served, and the key paths and statuses of its answers."""
+    """The API: its served description, and the key paths and statuses of its responses."""
     bench.set_clock("2026-11-21T10:00")
     line = f"waterh-gateway run --link {bench.bottle('page')} --store page.sqlite --listen 127.0.0.1:0 --verbose"
     service = bench.start(line, "page-service.log")
@@ -216,7 +216,7 @@ def page(bench):
 
 
 class Subscriber:
-    """Everything that is published at a broker."""
+    """A subscriber that records all messages of a broker."""
 
     def __init__(self, bench, port):
         self.messages, self.last = [], time.monotonic()
@@ -227,7 +227,7 @@ class Subscriber:
     def read(self):
         for line in self.child.stdout:
             topic, _, payload = line.decode(errors="replace").rstrip("\n").partition(" ")
-            if "/cmd/" not in topic:  # These are our own.
+            if "/cmd/" not in topic:  # The commands of this program.
                 self.messages.append((topic, payload))
             if not topic.endswith("bridge/health"):
                 self.last = time.monotonic()
@@ -240,14 +240,14 @@ class Subscriber:
         return sum(name == topic for name, _ in list(self.messages))
 
 
-# When a poll happens is the machine's business: these values are not recorded, only that they are there.
+# The time of a poll depends on the machine, so only the presence of these values is recorded.
 UNSTEADY = {"service", "link", "connection", "notifications"} | {
     "connections", "published", "received", "uptime", "waiting"}
 EVENTS = ("sip", "notify", "response/")
 
 
 def published(before, messages, name):
-    """What was published: each event, and the changes of what is retained."""
+    """The published messages: each event, and the changes of retained topics."""
     lines, latest = [], {}
     for topic, payload in messages:
         latest[topic] = payload
@@ -311,7 +311,7 @@ def mqtt(bench):
 
     def jump(text):
         bench.set_clock(text)
-        service.send_signal(signal.SIGHUP)  # It sleeps by the monotonic clock.
+        service.send_signal(signal.SIGHUP)  # Wakes the service, which sleeps by the monotonic clock.
 
     def notices(count):
         return subscriber.count("hydration/notify") == count
@@ -334,7 +334,7 @@ def mqtt(bench):
                 and (subscriber.latest("hydration/bridge/info") or {}).get("bottles")
                 and sum(name.endswith("/config") for name, _ in list(subscriber.messages)) >= 2)
 
-    # What is done, and by what it is known to be done.
+    # Each action, and the condition that shows its completion.
     steps = {
         "the service starts and polls": (lambda: None, is_begun),
         "waterh-tracker log 250": (lambda: cli("log 250"), lambda: total(250) and sips(41)),
@@ -381,7 +381,7 @@ def mqtt(bench):
 
 
 def page_texts(bench):
-    """The English texts of the pages: the strings of texts-en.js, and the words of the HTML files."""
+    """The English texts of the pages: the strings of texts-en.js, and the texts of the HTML files."""
     pattern = r"""//[^\n]*|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`"""
     for path in sorted((ROOT / "Sources").rglob("texts-en.js")):
         found = [text for text in re.findall(pattern, path.read_text()) if not text.startswith("//") and len(text) > 2]

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-# Seconds for one run of tests: a mutated program may wait for ever.
+# The limit of one test run in seconds, because a mutated program might hang.
 LIMIT = 600
 
 
@@ -31,11 +31,11 @@ class Mutation:
         for file, pattern, replacement in self.edits:
             paths = list((tree / "Sources").rglob(file))
             if len(paths) != 1:
-                raise ValueError(f"there are {len(paths)} files {file}")
+                raise ValueError(f"{len(paths)} files named {file}: expected 1")
             text = paths[0].read_text(encoding="utf-8")
             changed, count = re.subn(pattern, lambda _: replacement, text, flags=re.S)
             if count != 1:
-                raise ValueError(f"{file}: {count} matches of {pattern}")
+                raise ValueError(f"{file}: {count} matches of {pattern}: expected 1")
             former.setdefault(paths[0], text)
             paths[0].write_text(changed, encoding="utf-8")
         return former
@@ -192,7 +192,7 @@ def main():
         return check(root)
     mutations = [m for m in MUTATIONS if not wanted or any(word in m.name for word in wanted)]
     if not mutations:
-        print("mutations: none has such a name", file=sys.stderr)
+        print("mutations: no mutation has this name", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tree, scratch = own_place(root)
@@ -222,7 +222,7 @@ def main():
         return 0 if caught == len(mutations) else 1
     finally:
         os.chdir("/")
-        # The copy may be mounted over the tree's own path: its own path is the one to remove.
+        # The copy can be mounted over the path of the tree, so remove the original path of the copy.
         shutil.rmtree(scratch, ignore_errors=True)
 
 

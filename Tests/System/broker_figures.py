@@ -68,7 +68,7 @@ def until(what, fits):
 
 
 class Lines:
-    """What a program prints, line by line, with the moment at which each came. That it is ready is no line."""
+    """The lines that a program prints after its first line (`ready`), each with its time of arrival."""
 
     def __init__(self, process):
         self.lines, self.process, self.is_ready = [], process, threading.Event()
@@ -99,7 +99,7 @@ def measure(products, folder, say, limit):
 
 @contextlib.contextmanager
 def ear(port, topic):
-    """What comes at a topic; from the moment on at which the broker has the subscription, which its own message proves."""
+    """The messages of a topic, after the broker has confirmed the subscription by forwarding a message of this program."""
     own = f"bench/{topic}"
     with running(["mosquitto_sub", "-p", port, "-q", "1", "-t", topic, "-t", own, "-F", "%p"], stdout=subprocess.PIPE, text=True) as process:
         heard = Lines(process)
@@ -109,7 +109,7 @@ def ear(port, topic):
 
 @contextlib.contextmanager
 def desktop(folder, python):
-    """A bus of our own with a notification server; gives its address and what it is shown."""
+    """A private D-Bus with a notification server; yields its address and the displayed notifications."""
     with running(["dbus-daemon", "--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as bus:
         address = bus.stdout.readline().strip()
         with running([python, f"{HERE}/notification_desk.py"], stdout=subprocess.PIPE, text=True, env=os.environ | {"DBUS_SESSION_BUS_ADDRESS": address}) as process:
@@ -131,7 +131,7 @@ def is_connected(folder):
 
 
 def week(products, folder, environment, say, limit):
-    """As many drinks as a crowd has in a week, stored while there was no broker."""
+    """A week's drinks of many users, stored while the broker is down, and published afterwards."""
     store, port = f"{folder}/week.sqlite", free_port()
     with broker(folder, port), service(products, folder, store, port, None, environment):
         until("the service", lambda: is_connected(folder))
@@ -142,7 +142,7 @@ def week(products, folder, environment, say, limit):
             at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(begin + number * 60))
             file.write(f"{at},{at},{50 + number % 300},00000000-0000-4000-8000-{number:012d}\n")
     subprocess.run([f"{products}/waterh-tracker", "import", f"{folder}/week.csv", "--store", store], check=True, capture_output=True, env=environment)
-    say(f"broker: {WEEK} drinks of a week without a broker; waterh-gateway run, heard by mosquitto_sub")
+    say(f"broker: {WEEK} drinks of a week without a broker; waterh-gateway run, received by mosquitto_sub")
     with broker(folder, port), ear(port, "hydration/sip") as heard:
         began = time.monotonic()
         with service(products, folder, store, port, None, environment) as process:
@@ -152,7 +152,7 @@ def week(products, folder, environment, say, limit):
             after = resident(process)
         sips = [json.loads(line) for _, line in heard.lines]
         if [sip["sequence"] for sip in sips] != sorted({sip["sequence"] for sip in sips}) or [sip["at"] for sip in sips] != sorted(sip["at"] for sip in sips):
-            raise SystemExit("they came in another order, or twice")
+            raise SystemExit("the drinks arrived in another order, or twice")
         limit(f"{len(sips)} queued drinks, start of the service to the last at a listener, in order", heard.lines[WEEK - 1][0] - began, 10, "s")
         limit("more resident after them than before", max(0, after - before), 16, "MiB")
 
@@ -173,7 +173,7 @@ class Hook(BaseHTTPRequestHandler):
 
 
 def latencies(products, folder, environment, say, limit):
-    """From the answer to a write over HTTP, which is behind its commit, to each who listens; where somebody heard before the answer, nothing."""
+    """The time from the HTTP response to a write, which follows the commit, to each receiver; 0 if the message arrived before the response."""
     store, port, page = f"{folder}/now.sqlite", free_port(), free_port()
     hook = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=hook.serve_forever, daemon=True).start()
@@ -214,9 +214,9 @@ def latencies(products, folder, environment, say, limit):
             found["a notification in the event stream"].append(in_stream.first(lambda line: "waterline-per-drink" in line, counts[1]) - done)
             found["a notification at a webhook"].append(Hook.came[counts[2]] - done)
             found["a notification on the desktop"].append(on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]) - done)
-        say(f"broker: a drink and a notification, from the answer of POST (behind the commit) to who listens; the median of {ROUNDS} and of 10, and the worst")
+        say(f"broker: a drink and a notification, from the response to POST (after the commit) to each receiver; the median of {ROUNDS} and of 10, and the maximum")
         for name, times in found.items():
             times = [max(0, one) for one in times]
             limit(f"{name}, median", statistics.median(times), 0.2, "s")
-            say(f"    the worst {max(times):.3f} s")
+            say(f"    maximum {max(times):.3f} s")
     hook.shutdown()

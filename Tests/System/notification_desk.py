@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A notification server of the session's bus (Desktop Notifications 1.2) that shows nothing: each call of Notify is a line with its summary.
+"""A notification server on the D-Bus session bus (Desktop Notifications 1.2) that prints the summary of each Notify call.
 
 usage: notification_desk.py    the bus is DBUS_SESSION_BUS_ADDRESS; `ready` is the first line
 

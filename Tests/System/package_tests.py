@@ -59,7 +59,7 @@ class System:
         shutil.rmtree(self.place, ignore_errors=True)
 
     def run(self, script, user=None, outside="", lonely=False, limit=LIMIT):
-        """Runs the script inside; `outside` is a script that runs at the same time outside, and then ends it. `lonely`: with a loopback network only."""
+        """Runs the script inside; `outside` is a script that runs at the same time outside, and then stops the first one. `lonely`: with a loopback network only."""
         inside = ["chroot", str(self.root)]
         if user:
             inside += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
@@ -233,12 +233,12 @@ def walk(system, suite, package, archive, symbols):
         userdel waterh; groupdel waterh 2>/dev/null || true; groupadd folks && useradd -m -g folks waterh
         cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && test "$(stat -c %G /etc/waterh/waterh.toml)" = waterh
         apt-get purge -y waterh && userdel -r waterh 2>/dev/null; groupdel waterh""")
-    moved = step("a group waterh without a user, drinks behind a link", """
+    moved = step("a group waterh without a user, drinks behind a symbolic link", """
         groupadd waterh && mkdir -p /srv/disk && mv /var/lib/waterh /srv/disk/waterh && ln -s /srv/disk/waterh /var/lib/waterh && chown -R 777:777 /srv/disk/waterh
         cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && stat -c %U:%G /srv/disk/waterh/waterh.sqlite
         apt-get purge -y waterh && rm /var/lib/waterh""")
     check(f"{suite}: and the drinks are the service's", "waterh:waterh" in moved.stdout, said(moved))
-    elsewhere = step("a folder that leads to a disk that is not there", """
+    elsewhere = step("a symbolic link to a missing disk", """
         ln -s /mnt/elsewhere /var/lib/waterh && cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && dpkg --audit && apt-get purge -y waterh
         rm /var/lib/waterh && mv /srv/disk/waterh /var/lib/waterh""")
     check(f"{suite}: a missing directory is reported", "/mnt/elsewhere, which does not exist" in elsewhere.stderr, said(elsewhere))
@@ -280,7 +280,7 @@ def walk(system, suite, package, archive, symbols):
 def newest(folder, form):
     found = sorted(glob.glob(os.path.join(folder, form)), key=os.path.getmtime)
     if not found:
-        sys.exit(f"package_tests.py: there is no {form} in {folder}: hardware/bench package makes it")
+        sys.exit(f"package_tests.py: no {form} in {folder}; create it with hardware/bench package")
     return found[-1]
 
 
@@ -288,7 +288,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     if os.geteuid() != 0:
-        sys.exit("package_tests.py: a system in a folder takes root: sudo hardware/bench package --test")
+        sys.exit("package_tests.py: requires root: sudo hardware/bench package --test")
     folder, suites = sys.argv[1], sys.argv[2:] or ["bookworm"]
     package, archive, symbols = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz"), newest(folder, "waterh-dbgsym_*.deb")
     for suite in suites:

@@ -37,7 +37,7 @@ def main():
     names = [f"{case.__name__}.{name}" for case in CASES for name in unittest.TestLoader().getTestCaseNames(case)]
     chosen = [name for name in names if not options.only or {name, *name.split(".")} & set(options.only)]
     if not chosen:
-        sys.exit(f"page_tests: no test is called {' '.join(options.only)}")
+        sys.exit(f"page_tests: no test has the name {' '.join(options.only)}")
     browser.service = Programs(options.products)
     browser.service.emulator("--quiet")
     browser.service.gateway()

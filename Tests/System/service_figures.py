@@ -36,7 +36,7 @@ def free_port():
 
 
 def get(port, path, headers={}):
-    """Status and body of one request; `None` where nobody listens yet."""
+    """Status and body of one request; `None` while no server is listening."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path, headers=headers)
@@ -76,7 +76,7 @@ def running(command, env=None, log=subprocess.DEVNULL):
 
 
 def resident(process):
-    """MiB in memory, and the most it ever was."""
+    """Resident MiB, now and at the peak."""
     text = open(f"/proc/{process.pid}/status").read()
     return tuple(int(re.search(rf"{key}:\s+(\d+) kB", text)[1]) / 1024 for key in ("VmRSS", "VmHWM"))
 
@@ -95,7 +95,7 @@ def requests_per_second(port, headers):
 
 
 def year_of_sips(folder):
-    """Twelve drinks a day for a year, as CSV for ours and as the peer's table."""
+    """Twelve drinks a day for a year, as CSV for the service and as the table of the dashboard."""
     now = datetime.datetime.now().replace(microsecond=0)
     moments = [now - datetime.timedelta(days=day, minutes=30 + 60 * number) for day in range(365) for number in range(12)]
     with open(f"{folder}/year.csv", "w") as file:
@@ -112,7 +112,7 @@ def year_of_sips(folder):
 
 
 def peer_python(folder):
-    """An environment with the peer's packages."""
+    """A virtual environment with the packages of the dashboard."""
     venv.create(f"{folder}/peer", with_pip=True)
     python = f"{folder}/peer/bin/python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", f"{HERE}/benchmark-requirements.txt"], check=True, stdout=sys.stderr)
@@ -120,7 +120,7 @@ def peer_python(folder):
 
 
 class Watcher(asyncio.Protocol):
-    """An event client: notes when the state with the wanted amount came."""
+    """An event client that records when the state with the expected amount arrived."""
 
     def __init__(self, port, board, token):
         self.port, self.board, self.token, self.rest = port, board, token, b""
@@ -157,7 +157,7 @@ class Board:
 
 
 async def event_clients(port, log_a_drink, process, tokens):
-    """Seconds from the end of the command that logged a drink to its state at the last client; resident MiB meanwhile."""
+    """Seconds from the end of a `log` command until its state arrived at the last client; resident MiB during that time."""
     board, loop, transports = Board(), asyncio.get_running_loop(), []
     for number in range(CLIENTS):
         transport, _ = await loop.create_connection(lambda: Watcher(port, board, tokens[number // STREAMS]), "127.0.0.1", port)
@@ -176,8 +176,8 @@ async def event_clients(port, log_a_drink, process, tokens):
 
 
 def measure(products, folder, say, limit):
-    """The service alone, then both servers by turns, then a thousand watchers."""
-    say(f"service: waterh-gateway run with a year of sips; wrk -t 2 -c {CONNECTIONS} -d {SECONDS}s …/api/v1/state, by turns with FastAPI under uvicorn")
+    """The service alone, then both servers alternately, then a thousand event clients."""
+    say(f"service: waterh-gateway run with a year of sips; wrk -t 2 -c {CONNECTIONS} -d {SECONDS}s …/api/v1/state, alternately with FastAPI under uvicorn")
     year_of_sips(folder)
     store, link = f"{folder}/year.sqlite", f"unix:{folder}/bottle.sock"
     tracker = [f"{products}/waterh-tracker", "--store", store]
@@ -202,7 +202,7 @@ def measure(products, folder, say, limit):
             status, state = get(port, "/api/v1/state", headers)
             if status != 200:
                 raise SystemExit(f"no state: {status}")
-            time.sleep(70)  # The last look is over, its connection is let go.
+            time.sleep(70)  # The last viewer is gone, and the connection to the bottle is closed.
             before = ticks(process)
             time.sleep(IDLE_SECONDS)
             share = (ticks(process) - before) / os.sysconf("SC_CLK_TCK") / IDLE_SECONDS * 100

@@ -102,7 +102,7 @@ class Events:
 
 
 def name(test):
-    """Target.Suite/function(), without the place in the file."""
+    """Target.Suite/function(), without the source location."""
     return re.sub(r"/[^/]*\.swift:\d+:\d+$", "", test)
 
 

@@ -10,7 +10,7 @@ import time
 
 ROUNDS = 7
 WORSE = 1.05
-# A process of a few milliseconds is asked several times in a round: the kernel counts CPU time too coarsely for one.
+# A short process runs several times per round, because the kernel's CPU time is too coarse for one run.
 STARTS = 40
 
 
@@ -27,7 +27,7 @@ class Checkout:
         return os.path.join(self.folder, name)
 
     def fresh(self, name):
-        """A store's path where no store is."""
+        """The path of a store that does not exist."""
         path = self.file(name)
         for suffix in ("", "-wal", "-shm"):
             if os.path.exists(path + suffix):
@@ -35,7 +35,7 @@ class Checkout:
         return path
 
     def cpu(self, *command, store=None):
-        """CPU seconds of a command that must succeed; its output is thrown away."""
+        """CPU seconds of a command that must succeed; its output is discarded."""
         environment = os.environ | {"HOME": self.folder, "XDG_STATE_HOME": self.folder, "XDG_CONFIG_HOME": self.folder, "WATERH_LISTEN": "off"}
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
@@ -47,7 +47,7 @@ class Checkout:
         return usage.ru_utime + usage.ru_stime
 
     def rate(self, pattern, *command):
-        """One over the rate that a benchmark prints: smaller is better, as with seconds."""
+        """The inverse of the rate that a benchmark prints, so that less is better, as for seconds."""
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         found = re.search(pattern, text)
         if not found:
@@ -56,7 +56,7 @@ class Checkout:
 
 
 def measure(products, other, folder, say, limit, emulator):
-    """Prints one line a figure: the other's, ours, and how many times as much ours is."""
+    """Prints one line per measure: the other checkout's value, this one's, and their ratio."""
     ours, before = Checkout("ours", products, folder), Checkout("before", other, folder)
     capture, bottle, drinks = f"{folder}/big.btsnoop", f"{folder}/full.hex", f"{folder}/drinks.csv"
     subprocess.run([ours.program("Benchmarks"), "big-capture", capture, "500000"], check=True)

@@ -105,9 +105,9 @@ class Verdict:
             if self.is_near(wall, true.get(amount(bytes(raw)), []), day):
                 forgotten.append(f"{amount(bytes(raw))} ml of {wall}")
         if wrong:
-            self.world.fail(f"{len(wrong)} drinks are counted on a day that is not theirs: {wrong[:4]}")
+            self.world.fail(f"{len(wrong)} drinks are counted on a wrong day: {wrong[:4]}")
         if forgotten:
-            self.world.fail(f"{len(forgotten)} records stay in quarantine though their dates are right: {forgotten[:4]}")
+            self.world.fail(f"{len(forgotten)} records stay in quarantine although their dates are correct: {forgotten[:4]}")
 
     def is_near(self, wall, moments, limit):
         try:
@@ -131,5 +131,5 @@ class Verdict:
             self.world.fail(f"LOST: {len(missing)} of {len(self.acts.logged)} logs that ended with 0 are not in the store: {missing[:12]} ml")
         others = sum(keys.values()) - len(set(keys) & set(self.acts.logged))
         if others > len(self.acts.unsure) + self.acts.edits:
-            self.world.fail(f"{others} logged drinks more than were confirmed, and only {len(self.acts.unsure)} were unsure")
+            self.world.fail(f"{others} logged drinks were not confirmed: expected at most {len(self.acts.unsure)}")
         self.figures |= {"logs": len(self.acts.logged), "logs without an answer": len(self.acts.unsure)}

@@ -15,7 +15,7 @@ static int dial(const char *folder, const char *name, int type) {
     assert(connect(end, (struct sockaddr *)&place, sizeof place) == 0);
     return end;
 }
-/* The next PDU that is a notification, or that is none. */
+/* Returns the next notification, or the next PDU of another type. */
 static ssize_t next(int att, unsigned char *pdu, int notification) {
     ssize_t size;
     do assert((size = recv(att, pdu, 1024, 0)) > 0); while ((pdu[0] == 0x1b) != notification);
@@ -32,11 +32,11 @@ int main(int count, char **words) {
     int process = atoi(fgets(line, sizeof line, bottle));
     assert(fgets(line, sizeof line, bottle) && strncmp(line, "ready ", 6) == 0);
 
-    FILE *person = fdopen(dial(folder, "control", SOCK_STREAM), "r+"); /* One JSON object a line, each way. */
+    FILE *person = fdopen(dial(folder, "control", SOCK_STREAM), "r+"); /* One JSON object per line in each direction. */
     fputs("{\"do\":\"sip\",\"value\":250}\n", person), fflush(person);
     assert(fgets(line, sizeof line, person) && strstr(line, "\"ok\":true"));
 
-    int att = dial(folder, "link", SOCK_SEQPACKET), command = 0, response = 0; /* One ATT PDU a message, each way. */
+    int att = dial(folder, "link", SOCK_SEQPACKET), command = 0, response = 0; /* One ATT PDU per message in each direction. */
     send(att, "\x02\x05\x02", 3, 0), next(att, pdu, 0); /* Exchange MTU: 517 */
     for (int first = 1;;) { /* Read By Type: characteristics */
         send(att, (unsigned char[]) { 8, first & 255, first >> 8, 255, 255, 3, 0x28 }, 7, 0);
@@ -49,7 +49,7 @@ int main(int count, char **words) {
     }
     response++; /* Subscribe: the descriptor after the value */
     send(att, (unsigned char[]) { 0x12, response & 255, response >> 8, 1, 0 }, 5, 0), next(att, pdu, 0);
-    send(att, (unsigned char[]) { 0x52, command & 255, command >> 8, 'G', 'T', 0, 1, 6 }, 8, 0); /* "Give me the log" */
+    send(att, (unsigned char[]) { 0x52, command & 255, command >> 8, 'G', 'T', 0, 1, 6 }, 8, 0); /* Requests the log. */
     for (size_t have = 0; have < 4 || have < 4u + frame[2] * 256 + frame[3];) {
         ssize_t size = next(att, pdu, 1) - 3;
         if (have || (pdu[3] == 'P' && pdu[4] == 'T')) memcpy(frame + have, pdu + 3, size), have += size;

@@ -1,6 +1,6 @@
 // Test with a bottle, in JavaScript: adds a drink of 250 ml and reads it over ATT. Needs no Bluetooth and no module.
 // usage: node bottle.mjs [waterh-emulator]      exit code 0: the drink arrived, and the bottle deleted it after the acknowledgement
-// Node has no SEQPACKET sockets: the link is stream:PATH, where each ATT PDU stands in an L2CAP basic frame (length, channel 4).
+// Node has no SEQPACKET sockets: the link is stream:PATH, with each ATT PDU in an L2CAP basic frame (length, channel 4).
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { mkdtempSync } from "node:fs"
@@ -11,11 +11,11 @@ import { createInterface } from "node:readline"
 const folder = mkdtempSync(`${tmpdir()}/bottle-`)
 const words = ["run", "--profile", "retail", "--link", `stream:${folder}/link`, "--control", `unix:${folder}/control`]
 const bottle = spawn(process.argv[2] ?? "waterh-emulator", words, { stdio: ["ignore", "pipe", "inherit"] })
-process.on("exit", () => bottle.kill()) // Also when something below is not as it should be.
+process.on("exit", () => bottle.kill()) // Also after a failed assertion.
 const lines = input => { const each = createInterface({ input })[Symbol.asyncIterator](); return async () => (await each.next()).value }
 assert.match(await lines(bottle.stdout)(), /^ready /)
 
-const control = connect(`${folder}/control`) // One JSON object a line, each way.
+const control = connect(`${folder}/control`) // One JSON object per line in each direction.
 const answer = lines(control)
 const tell = async request => { control.write(JSON.stringify(request) + "\n"); return JSON.parse(await answer()) }
 assert.equal((await tell({ do: "sip", value: 250 })).ok, true)
@@ -45,15 +45,15 @@ for (let first = 1, page; (page = await request(0x08, ...le(first), ...le(0xffff
     }
 }
 await request(0x12, ...le(handles.ffe4 + 1), 1, 0) // Subscribe: the descriptor after the value
-send(0x52, ...le(handles.ffe9), 0x47, 0x54, 0x00, 0x01, 0x06) // "Give me the log"
+send(0x52, ...le(handles.ffe9), 0x47, 0x54, 0x00, 0x01, 0x06) // Requests the log.
 let frame = Buffer.alloc(0)
 while (frame.length < 4 || frame.length < 4 + frame.readUInt16BE(2)) {
     const value = (await next("values")).subarray(3)
     if (frame.length || value.toString("latin1", 0, 2) === "PT") frame = Buffer.concat([frame, value])
 }
 assert.equal(frame.readUInt16BE(6 + 6), 250)
-send(0x52, ...le(handles.ffe9), 0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x0d) // "I have these 13 bytes safe"
-await request(0x0a, ...le(3)) // Commands have no answer; when a later request has one, they have arrived.
+send(0x52, ...le(handles.ffe9), 0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x0d) // Acknowledges 13 bytes.
+await request(0x0a, ...le(3)) // Write Commands have no response. The response to this later request shows that they arrived.
 assert.equal((await tell({ do: "status" })).status.acknowledged, 1)
 console.log("250 ml came")
 bottle.on("exit", code => process.exit(code ?? 1)).kill("SIGTERM")

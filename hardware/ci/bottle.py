@@ -15,15 +15,15 @@ folder = tempfile.mkdtemp()
 bottle = subprocess.Popen(
     [(sys.argv + ["waterh-emulator"])[1], "run", "--profile", "retail", "--link", f"unix:{folder}/link", "--control", f"unix:{folder}/control"],
     stdout=subprocess.PIPE, text=True)
-atexit.register(bottle.kill)  # Also when something below is not as it should be.
+atexit.register(bottle.kill)  # Also after a failed assertion.
 assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
 
-control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # One JSON object a line, each way.
+control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # One JSON object per line in each direction.
 control.connect(f"{folder}/control")
 control.sendall(b'{"do": "sip", "value": 250}\n')
 assert json.loads(control.makefile().readline())["ok"]
 
-att = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # One ATT PDU a message, each way.
+att = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # One ATT PDU per message in each direction.
 att.settimeout(10)
 att.connect(f"{folder}/link")
 values = []
@@ -43,15 +43,15 @@ while (page := request(struct.pack("<BHHH", 0x08, first, 0xFFFF, 0x2803)))[0] ==
         handles[page[at + 5:at + page[1]][::-1].hex()] = value
     first += 1
 request(struct.pack("<BHH", 0x12, handles["ffe4"] + 1, 1))  # Subscribe: the descriptor after the value
-att.send(struct.pack("<BH", 0x52, handles["ffe9"]) + bytes.fromhex("4754000106"))  # "Give me the log"
+att.send(struct.pack("<BH", 0x52, handles["ffe9"]) + bytes.fromhex("4754000106"))  # Requests the log.
 frame = b""
 while len(frame) < 4 or len(frame) < 4 + frame[2] * 256 + frame[3]:
     value = values.pop(0) if values else att.recv(1024)[3:]
     frame += value if frame or value[:2] == b"PT" else b""
 drinks = [struct.unpack_from(">H", frame, at + 6)[0] for at in range(6, len(frame), 13)]
 assert drinks == [250], drinks
-att.send(struct.pack("<BH", 0x52, handles["ffe9"]) + bytes.fromhex("525000040306000d"))  # "I have these 13 bytes safe"
-request(struct.pack("<BH", 0x0A, 3))  # Commands have no answer; when a later request has one, they have arrived.
+att.send(struct.pack("<BH", 0x52, handles["ffe9"]) + bytes.fromhex("525000040306000d"))  # Acknowledges 13 bytes.
+request(struct.pack("<BH", 0x0A, 3))  # Write Commands have no response. The response to this later request shows that they arrived.
 control.sendall(b'{"do": "status"}\n')
 assert json.loads(control.makefile().readline())["status"]["acknowledged"] == 1
 print("250 ml came")

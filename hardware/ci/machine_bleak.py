@@ -21,7 +21,7 @@ words = ["--profile", "retail", "--name", "WaterH-CI", "--link", "bluez:hci1", "
 bottle = subprocess.Popen([(sys.argv + ["waterh-emulator"])[1], "run", *words], stdout=subprocess.PIPE, text=True)
 atexit.register(bottle.kill)
 assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
-(control := socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)).connect(f"{folder}/control")  # One JSON object a line, each way.
+(control := socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)).connect(f"{folder}/control")  # One JSON object per line in each direction.
 answers = control.makefile()
 control.sendall(b'{"do": "sip", "value": 250}\n')
 assert json.loads(answers.readline())["ok"]
@@ -30,23 +30,23 @@ async def drain(device):
     async with BleakClient(device, timeout=60, bluez={"adapter": "hci0"}) as link:
         values = asyncio.Queue()
         await link.start_notify(FFE4, lambda _, value: values.put_nowait(bytes(value)))
-        await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)  # "Give me the log"
+        await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)  # Requests the log.
         frame = b""
         while len(frame) < 4 or len(frame) < 4 + int.from_bytes(frame[2:4], "big"):
             value = await asyncio.wait_for(values.get(), 30)
             frame += value if frame or value[:2] == b"PT" else b""
         drinks = [int.from_bytes(frame[at + 6:at + 8], "big") for at in range(6, len(frame), 13)]
         assert drinks == [250], drinks
-        await link.write_gatt_char(FFE9, bytes.fromhex("525000040306000d"), response=False)  # "I have these 13 bytes safe"
-        # A command has no answer. The log, asked for once more, is empty when the bottle has taken it.
+        await link.write_gatt_char(FFE9, bytes.fromhex("525000040306000d"), response=False)  # Acknowledges 13 bytes.
+        # A Write Command has no response. A second request shows that the log is empty.
         await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)
         assert (await asyncio.wait_for(values.get(), 30))[:2] != b"PT"
 
 async def test():
-    for _ in range(4):  # One search in sixty saw nothing on a busy machine: search anew.
+    for _ in range(4):  # On a busy machine a scan sometimes finds nothing, so scan again.
         if device := await BleakScanner.find_device_by_name("WaterH-CI", timeout=20, bluez={"adapter": "hci0"}): break
     assert device, "the bottle was not found"
-    for left in (4, 3, 2, 1, 0):  # bluetoothd 5.66 answers Connect before it is connected, and bleak takes that for an end: connect again.
+    for left in (4, 3, 2, 1, 0):  # bluetoothd 5.66 responds to Connect before it is connected, which bleak reports as a disconnection: connect again.
         try:
             return await drain(device)
         except BleakError:

@@ -121,7 +121,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     if os.geteuid() != 0:
-        sys.exit("image.py: a system in a folder takes root")
+        sys.exit("image.py: requires root")
     try:
         os.makedirs(sys.argv[3], exist_ok=True)
         print(image(*sys.argv[1:]))

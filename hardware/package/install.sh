@@ -15,7 +15,7 @@ prefix=/usr/local
 service=yes
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix) [ $# -ge 2 ] || fail "--prefix needs a folder: --prefix /usr/local"; prefix=$2; shift ;;
+        --prefix) [ $# -ge 2 ] || fail "--prefix requires a directory: --prefix /usr/local"; prefix=$2; shift ;;
         --prefix=*) prefix=${1#--prefix=} ;;
         --no-service) service=no ;;
         -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0 ;;
@@ -29,7 +29,7 @@ root=${DESTDIR:-}
 # A system service requires root, and a folder that every user can read.
 why=
 [ "$(id -u)" = 0 ] || why='You are not root'
-# Some systems have home directories in other places than /home.
+# Some systems have home directories outside /home.
 case $prefix/ in /home/* | /root/*) why="$prefix is below a home directory" ;; esac
 case ${HOME:-/} in /?*) case $prefix/ in "${HOME%/}"/*) why=${why:-"$prefix is below a home directory"} ;; esac ;; esac
 if [ "$service" = yes ] && [ -z "$root" ] && [ -n "$why" ]; then
@@ -55,7 +55,7 @@ list=$root$prefix/share/waterh/installed
 mkdir -p "$root$prefix/share/waterh"
 : >"$list.new"
 
-# put MODE SOURCE TARGET: copies a file, replaces the target atomically, and notes it for uninstall.sh.
+# put MODE SOURCE TARGET: copies a file, replaces the target atomically, and records it for uninstall.sh.
 put() {
     mkdir -p "$(dirname "$root$3")"
     cp "$2" "$root$3.new-waterh"
@@ -64,14 +64,14 @@ put() {
     printf '%s\n' "$3" >>"$list.new"
 }
 
-# put_unit SOURCE TARGET: a unit, with the commands where they are.
+# put_unit SOURCE TARGET: copies a unit with the installed paths of the commands.
 put_unit() {
     sed "s|/usr/local/bin/|$prefix/bin/|g; s|/usr/local/libexec/|$prefix/libexec/|g" "$1" >"$list.unit"
     put 644 "$list.unit" "$2"
     rm -f "$list.unit"
 }
 
-# One program under four names.
+# Links one program under four names.
 first=
 for file in "$here"/bin/*; do
     if [ -n "$first" ] && [ "$file" -ef "$here/bin/$first" ] && ln -f "$root$prefix/bin/$first" "$root$prefix/bin/$(basename "$file").new-waterh" 2>/dev/null; then

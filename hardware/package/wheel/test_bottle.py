@@ -25,7 +25,7 @@ def test_a_drink_is_in_the_log(bottle):
         found = handles(att)
         assert {"ffe4", "ffe9"} <= set(found)
         att.send(struct.pack("<BHH", 0x12, found["ffe4"] + 1, 1))
-        att.send(struct.pack("<BH", 0x52, found["ffe9"]) + bytes.fromhex("4754000106"))  # "Give me the log"
+        att.send(struct.pack("<BH", 0x52, found["ffe9"]) + bytes.fromhex("4754000106"))  # Requests the log.
         while not (value := att.recv(1024)).startswith(b"\x1b") or value[3:5] != b"PT":
             pass
         assert struct.unpack_from(">H", value, 3 + 12)[0] == 250
