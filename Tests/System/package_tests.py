@@ -162,7 +162,6 @@ def walk(system, suite, package, archive, symbols):
         place = f"mkdir /srv/{job} && cd /srv/{job} && cp /srv/packages/waterh.deb waterh_1.deb && cp /usr/share/doc/waterh/examples/ci/bottle.py ."
         step(f"{job}: {'; '.join(lines)}", "\n".join(["set -e", place, *lines, "grep -q '<testsuite' bottle.xml"]))
 
-    # The drinks.
     step("a bottle is drained", """
         waterh-emulator run --link unix:/tmp/b.sock --control unix:/tmp/c.sock --capture /usr/share/waterh/captures/boost_two-days.btsnoop --restamp today >/tmp/ready &
         for i in $(seq 200); do grep -q ready /tmp/ready && break; sleep 0.1; done
