@@ -83,22 +83,22 @@ extension TrackerStore {
     }
 
     /// The last position that a channel has processed. A new channel starts with the next notification.
-    package func deliveredThrough(_ outlet: String) throws -> Int64 {
+    package func deliveredThrough(_ channel: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
-            try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [outlet])
+            try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [channel])
         }
         if let place = try read(known) { return place }
         return try write { db in
-            try startDelivery(outlet, from: nil, db)
+            try startDelivery(channel, from: nil, db)
             return try known(db) ?? 0
         }
     }
 
     /// - Parameter place: `nil` for the newest position.
-    func startDelivery(_ outlet: String, from place: Int64?, _ db: Database) throws {
-        let told = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
+    func startDelivery(_ channel: String, from place: Int64?, _ db: Database) throws {
+        let start = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
         try db.run(
-            "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [outlet, told])
+            "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [channel, start])
     }
 
     /// Records that a channel has processed notifications.
@@ -106,27 +106,27 @@ extension TrackerStore {
     ///   - missed: the reason for those that it does not show, by position.
     ///   - place: the last processed position.
     package func recordDelivered(
-        _ told: [DeliveredNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
+        _ sent: [DeliveredNotification], _ channel: String, missed: [Int64: MissedReason] = [:], through place: Int64
     ) throws {
         try write { db in
-            for one in told {
-                if let reason = missed[one.place] {
+            for notification in sent {
+                if let reason = missed[notification.place] {
                     try db.run(
                         "UPDATE notification SET missed = iif(missed IS NULL, '', missed || ',') || ? WHERE place = ?",
-                        ["\(outlet)=\(reason.rawValue)", one.place])
-                } else if !one.sinks.contains(outlet) {
+                        ["\(channel)=\(reason.rawValue)", notification.place])
+                } else if !notification.sinks.contains(channel) {
                     try db.run(
                         "UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ? WHERE place = ?",
-                        [outlet, one.place])
+                        [channel, notification.place])
                 }
             }
-            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, outlet])
+            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, channel])
         }
     }
 
     /// Removes a channel. If it returns, it starts with the next notification.
-    package func stopsHearing(_ outlet: String) throws {
-        try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [outlet]) }
+    package func stopsHearing(_ channel: String) throws {
+        try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [channel]) }
     }
 
     /// Sets whether Waterline is shared with other machines. Notifications from before are never shared.
@@ -179,11 +179,11 @@ enum NotificationTable {
         _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database
     ) throws {
         var sinks = sinks
-        for outlet in try String.fetchAll(
+        for channel in try String.fetchAll(
             db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq",
             arguments: [decision.notificationId])
         {
-            if !sinks.contains(outlet) { sinks.append(outlet) }
+            if !sinks.contains(channel) { sinks.append(channel) }
         }
         let place = isShown && decision.place > 0 ? decision.place : nil
         try db.run(
@@ -219,11 +219,11 @@ enum NotificationTable {
     }
 
     static func newestPosition(_ db: Database) throws -> Int64 {
-        let (told, begun) = (
+        let (stored, claimed) = (
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")
         )
-        return max(told ?? 0, begun ?? 0, Int64(try Counter.value(forgotten, db)))
+        return max(stored ?? 0, claimed ?? 0, Int64(try Counter.value(forgotten, db)))
     }
 
     /// The counter of the last deleted position.

@@ -42,12 +42,12 @@ extension TrackerStore {
     ///   - makeKey: creates a secret for its buttons.
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
     package func post(
-        _ announcement: Announcement, to outlet: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
+        _ announcement: Announcement, to channel: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
     ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
         try write { db in
             let known = try Row.fetchOne(
                 db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
-                arguments: [outlet, announcement.id])
+                arguments: [channel, announcement.id])
             if let known, let state = QueuedNotification.State(rawValue: try known.decode(atIndex: 1)),
                 state == .sent || state == .refused
             {
@@ -58,31 +58,31 @@ extension TrackerStore {
                     """
                     UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND
                     state = 'waiting'
-                    """, [outlet, announcement.kind.id, announcement.id])
+                    """, [channel, announcement.kind.id, announcement.id])
             }
             try db.run(
                 """
                 INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key)
                 VALUES (?, ?, ?, ?, ?, 'waiting', ?) ON CONFLICT (outlet, id) DO UPDATE
                     SET announcement = excluded.announcement, since = excluded.since, state = 'waiting'
-                """, [outlet, announcement.id, announcement.kind.id, try announcement.json, now, makeKey()])
+                """, [channel, announcement.id, announcement.kind.id, try announcement.json, now, makeKey()])
             try db.run(
                 """
                 UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-                """, [outlet, Self.queueLimit])
+                """, [channel, Self.queueLimit])
             let givenUp = db.changesCount
             try db.run(
                 """
                 DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-                """, [outlet, Self.finishedLimit])
+                """, [channel, Self.finishedLimit])
             let sequence =
                 try Int64.fetchOne(
                     db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
-                    arguments: [outlet, announcement.id]) ?? 0
+                    arguments: [channel, announcement.id]) ?? 0
             return (.waiting, sequence, givenUp)
         }
     }
@@ -95,10 +95,10 @@ extension TrackerStore {
     }
 
     /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker spec B7).
-    package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> NextNotification {
+    package func nextPost(from channel: String, as claimant: String, at now: Instant) throws -> NextNotification {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         return try write { db in
-            guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: [channel]) else { return .nothing }
             guard let message = try? QueuedNotification(row: row) else {
                 // Drop an unreadable notification.
                 try db.run(
@@ -106,38 +106,38 @@ extension TrackerStore {
                     [try row.decode(Int64.self, forColumn: "seq")])
                 return .busy
             }
-            return try Claims(claimant: claimant, now: now).acquire(Self.claim(message, outlet), db)
+            return try Claims(claimant: claimant, now: now).acquire(Self.claim(message, channel), db)
                 ? .message(message) : .busy
         }
     }
 
     /// Ends a delivery. `waiting` causes another attempt.
     package func endPost(
-        _ message: QueuedNotification, from outlet: String, as claimant: String, at now: Instant,
+        _ message: QueuedNotification, from channel: String, as claimant: String, at now: Instant,
         _ state: QueuedNotification.State
     ) throws {
         try write { db in
-            _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, outlet), db)
+            _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, channel), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
             // Store this also after the time limit of the delivery. A delivery in progress reads the state when it is
             // recorded.
-            if state == .sent { try NotificationTable.add(outlet, to: message.announcement.id, db) }
+            if state == .sent { try NotificationTable.add(channel, to: message.announcement.id, db) }
         }
     }
 
-    package func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
+    package func postState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
         try read { db in
             try String.fetchOne(
-                db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]
+                db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [channel, id]
             ).flatMap(QueuedNotification.State.init(rawValue:))
         }
     }
 
     /// The states of all notifications at a channel, by notification id.
-    package func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
+    package func postStates(at channel: String) throws -> [String: QueuedNotification.State] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
+            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [channel])
                 .reduce(into: [:]) { states, row in
                     states[try row.decode(String.self, atIndex: 0)] = .init(rawValue: try row.decode(atIndex: 1))
                 }
@@ -145,20 +145,20 @@ extension TrackerStore {
     }
 
     /// The sequence numbers of waiting notifications of a channel.
-    package func waitingPosts(for outlet: String) throws -> [Int64] {
+    package func waitingPosts(for channel: String) throws -> [Int64] {
         try read { db in
             try Int64.fetchAll(
                 db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
-                arguments: [outlet])
+                arguments: [channel])
         }
     }
 
     /// Drops the waiting notifications of a kind that no longer apply.
-    package func dropPosts(_ place: String, from outlet: String) throws {
+    package func dropPosts(_ place: String, from channel: String) throws {
         try write { db in
             try db.run(
                 "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
-                [outlet, place])
+                [channel, place])
         }
     }
 
@@ -169,7 +169,7 @@ extension TrackerStore {
         }
     }
 
-    private static func claim(_ message: QueuedNotification, _ outlet: String) -> String {
-        "\(outlet) \(message.announcement.id)"
+    private static func claim(_ message: QueuedNotification, _ channel: String) -> String {
+        "\(channel) \(message.announcement.id)"
     }
 }

@@ -27,9 +27,9 @@ extension TrackerStore {
     /// Opens a publisher. A new or reopened one starts with the next change.
     /// - Parameter tellsAll: a new one starts with all stored drinks, for example after a purge.
     package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Publisher {
-        if let known = try read({ db in try Self.outlet(name, db) }) { return known }
+        if let known = try read({ db in try Self.publisher(name, db) }) { return known }
         return try write { db in
-            if let known = try Self.outlet(name, db) { return known }
+            if let known = try Self.publisher(name, db) { return known }
             let sendsAll = try tellsAll && !db.has("FROM outlet WHERE name = ?", [name])
             try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
@@ -48,10 +48,10 @@ extension TrackerStore {
                 WHERE name = 'drink_change'), 0)) ON CONFLICT (name) DO UPDATE SET position = iif(isOpen,
                 position, excluded.position), isOpen = 1
                 """, [name, makeID()])
-            guard let outlet = try Self.outlet(name, db) else {
+            guard let publisher = try Self.publisher(name, db) else {
                 preconditionFailure("publisher \(name) is missing, although this transaction wrote it")
             }
-            return outlet
+            return publisher
         }
     }
 
@@ -60,7 +60,7 @@ extension TrackerStore {
     /// - Returns: whether it was open and is closed now.
     @discardableResult
     package func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
-        guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
+        guard try read({ db in try Self.publisher(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
             try db.run("UPDATE outlet SET isOpen = 0 WHERE name = ?", [name])
@@ -70,9 +70,9 @@ extension TrackerStore {
         return true
     }
 
-    package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
+    package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.publisher(name, db) } != nil }
 
-    package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
+    package func changes(for name: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -81,7 +81,7 @@ extension TrackerStore {
                     FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed
                         LEFT JOIN drink ON drink.key = changed.key
                     ORDER BY changed.seq
-                    """, arguments: ["outlet": outlet, "limit": limit])
+                    """, arguments: ["outlet": name, "limit": limit])
             return try rows.map { row in
                 DrinkChange(
                     sequence: try row.decode(forColumn: "changeSeq"), key: try row.decode(forColumn: "changeKey"),
@@ -90,9 +90,9 @@ extension TrackerStore {
         }
     }
 
-    package func waiting(for outlet: String) throws -> Int {
+    package func waiting(for name: String) throws -> Int {
         try read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet]) ?? 0
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": name]) ?? 0
         }
     }
 
@@ -100,63 +100,63 @@ extension TrackerStore {
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
     /// Confirms all changes up to a position, and deletes those that every publisher has confirmed.
-    package func delivered(_ outlet: String, through sequence: Int64) throws {
+    package func delivered(_ name: String, through sequence: Int64) throws {
         try write { db in
-            try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, outlet])
+            try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, name])
             try Self.prune(db)
         }
     }
 
     /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
-    package func lifetime(for outlet: String) throws -> Int {
+    package func lifetime(for name: String) throws -> Int {
         let (sum, sent) = try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0,
-                try Int.fetchOne(db, sql: "SELECT lifetimeMl FROM outlet WHERE name = ?", arguments: [outlet]) ?? 0
+                try Int.fetchOne(db, sql: "SELECT lifetimeMl FROM outlet WHERE name = ?", arguments: [name]) ?? 0
             )
         }
         guard sum > sent else { return sent }
         try write { db in
-            try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, outlet])
+            try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, name])
         }
         return sum
     }
 
     // MARK: - Retained topics
 
-    package func keptTopics(of outlet: String) throws -> [String] {
+    package func keptTopics(of name: String) throws -> [String] {
         try read { db in
             try String.fetchAll(
-                db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [outlet])
+                db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [name])
         }
     }
 
     /// Records retained topics before they are published, so that they can be deleted later.
-    package func noteKept(_ topics: [String], of outlet: String) throws {
-        let known = Set(try keptTopics(of: outlet))
+    package func noteKept(_ topics: [String], of name: String) throws {
+        let known = Set(try keptTopics(of: name))
         let new = topics.filter { !known.contains($0) }
         guard !new.isEmpty else { return }
         try write { db in
             for topic in new {
                 try db.run(
                     "INSERT OR IGNORE INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ?",
-                    [topic, outlet])
+                    [topic, name])
             }
         }
     }
 
-    package func forgetKept(_ topics: [String], of outlet: String) throws {
+    package func forgetKept(_ topics: [String], of name: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
             for topic in topics {
-                try db.run("DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", [outlet, topic])
+                try db.run("DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", [name, topic])
             }
         }
     }
 
     // MARK: - Parts
 
-    private static func outlet(_ name: String, _ db: Database) throws -> Publisher? {
+    private static func publisher(_ name: String, _ db: Database) throws -> Publisher? {
         try Publisher.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name])
     }
 

@@ -20,24 +20,24 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
-    package func recordProblem(_ words: String?, of outlet: String, at now: Instant) throws {
+    package func recordProblem(_ words: String?, of name: String, at now: Instant) throws {
         let words = words.map { String($0.prefix(Self.problemLimit)) }
         try write { db in
             try db.run(
                 """
                 UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE
                 troubleSince END, trouble = ?1 WHERE name = ?3 AND trouble IS NOT ?1
-                """, [words, now, outlet])
+                """, [words, now, name])
         }
     }
 
     /// Sets or clears (`nil`) the error of a notification channel.
     /// - Parameter settings: the settings of the attempt, stored as a hash.
-    package func recordChannelProblem(_ words: String?, of outlet: String, with settings: String, at now: Instant)
+    package func recordChannelProblem(_ words: String?, of channel: String, with settings: String, at now: Instant)
         throws
     {
         guard let words = words.map({ String($0.prefix(Self.problemLimit)) }) else {
-            return try clearChannelProblem(of: outlet)
+            return try clearChannelProblem(of: channel)
         }
         let hash = Self.hash(settings)
         try write { db in
@@ -47,14 +47,14 @@ extension TrackerStore {
                 (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
                 excluded.words, settings = excluded.settings
                 WHERE words <> excluded.words OR settings <> excluded.settings
-                """, [outlet, words, now, hash])
+                """, [channel, words, now, hash])
         }
     }
 
     /// Clears the error, unless it is from these settings; `nil` always clears it.
-    package func clearChannelProblem(of outlet: String, unlessWith settings: String? = nil) throws {
+    package func clearChannelProblem(of channel: String, unlessWith settings: String? = nil) throws {
         let hash = settings.map(Self.hash)
-        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, hash]) }
+        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [channel, hash]) }
     }
 
     package func outletTroubles() throws -> [PublisherError] {

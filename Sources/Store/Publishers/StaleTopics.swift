@@ -17,9 +17,9 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
 extension TrackerStore {
     /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
     /// - Parameter isHere: whether a stored address is the new one.
-    package func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
+    package func speak(_ name: String, at place: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, left: [String])? {
-            let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [outlet])
+            let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [name])
             return try row.map {
                 let left = try String.fetchAll(
                     db, sql: "SELECT DISTINCT place FROM leaving WHERE id = ?",
@@ -30,25 +30,25 @@ extension TrackerStore {
         guard let before = try read(known), before.place != place || before.left.contains(where: isHere) else { return }
         try write { db in
             guard let before = try known(db) else { return }
-            if let old = before.place, !isHere(old) { try Self.leave(outlet, db) }
-            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [place, outlet])
+            if let old = before.place, !isHere(old) { try Self.leave(name, db) }
+            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [place, name])
             for left in before.left where isHere(left) {
                 try db.run(
                     """
                     INSERT OR IGNORE INTO outlet_topic (outlet, topic)
                         SELECT name, topic FROM outlet JOIN leaving USING (id) WHERE name = ? AND leaving.place = ?
-                    """, [outlet, left])
+                    """, [name, left])
                 try db.run(
                     "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)",
-                    [left, outlet])
+                    [left, name])
             }
         }
     }
 
     /// Marks all retained topics of a publisher as stale.
-    package func leave(_ outlet: String) throws {
-        guard try !keptTopics(of: outlet).isEmpty else { return }
-        try write { db in try Self.leave(outlet, db) }
+    package func leave(_ name: String) throws {
+        guard try !keptTopics(of: name).isEmpty else { return }
+        try write { db in try Self.leave(name, db) }
     }
 
     /// All stale topics, by address and client ID.
@@ -71,13 +71,13 @@ extension TrackerStore {
         }
     }
 
-    /// - Parameter outlet: `nil` for all.
-    static func leave(_ outlet: String?, _ db: Database) throws {
+    /// - Parameter name: `nil` for all.
+    static func leave(_ name: String?, _ db: Database) throws {
         try db.run(
             """
             INSERT OR IGNORE INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic
                 FROM outlet JOIN outlet_topic ON outlet = name WHERE name = coalesce(?, name)
-            """, [outlet])
-        try db.run("DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", [outlet])
+            """, [name])
+        try db.run("DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", [name])
     }
 }

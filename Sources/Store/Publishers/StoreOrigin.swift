@@ -49,75 +49,75 @@ package enum PublisherLocation: Hashable, Sendable {
 
 extension TrackerStore {
     /// Compares the location with the last one. A new publisher and a moved file adopt this location.
-    package func standing(of outlet: String, at here: StoreOrigin) throws -> PublisherLocation {
-        guard let known = try home(of: outlet) else {
-            try move(outlet, to: here)
+    package func standing(of name: String, at here: StoreOrigin) throws -> PublisherLocation {
+        guard let known = try home(of: name) else {
+            try move(name, to: here)
             return .known
         }
         guard known != here else { return .known }
         // The last location was stored on a machine without a machine ID.
         guard !known.machine.isEmpty || known.path != here.path else {
-            try move(outlet, to: here)
+            try move(name, to: here)
             return .known
         }
         guard known.machine == here.machine else { return .fromElsewhere(known.path) }
-        guard try originalExists(known.path, as: outlet, beside: here.path) else {
-            try move(outlet, to: here)
+        guard try originalExists(known.path, as: name, beside: here.path) else {
+            try move(name, to: here)
             return .known
         }
         return .copy(of: known.path)
     }
 
     /// Adopts this location with the same identity.
-    package func move(_ outlet: String, to here: StoreOrigin) throws {
+    package func move(_ name: String, to here: StoreOrigin) throws {
         try write { db in
-            try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, outlet])
+            try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, name])
         }
     }
 
     /// Adopts this location with a new identity. The retained topics belong to the original. Both stores publish
     /// waiting changes, because it is unknown which of them recorded these.
-    package func beginAnew(_ outlet: String, id: String, at here: StoreOrigin) throws {
+    package func beginAnew(_ name: String, id: String, at here: StoreOrigin) throws {
         try write { db in
-            try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, outlet])
-            try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [outlet])
+            try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, name])
+            try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [name])
         }
     }
 
     /// The retained topics of the original that both stores have recorded.
-    package func keptByOriginal(of outlet: String, at here: StoreOrigin) throws -> Set<String> {
-        var topics = Set(try keptTopics(of: outlet))
-        if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
+    package func keptByOriginal(of name: String, at here: StoreOrigin) throws -> Set<String> {
+        var topics = Set(try keptTopics(of: name))
+        if let known = try home(of: name), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .reading)
         {
-            topics.formUnion((try? original.keptTopics(of: outlet)) ?? [])
+            topics.formUnion((try? original.keptTopics(of: name)) ?? [])
         }
         return topics
     }
 
     /// The identity of a publisher, even if it is closed; `nil` if there is none.
-    package func identity(of outlet: String) throws -> (id: String, path: String?)? {
+    package func identity(of name: String) throws -> (id: String, path: String?)? {
         let row = try read { db in
-            try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
+            try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [name])
         }
         return try row.map {
             (try $0.decode(atIndex: 0), try $0.decode(String?.self, atIndex: 1).flatMap(StoreOrigin.init)?.path)
         }
     }
 
-    private func home(of outlet: String) throws -> StoreOrigin? {
-        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [outlet]) }
+    private func home(of name: String) throws -> StoreOrigin? {
+        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [name]) }
             .flatMap(StoreOrigin.init)
     }
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.
-    private func originalExists(_ path: String, as outlet: String, beside own: String) throws -> Bool {
+    private func originalExists(_ path: String, as name: String, beside own: String) throws -> Bool {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
-        guard let original = try? TrackerStore(path: path, for: .reading).identity(of: outlet) else {
+        guard let original = try? TrackerStore(path: path, for: .reading).identity(of: name) else {
             return Glibc.access(path, R_OK) != 0
         }
-        return try original.id == identity(of: outlet)?.id
+        return try original.id == identity(of: name)?.id
     }
 }
