@@ -58,14 +58,14 @@ package struct DeliveredNotification: Hashable, Sendable {
 
 extension TrackerStore {
     /// The notifications after a position, oldest first.
-    package func told(after place: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
+    package func told(after position: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
                     SELECT decision, sinks FROM notification WHERE place > ? AND place <= ? AND decision IS NOT NULL
                     ORDER BY place
-                    """, arguments: [place, last])
+                    """, arguments: [position, last])
             return try rows.compactMap { row in
                 let sinks = try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init)
                 return TrackerNotification(json: try row.decode(forColumn: "decision")).map {
@@ -87,16 +87,16 @@ extension TrackerStore {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [channel])
         }
-        if let place = try read(known) { return place }
+        if let position = try read(known) { return position }
         return try write { db in
             try startDelivery(channel, from: nil, db)
             return try known(db) ?? 0
         }
     }
 
-    /// - Parameter place: `nil` for the newest position.
-    func startDelivery(_ channel: String, from place: Int64?, _ db: Database) throws {
-        let start = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
+    /// - Parameter position: `nil` for the newest position.
+    func startDelivery(_ channel: String, from position: Int64?, _ db: Database) throws {
+        let start = try position ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
         try db.run(
             "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [channel, start])
     }
@@ -104,9 +104,9 @@ extension TrackerStore {
     /// Records that a channel has processed notifications.
     /// - Parameters:
     ///   - missed: the reason for those that it does not show, by position.
-    ///   - place: the last processed position.
+    ///   - position: the last processed position.
     package func recordDelivered(
-        _ sent: [DeliveredNotification], _ channel: String, missed: [Int64: MissedReason] = [:], through place: Int64
+        _ sent: [DeliveredNotification], _ channel: String, missed: [Int64: MissedReason] = [:], through position: Int64
     ) throws {
         try write { db in
             for notification in sent {
@@ -120,7 +120,7 @@ extension TrackerStore {
                         [channel, notification.place])
                 }
             }
-            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, channel])
+            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [position, channel])
         }
     }
 
@@ -185,7 +185,7 @@ enum NotificationTable {
         {
             if !sinks.contains(channel) { sinks.append(channel) }
         }
-        let place = isShown && decision.place > 0 ? decision.place : nil
+        let position = isShown && decision.place > 0 ? decision.place : nil
         try db.run(
             """
             INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?) ON
@@ -193,14 +193,14 @@ enum NotificationTable {
             decision = excluded.decision
             """,
             [
-                decision.notificationId, decision.kind.rawValue, context.now, sinks.joined(separator: ","), place,
-                place == nil ? nil : try decision.json,
+                decision.notificationId, decision.kind.rawValue, context.now, sinks.joined(separator: ","), position,
+                position == nil ? nil : try decision.json,
             ])
         // A resident notification shows the current state, so an unavailable channel needs the last one only.
-        if let place, decision.kind.isResident {
+        if let position, decision.kind.isResident {
             try db.run(
                 "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?",
-                [decision.kind.rawValue, place])
+                [decision.kind.rawValue, position])
         }
         // Delete by position, because the clock can be set back.
         let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"

@@ -15,12 +15,12 @@ extension TrackerStore {
         // Check again under the lock.
         guard try needsHealthFiles() else { return }
         let files = HealthFile.both(beside: path)
-        let place = try readSeparately { db in
+        let position = try readSeparately { db in
             for file in files { try file.replace(with: DrinkTable.exported(db)) }
             return try DrinkPositions.last(db)
         }
         try write { db in
-            for (name, value) in zip(HealthFile.counters, [Int(place)] + files.map(\.size)) {
+            for (name, value) in zip(HealthFile.counters, [Int(position)] + files.map(\.size)) {
                 try Counter.set(name, value, db)
             }
         }

@@ -154,11 +154,11 @@ extension TrackerStore {
     }
 
     /// Drops the waiting notifications of a kind that no longer apply.
-    package func dropPosts(_ place: String, from channel: String) throws {
+    package func dropPosts(_ kind: String, from channel: String) throws {
         try write { db in
             try db.run(
                 "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
-                [channel, place])
+                [channel, kind])
         }
     }
 

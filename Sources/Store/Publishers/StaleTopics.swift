@@ -17,7 +17,7 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
 extension TrackerStore {
     /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
     /// - Parameter isHere: whether a stored address is the new one.
-    package func speak(_ name: String, at place: String, isHere: (String) -> Bool) throws {
+    package func speak(_ name: String, at address: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, left: [String])? {
             let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [name])
             return try row.map {
@@ -27,12 +27,12 @@ extension TrackerStore {
                 return (try $0.decode(atIndex: 0), left)
             }
         }
-        guard let before = try read(known), before.place != place || before.left.contains(where: isHere) else { return }
+        guard let state = try read(known), state.place != address || state.left.contains(where: isHere) else { return }
         try write { db in
-            guard let before = try known(db) else { return }
-            if let old = before.place, !isHere(old) { try Self.leave(name, db) }
-            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [place, name])
-            for left in before.left where isHere(left) {
+            guard let state = try known(db) else { return }
+            if let old = state.place, !isHere(old) { try Self.leave(name, db) }
+            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
+            for left in state.left where isHere(left) {
                 try db.run(
                     """
                     INSERT OR IGNORE INTO outlet_topic (outlet, topic)
