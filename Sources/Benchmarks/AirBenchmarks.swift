@@ -10,7 +10,7 @@ enum AirBenchmarks {
     static let name = "WaterH-Flood"
     /// A full log notification has 110 bytes (protocol spec P3). The first four of each are its number, big-endian.
     static let size = 110
-    /// The number of values queued in the link, enough to keep the radio busy.
+    /// The number of values queued in the link, enough to use its maximum rate.
     private static let window = 16
 
     struct Failure: Error, CustomStringConvertible {
@@ -18,7 +18,7 @@ enum AirBenchmarks {
         init(_ description: String) { self.description = description }
     }
 
-    // MARK: - The flood
+    // MARK: - Peripheral
 
     /// Notifies subscribers until the process is killed.
     static func flood(_ text: String) async throws {
@@ -26,7 +26,7 @@ enum AirBenchmarks {
             switch try LinkName(text) {
             case .bluez(let adapter): BlueZPeripheralLink(adapter: adapter)
             case .l2cap(let adapter): ATTPeripheralLink(try L2CAPListener(adapter))
-            case let other: throw Failure("\(other) is not on the air")
+            case let other: throw Failure("invalid link \(other): expected bluez or l2cap")
             }
         let source = LocalCharacteristic(uuid: characteristic, properties: [.notify])
         try await link.open(
@@ -34,7 +34,7 @@ enum AirBenchmarks {
         print("ready")
         fflush(nil)
         var number: UInt32 = 0
-        var isWanted = false
+        var isSubscribed = false
         func send() {
             link.perform(.notify(characteristic, value: bytes(of: number) + [UInt8](repeating: 0x5A, count: size - 4)))
             number &+= 1
@@ -42,11 +42,11 @@ enum AirBenchmarks {
         for await event in link.events {
             switch event {
             case .subscribed:
-                guard !isWanted else { continue }
-                (isWanted, number) = (true, 0)
+                guard !isSubscribed else { continue }
+                (isSubscribed, number) = (true, 0)
                 for _ in 0..<window { send() }
-            case .unsubscribed, .disconnected: isWanted = false
-            case .notified: if isWanted { send() }
+            case .unsubscribed, .disconnected: isSubscribed = false
+            case .notified: if isSubscribed { send() }
             default: break
             }
         }
@@ -56,7 +56,7 @@ enum AirBenchmarks {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
     }
 
-    // MARK: - Our central
+    // MARK: - Central
 
     /// Connects to the peripheral and counts values for the given number of seconds after the first one. Prints JSON.
     static func notifications(adapter: String, way: NotificationWay, seconds: Double) async throws
@@ -69,7 +69,7 @@ enum AirBenchmarks {
             await link.close()
         }
         defer { limit.cancel() }
-        var counted = Counted()
+        var counter = Counter()
         link.perform(.startScan)
         events: for await event in link.events {
             switch event {
@@ -81,11 +81,11 @@ enum AirBenchmarks {
                 guard
                     let handle = services.flatMap(\.characteristics).first(where: { $0.uuid == characteristic })?.handle
                 else {
-                    throw Failure("the flood's characteristic was not found")
+                    throw Failure("the peripheral has no characteristic FFE4")
                 }
                 link.perform(.subscribe(handle: handle))
             case .notification(_, let value):
-                if counted.take(value, at: clock.now, seconds: seconds) { break events }
+                if counter.add(value, at: clock.now, seconds: seconds) { break events }
             case .scanFailed(let error), .connectFailed(let error), .discoveryFailed(let error),
                 .subscribeFailed(_, let error), .unavailable(let error):
                 throw error
@@ -94,11 +94,11 @@ enum AirBenchmarks {
             }
         }
         await link.close()
-        guard counted.isDone else { throw Failure("no \(seconds) s of values came") }
-        return counted.json
+        guard counter.isDone else { throw Failure("notifications stopped before \(seconds) s") }
+        return counter.json
     }
 
-    private struct Counted {
+    private struct Counter {
         private var began: ContinuousClock.Instant?
         private var elapsed = Duration.zero
         private var count = 0
@@ -106,7 +106,7 @@ enum AirBenchmarks {
         private var last: UInt32 = 0
         private(set) var isDone = false
 
-        mutating func take(_ value: [UInt8], at now: ContinuousClock.Instant, seconds: Double) -> Bool {
+        mutating func add(_ value: [UInt8], at now: ContinuousClock.Instant, seconds: Double) -> Bool {
             let number = value.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             guard let began else {
                 (self.began, first, last) = (now, number, number)

@@ -1,5 +1,5 @@
-// Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks Each benchmark is a function in
-// its own file that returns one line. Add new ones to the list below.
+// Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks
+// Each benchmark is a function in its own file that returns one line. Add new ones to the list below.
 
 import Foundation
 import Glibc
@@ -11,12 +11,12 @@ enum Benchmarks {
     ]
 
     static func main() async {
-        let wanted = CommandLine.arguments.dropFirst()
-        if let verb = wanted.first, ["flood", "notifications"].contains(verb) { return await air(Array(wanted)) }
+        let names = CommandLine.arguments.dropFirst()
+        if let part = names.first, ["flood", "notifications"].contains(part) { return await air(Array(names)) }
         // Input for the benchmarks of the commands (hardware/benchmarks), not a benchmark.
-        if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
-        if wanted.first == "big-capture", (2...4).contains(wanted.count), let path = wanted.dropFirst().first {
-            let rest = wanted.dropFirst(2)
+        if names == ["full-bottle"] { return print(FullBottle.hexText()) }
+        if names.first == "big-capture", (2...4).contains(names.count), let path = names.dropFirst().first {
+            let rest = names.dropFirst(2)
             guard let notifications = rest.first.map({ Int($0) }) ?? 500_000, notifications > 0,
                 rest.count < 2 || rest.last == "distinct"
             else {
@@ -25,13 +25,13 @@ enum Benchmarks {
             do {
                 return try BigCapture.write(path, notifications: notifications, isDistinct: rest.count == 2)
             } catch {
-                return print("\(path) cannot be written: \(error)")
+                return print("writing \(path) failed: \(error)")
             }
         }
-        for name in wanted where !all.contains(where: { $0.name == name }) {
-            print("There is no benchmark '\(name)'; there are: \(all.map(\.name).joined(separator: ", ")).")
+        for name in names where !all.contains(where: { $0.name == name }) {
+            print("unknown benchmark '\(name)': expected \(all.map(\.name).joined(separator: ", "))")
         }
-        for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
+        for benchmark in all where names.isEmpty || names.contains(benchmark.name) {
             print("\(benchmark.name): \(benchmark.run())  [swift run -c release Benchmarks \(benchmark.name)]")
         }
     }

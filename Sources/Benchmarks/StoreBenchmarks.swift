@@ -7,7 +7,7 @@ enum StoreBenchmarks {
     /// One million different sips in batches of 500 (a full bottle), every tenth batch delivered twice. The rates of
     /// the four quarters show whether the time grows linearly.
     static func ingest() -> String {
-        inScratch { path in
+        inTemporaryStore { path in
             let store = try TrackerStore(path: path)
             let clock = ContinuousClock()
             let start = clock.now
@@ -36,7 +36,7 @@ enum StoreBenchmarks {
 
     /// One evaluation (the service does one each minute) and a week's view, with ten years of history in the store.
     static func tick() -> String {
-        inScratch { path in
+        inTemporaryStore { path in
             let store = try TrackerStore(path: path)
             for batch in 0..<400 {
                 _ = try store.append(SipSource.entries(from: batch * 500, count: 500, spacingSeconds: 1577))
@@ -74,7 +74,7 @@ enum StoreBenchmarks {
         }
     }
 
-    private static func inScratch(_ body: (String) throws -> String) -> String {
+    private static func inTemporaryStore(_ body: (String) throws -> String) -> String {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-bench-\(getpid())")
         defer { try? FileManager.default.removeItem(at: directory) }
         do {

@@ -16,7 +16,7 @@ package final class IdempotentRequest: Sendable {
     package let key: String
     package let fingerprint: String
     let now: Instant
-    private let noted = Mutex(false)
+    private let stored = Mutex(false)
 
     /// - Parameter bytes: the whole request.
     package init(key: String, asking bytes: some Sequence<UInt8>, at now: Instant) {
@@ -28,13 +28,13 @@ package final class IdempotentRequest: Sendable {
     /// Thrown for a request that was executed before.
     package struct Repeated: Error, Hashable {}
 
-    package internal(set) var isNoted: Bool {
-        get { noted.withLock { $0 } }
-        set { noted.withLock { $0 = newValue } }
+    package internal(set) var isStored: Bool {
+        get { stored.withLock { $0 } }
+        set { stored.withLock { $0 = newValue } }
     }
 
-    func note(_ db: Database) throws {
-        guard !isNoted else { return }
+    func store(_ db: Database) throws {
+        guard !isStored else { return }
         try db.run(
             "INSERT INTO request (key, fingerprint, at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
             [key, fingerprint, now])
@@ -90,7 +90,7 @@ extension TrackerStore {
 
     /// Deletes a failed request, so that the client can retry it.
     package func forget(_ request: IdempotentRequest) throws {
-        guard request.isNoted else { return }
+        guard request.isStored else { return }
         try write { db in try db.run("DELETE FROM request WHERE key = ?", [request.key]) }
     }
 

@@ -14,7 +14,7 @@ enum StoreOpening {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
-        // Restrict permissions before opening, so that the WAL gets the same. A file of another program keeps its own.
+        // Restrict permissions before opening, because SQLite copies them to the WAL. Other programs' files keep theirs.
         if file.isEmpty { file.restrictPermissions() }
         let opened = try TrackerStore.convertingErrors(at: path) {
             try retryingWhileBusy {
@@ -38,7 +38,7 @@ enum StoreOpening {
         guard file.exists, !file.isEmpty || file.walBytes != nil else {
             return Opened(database: try inMemory(), found: .nothing)
         }
-        var problem: (any Error)?
+        var firstProblem: (any Error)?
         for mode in ReadMode.allCases where mode.fits(file) {
             do {
                 let database = try TrackerStore.convertingErrors(at: path) {
@@ -49,10 +49,10 @@ enum StoreOpening {
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
                 // The next mode might work, for example without a WAL.
-                problem = problem ?? error
+                firstProblem = firstProblem ?? error
             }
         }
-        throw problem
+        throw firstProblem
             ?? StoreError(
                 .readOnly, "The store cannot be read: SQLite cannot create its WAL next to it", at: path,
                 code: "logLeftBehind")

@@ -124,13 +124,13 @@ package struct TrackerStore: Sendable {
         let result = try Self.convertingErrors(at: path) {
             try database.write { db in
                 let before = db.totalChangesCount
-                try pendingRequest?.note(db)
+                try pendingRequest?.store(db)
                 let result = try body(db)
                 if db.totalChangesCount > before { shared.hasChanged.withLock { $0 = true } }
                 return result
             }
         }
-        pendingRequest?.isNoted = true
+        pendingRequest?.isStored = true
         // A commit to a file that was deleted in the meantime is lost.
         try checkPlace()
         return result

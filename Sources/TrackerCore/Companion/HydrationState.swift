@@ -1,5 +1,5 @@
-/// The state of system A with its own arithmetic and names (tracker spec A3, A4). The product corrects it in
-/// `GlassLabel`, `Percent` and `NextDrink`.
+/// The state of the original countdown app, with its arithmetic and names (tracker spec A3, A4). `GlassLabel`, `Percent`
+/// and `NextDrink` correct it.
 package struct HydrationState: Hashable, Sendable, Encodable {
     package var dailyGoalMl: Int
     package var glassSizeMl: Int
@@ -62,7 +62,7 @@ package enum Percent {
     }
 }
 
-/// The label `consumed/goal` of the ring: n/n exactly if the goal is met (K-A7).
+/// The label `consumed/goal` of the progress ring: n/n exactly if the goal is met (K-A7).
 package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
     package var consumed: Int
     /// The glasses of the goal, rounded up.

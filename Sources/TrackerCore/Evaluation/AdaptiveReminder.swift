@@ -1,4 +1,4 @@
-/// The reminder of system D (tracker spec D2): after some hours without a drink, with the pace that would still reach
+/// The adaptive reminder (tracker spec D2): after some hours without a drink, with the pace that would still reach
 /// the goal. The pace deficit has no effect (K-D2).
 package struct AdaptiveReminder: Hashable, Sendable {
     /// The start (inclusive). The end is exclusive.

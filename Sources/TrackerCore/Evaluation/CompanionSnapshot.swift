@@ -1,4 +1,4 @@
-/// The data of the second screen (tracker spec A12): the state of system A, whether it alerts, and the countdown. The
+/// The data of the second screen (tracker spec A12): today's state, whether a drink is due, and the countdown. The
 /// countdown is `null` if there is none, so that the watch shows no old one (K-A17).
 package struct CompanionSnapshot: Hashable, Sendable, Encodable {
     package var state: HydrationState

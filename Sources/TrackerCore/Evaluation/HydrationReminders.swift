@@ -12,7 +12,7 @@ struct HydrationReminders {
     let hold: ReminderHold?
     /// The end of the user's pause; `nil` without one.
     let snoozedUntil: Instant?
-    /// The state, including changes that need no acceptance: falling urgency, the goal flag, the last total.
+    /// The state to save. It includes changes without a notification: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
     private(set) var closes: [String] = []

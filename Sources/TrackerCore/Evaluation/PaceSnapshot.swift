@@ -1,4 +1,4 @@
-/// The payload of system B (tracker spec B7): the state of the day. `shouldNotify` is `false` in every retained or
+/// The pace payload (tracker spec B7): the state of the day. `shouldNotify` is `false` in every retained or
 /// polled copy; only the one-shot topic carries a notification.
 package struct PaceSnapshot: Hashable, Sendable {
     package static let schema = 1
@@ -28,7 +28,7 @@ package struct PaceSnapshot: Hashable, Sendable {
     package var notification: Notice?
 
     package struct Notice: Hashable, Sendable {
-        /// The kind, by the name of system B.
+        /// The kind: `reminder`, `goalReached`, or empty.
         package var type: String
         package var title: String
         package var body: String

@@ -1,12 +1,12 @@
-/// The state of the day for all interfaces. The JSON has the fields of system B's payload (B7) and of system A's (A12),
-/// and the session under `waterline`.
+/// The state of the day for all interfaces. The JSON has the fields of the pace payload (B7), those of the second screen
+/// (A12), and the session under `waterline`.
 package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var pace: PaceSnapshot
     package var companion: CompanionSnapshot
     package var nextDrink: NextDrink
     /// The IANA id of the time zone.
     package var zone: String
-    /// The label of the ring (K-A7).
+    /// The label of the progress ring (K-A7).
     package var glasses: GlassLabel
     package var drinkCount: Int
     package var remindersSent: Int

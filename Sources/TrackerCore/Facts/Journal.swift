@@ -3,7 +3,7 @@
 /// The identity consists of `bottle`, the record's bytes of date, time and amount, and `isFlaggedDrink`. The time of
 /// receipt, the number of receipts and the dialect do not change it.
 package struct JournalEntry: Hashable, Sendable {
-    /// The address in upper case with colons, or its replacement.
+    /// The address in upper case with colons, or a substitute for it.
     package var bottle: String
     /// The 13 bytes as received, kept permanently so that a later decoder can read them again.
     package var raw: [UInt8]
@@ -119,7 +119,7 @@ extension Journal {
 
 /// The names of a bottle in one poll.
 package struct BottleNames: Hashable, Sendable {
-    /// The identity and key of the records: the address, the serial number or a replacement.
+    /// The bottle's identity, a part of its records' keys: the address, the serial number, or a substitute for them.
     package var identity: String
     /// The user's name for the bottle (`bottle.alias`), unique. The first bottle with an alias keeps it.
     package var alias: String?

@@ -60,7 +60,7 @@ package struct HealthFileError: Problem, Hashable {
     package var reason: String
     package var code: String
 
-    /// - Parameter code: in lowerCamelCase; another value than the default has its own advice.
+    /// - Parameter code: in lowerCamelCase. The commands select their advice by this code.
     package init(line: Int? = nil, reason: String, code: String = "badHealthFile") {
         self.line = line
         self.reason = reason

@@ -1,7 +1,7 @@
 /// Parsers for each kind of setting. Each one states the rule that it enforces.
 extension SettingEntry {
     static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
-        required(name, path, rule: "It must be true or false.", words: { .flag($0) }) { text in
+        required(name, path, rule: "It must be true or false.", value: { .flag($0) }) { text in
             switch text.lowercased() {
             case "true", "on", "yes", "1": true
             case "false", "off", "no", "0": false
@@ -19,8 +19,8 @@ extension SettingEntry {
             It must be a whole number from \(range.lowerBound) to \
             \(range.upperBound)\(unit.isEmpty ? "" : " " + unit).
             """
-        var entry = required(name, path, rule: rule, words: { .integer($0) }) { text in
-            whole(text, unit).flatMap { range.contains($0) ? $0 : nil }
+        var entry = required(name, path, rule: rule, value: { .integer($0) }) { text in
+            wholeNumber(text, unit).flatMap { range.contains($0) ? $0 : nil }
         }
         if unit == "ml" { entry.amounts = range }
         return entry
@@ -29,13 +29,13 @@ extension SettingEntry {
     static func oneOf(
         _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ values: [Int], _ unit: String
     ) -> SettingEntry {
-        let words = values.map(String.init).joined(separator: ", ")
-        return required(name, path, rule: "It must be one of \(words) \(unit).", words: { .integer($0) }) { text in
-            whole(text, unit).flatMap { values.contains($0) ? $0 : nil }
+        let allowed = values.map(String.init).joined(separator: ", ")
+        return required(name, path, rule: "It must be one of \(allowed) \(unit).", value: { .integer($0) }) { text in
+            wholeNumber(text, unit).flatMap { values.contains($0) ? $0 : nil }
         }
     }
 
-    private static func whole(_ text: String, _ unit: String) -> Int? {
+    private static func wholeNumber(_ text: String, _ unit: String) -> Int? {
         unit == "ml" ? Amounts.typed(text) : Int(text)
     }
 
@@ -47,7 +47,7 @@ extension SettingEntry {
         let ends =
             "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
         let steps = step > 0 ? " in steps of \(SettingValue.number(step).text)" : ""
-        return required(name, path, rule: "It must be a number from \(ends)\(steps).", words: { .number($0) }) { text in
+        return required(name, path, rule: "It must be a number from \(ends)\(steps).", value: { .number($0) }) { text in
             guard let value = Double(text), range.contains(value),
                 step == 0 || (value / step) == (value / step).rounded()
             else { return nil }
@@ -58,8 +58,8 @@ extension SettingEntry {
     static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Choice> & Sendable
     ) -> SettingEntry where Choice.RawValue == String {
-        let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        return required(name, path, rule: "It must be one of \(words).", words: { .text($0.rawValue) }) { text in
+        let allowed = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        return required(name, path, rule: "It must be one of \(allowed).", value: { .text($0.rawValue) }) { text in
             Choice.allCases.first { $0.rawValue.lowercased() == text.lowercased() }
         }
     }
@@ -68,13 +68,13 @@ extension SettingEntry {
     static func time(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
-        required(name, path, rule: timeRule(hours), words: { .text($0.description) }) { quarter($0, hours) }
+        required(name, path, rule: timeRule(hours), value: { .text($0.description) }) { quarter($0, hours) }
     }
 
     static func optionalTime(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
-        optional(name, path, rule: timeRule(hours, orUnset: true), words: { .text($0.description) }) {
+        optional(name, path, rule: timeRule(hours, orUnset: true), value: { .text($0.description) }) {
             quarter($0, hours)
         }
     }
@@ -84,7 +84,7 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
         let rule = "It must be a full hour from \(hours.lowerBound) to \(hours.upperBound), or unset."
-        return optional(name, path, rule: rule, words: { .integer($0.hour) }) { text in
+        return optional(name, path, rule: rule, value: { .integer($0.hour) }) { text in
             let time = Int(text).flatMap { TimeOfDay(hour: $0, minute: 0) } ?? TimeOfDay(text)
             guard let time, time.minute == 0, hours.contains(time.hour) else { return nil }
             return time
@@ -93,28 +93,28 @@ extension SettingEntry {
 
     static func zone(_ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable) -> SettingEntry {
         let rule = "It must be an IANA time zone such as Europe/Berlin, or \"system\"."
-        return optional(name, path, rule: rule, words: { .text($0) }) { (try? Zone($0))?.id }
+        return optional(name, path, rule: rule, value: { .text($0) }) { (try? Zone($0))?.id }
     }
 
     static func optionalText(
         _ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable, rule: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> SettingEntry {
-        optional(name, path, rule: rule, words: { .text($0) }) { accepts($0) ? $0 : nil }
+        optional(name, path, rule: rule, value: { .text($0) }) { accepts($0) ? $0 : nil }
     }
 
     static func text(
         _ name: String, _ path: any WritableKeyPath<Settings, String> & Sendable, rule: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> SettingEntry {
-        required(name, path, rule: rule, words: { .text($0) }) { accepts($0) ? $0 : nil }
+        required(name, path, rule: rule, value: { .text($0) }) { accepts($0) ? $0 : nil }
     }
 
     static func required<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value> & Sendable, rule: String,
-        words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+        value: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: rule, read: { words($0[keyPath: path]) }) { settings, text in
+        SettingEntry(name: name, rule: rule, read: { value($0[keyPath: path]) }) { settings, text in
             guard let value = parse(text) else { return false }
             settings[keyPath: path] = value
             return true
@@ -126,9 +126,9 @@ extension SettingEntry {
 
     static func optional<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value?> & Sendable, rule: String,
-        words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+        value: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(words) ?? .unset }) { settings, text in
+        SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(value) ?? .unset }) { settings, text in
             if unsetTexts.contains(text.lowercased()) {
                 settings[keyPath: path] = nil
                 return true

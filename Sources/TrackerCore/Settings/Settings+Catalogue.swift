@@ -13,7 +13,7 @@ extension Settings {
             .flag("hydration.countSessionWater", \.countSessionWater),
             .optional(
                 "hydration.units", \.hydrationUnits, rule: "It must be ml, l or oz, or unset.",
-                words: { .text($0.rawValue) }, parse: { AmountUnits(rawValue: $0.lowercased()) }),
+                value: { .text($0.rawValue) }, parse: { AmountUnits(rawValue: $0.lowercased()) }),
             .time("schedule.wake", \.wake, 4...11),
             .time("schedule.sleep", \.sleep, 18...23),
             .optionalTime("schedule.interval.wake", \.intervalWake, 4...11),
@@ -41,7 +41,7 @@ extension Settings {
             .optional(
                 "bottle.amountWidth", \.bottle.amountWidth,
                 rule: "It must be u8 or u16be, or unset to follow the dialect.",
-                words: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
+                value: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
             .decimal("bottle.scanTimeoutS", \.bottle.scanTimeoutSeconds, 1...60, "seconds"),
             .decimal("bottle.connectTimeoutS", \.bottle.connectTimeoutSeconds, 1...60, "seconds"),
             .decimal("bottle.readDelayS", \.bottle.readDelaySeconds, 0...5, "seconds"),

@@ -10,7 +10,7 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var goalMl = 2500
     /// The range of the daily goal in ml.
     package static let goals = 500...5000
-    /// The size of one glass of the ring (50–1000 ml).
+    /// The size of one glass of the progress ring (50–1000 ml).
     package internal(set) var glassMl = 200
     /// The size of the cup on the page: 100, 200, 250, 330 or 500 ml.
     package internal(set) var cupMl = 250
@@ -24,9 +24,9 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var wake = TimeOfDay(hour: 7)
     /// The end of the active hours: 18:00–23:45 in quarters of an hour.
     package internal(set) var sleep = TimeOfDay(hour: 22)
-    /// The start of the ring's hours; `nil` for the active hours.
+    /// The start of the hours of the countdown and its ring; `nil` for the active hours.
     package internal(set) var intervalWake: TimeOfDay?
-    /// The end of the ring's hours; `nil` for the active hours.
+    /// The end of the hours of the countdown and its ring; `nil` for the active hours.
     package internal(set) var intervalSleep: TimeOfDay?
     /// The start of the adaptive reminder's hours, a full hour; `nil` for the active hours.
     package internal(set) var adaptiveStart: TimeOfDay?
@@ -86,7 +86,7 @@ package struct Settings: Hashable, Sendable {
 
     package init() {}
 
-    /// The hours of the ring: `schedule.interval.*` if set, else the active hours.
+    /// The hours of the countdown and its ring: `schedule.interval.*` if set, else the active hours.
     package var intervalHours: (wake: TimeOfDay, sleep: TimeOfDay) { (intervalWake ?? wake, intervalSleep ?? sleep) }
     /// The hours of the adaptive reminder: `schedule.adaptive.*` if set, else the active hours.
     package var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }

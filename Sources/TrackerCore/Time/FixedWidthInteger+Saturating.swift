@@ -1,4 +1,4 @@
-/// Saturating arithmetic for times and amounts from outside.
+/// Saturating arithmetic for times and amounts from files, servers and users.
 extension FixedWidthInteger where Self: SignedInteger {
     func saturatingAdd(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)

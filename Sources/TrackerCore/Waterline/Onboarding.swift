@@ -8,8 +8,8 @@ package enum Onboarding {
 }
 
 extension LogEntry {
-    /// The session's water as a drink of the day (`hydration.countSessionWater`); `nil` for other entries, without a
-    /// volume, or for a bottle's drink, which counts already.
+    /// The session's water as a drink of the day (`hydration.countSessionWater`). `nil` for an alcoholic drink, for
+    /// water without a volume, and for a bottle's drink, which counts already.
     package func hydrationDrink(calendar: DayCalendar, defaultWaterOz: Int) -> Drink? {
         guard kind == .water, source != .bottle else { return nil }
         let ml = Ounces.millilitres(amountOz ?? Double(defaultWaterOz))
