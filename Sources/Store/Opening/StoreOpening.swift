@@ -14,7 +14,7 @@ enum StoreOpening {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
-        // Restrict permissions before opening, because SQLite copies them to the WAL. Other programs' files keep theirs.
+        // Restrict permissions before opening, because SQLite copies them to the WAL. Other files keep theirs.
         if file.isEmpty { file.restrictPermissions() }
         let opened = try TrackerStore.convertingErrors(at: path) {
             try retryingWhileBusy {

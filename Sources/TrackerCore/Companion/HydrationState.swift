@@ -1,5 +1,5 @@
-/// The state of the original countdown app, with its arithmetic and names (tracker spec A3, A4). `GlassLabel`, `Percent`
-/// and `NextDrink` correct it.
+/// The state of the original countdown app, with its arithmetic and names (tracker spec A3, A4). `GlassLabel`,
+/// `Percent` and `NextDrink` correct it.
 package struct HydrationState: Hashable, Sendable, Encodable {
     package var dailyGoalMl: Int
     package var glassSizeMl: Int

@@ -38,7 +38,7 @@ struct WaterlineReminders {
     let session: WaterlineSession
     let logs: [LogEntry]
     let engine: WaterlineState
-    /// The state to save. It includes changes without a notification: skipped grid points, and values without a warning.
+    /// The state to save. It includes changes without a notification: skipped grid points, values without a warning.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
