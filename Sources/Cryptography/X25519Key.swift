@@ -22,9 +22,9 @@ package struct X25519Key: Sendable {
     private init(checked raw: [UInt8]) throws(CryptographyError) {
         LibCrypto.begin()
         self.raw = raw
-        publicKey = try Self.withKey(raw) { own throws(CryptographyError) in
+        publicKey = try Self.withKey(raw) { ownKey throws(CryptographyError) in
             var (bytes, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
-            guard EVP_PKEY_get_raw_public_key(own, &bytes, &count) == 1, count == bytes.count else {
+            guard EVP_PKEY_get_raw_public_key(ownKey, &bytes, &count) == 1, count == bytes.count else {
                 throw LibCrypto.error(.failed, "cannot derive the X25519 public key")
             }
             return bytes
@@ -38,12 +38,12 @@ package struct X25519Key: Sendable {
         guard peer.count == Self.size else {
             throw CryptographyError(.refused, "an X25519 public key has \(Self.size) bytes, not \(peer.count)")
         }
-        guard let theirs = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
+        guard let peerKey = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
             throw LibCrypto.error(.failed, "X25519 is not available")
         }
-        defer { EVP_PKEY_free(theirs) }
-        return try Self.withKey(raw) { own throws(CryptographyError) in
-            guard let context = EVP_PKEY_CTX_new(own, nil) else {
+        defer { EVP_PKEY_free(peerKey) }
+        return try Self.withKey(raw) { ownKey throws(CryptographyError) in
+            guard let context = EVP_PKEY_CTX_new(ownKey, nil) else {
                 throw LibCrypto.error(.failed, "cannot start the key agreement")
             }
             defer { EVP_PKEY_CTX_free(context) }
@@ -52,7 +52,7 @@ package struct X25519Key: Sendable {
             }
             var (secret, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
             // libcrypto rejects a shared secret of zeros.
-            guard EVP_PKEY_derive_set_peer(context, theirs) == 1,
+            guard EVP_PKEY_derive_set_peer(context, peerKey) == 1,
                 EVP_PKEY_derive(context, &secret, &count) == 1, count == secret.count
             else {
                 throw LibCrypto.error(.refused, "the peer's X25519 public key is invalid")
@@ -64,10 +64,10 @@ package struct X25519Key: Sendable {
     private static func withKey(
         _ raw: [UInt8], _ body: (OpaquePointer) throws(CryptographyError) -> [UInt8]
     ) throws(CryptographyError) -> [UInt8] {
-        guard let own = EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
+        guard let ownKey = EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
             throw LibCrypto.error(.failed, "X25519 is not available")
         }
-        defer { EVP_PKEY_free(own) }
-        return try body(own)
+        defer { EVP_PKEY_free(ownKey) }
+        return try body(ownKey)
     }
 }

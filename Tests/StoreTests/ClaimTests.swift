@@ -50,7 +50,7 @@ import TrackerCore
     }
 
     /// Each delivery renews the claim. A notification that another process claimed is not shown.
-    @Test func `a claim lasts as long as the delivery`() throws {
+    @Test func `a claim is renewed during a delivery`() throws {
         let store = try TrackerStore(path: scratch.path)
         let slow = try store.offer(berlin("12:00"))
         let banner = try #require(slow.banners.first)

@@ -28,7 +28,7 @@ import TrackerCore
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
     }
 
-    @Test func `the state has the bottle that was polled last`() throws {
+    @Test func `the state contains the bottle that was polled last`() throws {
         let scratch = try ScratchStore()
         let store = try TrackerStore(path: scratch.path)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })

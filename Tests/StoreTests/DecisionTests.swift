@@ -16,7 +16,7 @@ import TrackerCore
     }
 
     /// B4-S2 minute by minute, with a new process before every evaluation.
-    @Test func `scenario B4-S2 with a restart at every tick`() throws {
+    @Test func `scenario B4-S2 has the same result with a restart at every tick`() throws {
         let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
         try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
         let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
@@ -71,7 +71,7 @@ import TrackerCore
     }
 
     /// D3: each day keeps the goal that it ended with. A streak survives a raised goal.
-    @Test func `goals stay with their days`() throws {
+    @Test func `each day keeps its goal`() throws {
         let store = try TrackerStore(path: scratch.path)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
         func noon(_ day: LocalDay) throws -> WriteContext {

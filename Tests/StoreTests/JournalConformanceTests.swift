@@ -68,7 +68,9 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalQuarantine.pieced }.isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a drink, a flag record and 0 ml of the same second are distinct`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `a drink, a bookkeeping record and 0 ml in one second are distinct`(
+        _ kind: Kind
+    )
         throws
     {
         let journal = try kind.make()
@@ -80,7 +82,7 @@ import TrackerCore
             try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
     }
 
-    @Test(arguments: Kind.allCases) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `the same bytes with a date promote an undated record once`(_ kind: Kind)
         throws
     {
         let journal = try kind.make()
@@ -142,7 +144,9 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.allCases) func `records of a wrong bottle clock wait for a decision by the user`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `records of a wrong bottle clock stay in quarantine until the user decides`(
+        _ kind: Kind
+    )
         throws
     {
         let journal = try kind.make()
@@ -152,8 +156,7 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind) throws
-    {
+    @Test(arguments: Kind.allCases) func `a batch that fails midway stores nothing`(_ kind: Kind) throws {
         let journal = try kind.make()
         var bad = read(second: 40)
         bad.verdict = .drink(at: sampleInstant, zone: "No/Where")

@@ -234,7 +234,7 @@ import TrackerCore
     @Test(arguments: [
         "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
     ])
-    func `an unexpected table is a damaged store`(_ sql: String) throws {
+    func `a store with unexpected tables is reported as damaged`(_ sql: String) throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let raw = try DatabaseQueue(path: scratch.path)
         try raw.write { try $0.execute(sql: sql) }

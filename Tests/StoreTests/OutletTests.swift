@@ -120,7 +120,7 @@ import TrackerCore
             try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
     }
 
-    @Test func `an error has its start and the number of waiting drinks`() throws {
+    @Test func `a publisher's error has its start time and the number of waiting drinks`() throws {
         _ = try store.openOutlet("mqtt") { "1" }
         try store.recordProblem("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())

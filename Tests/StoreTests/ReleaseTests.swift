@@ -20,7 +20,7 @@ import TrackerCore
         #expect(try store.adoptBottle(old) && store.bottles().filter(\.isOwn).count == 2 && store.bottles().count == 2)
     }
 
-    @Test func `release rejects an unknown bottle and accepts the only one`() throws {
+    @Test func `release rejects an unknown bottle and accepts an owned one`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         _ = try store.adoptBottle(old)
         let refusal = #expect(throws: Refusal.self) { try store.releaseBottle(new) }

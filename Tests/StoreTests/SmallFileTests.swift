@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite struct SmallFileTests {
-    @Test(.timeLimit(.minutes(20))) func `only a regular file is read`() throws {
+    @Test(.timeLimit(.minutes(20))) func `only a regular file can be read`() throws {
         let folder = try TemporaryFolder()
         func words(_ name: String) -> String? {
             do {

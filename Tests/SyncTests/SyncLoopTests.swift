@@ -67,7 +67,7 @@ import TrackerService
         #expect(rig.events.isEmpty)
     }
 
-    @Test func `changes are reported at the next read`() async throws {
+    @Test func `a change is sent at the next tick`() async throws {
         let rig = try Rig()
         try rig.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], rig.context())
         // The server of this test accepts no item, so a pending item is tried at each tick.

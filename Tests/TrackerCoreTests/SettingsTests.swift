@@ -90,7 +90,7 @@ import Testing
         for (name, value, _, _) in Self.rows { #expect(Settings().value(of: name)?.text == value, "\(name)") }
     }
 
-    @Test(arguments: rows.indices) func `ranges are enforced`(_ row: Int) throws {
+    @Test(arguments: rows.indices) func `values out of range are rejected`(_ row: Int) throws {
         let (name, _, taken, refused) = Self.rows[row]
         for value in taken {
             var settings = Settings()

@@ -43,7 +43,7 @@ extension TrackerStore {
         }
     }
 
-    /// The drinks with this number or key; the number takes precedence.
+    /// The drinks with this number or key, the one with this number first.
     package func drinks(named name: String) throws -> [StoredDrink] {
         try read { db in try DrinkTable.matches(of: name, db) }
     }

@@ -33,7 +33,7 @@ extension JournalRow: FetchableRecord {
         reason = try row.decode(forColumn: "reason")
         received = try row.decode(forColumn: "received")
         reading = try row.decode(forColumn: "reading")
-        // A time by an untrusted clock is not shown.
+        // Hide a time that comes from an untrusted clock.
         about = reason == JournalQuarantine.hostClock ? nil : try row.decode(forColumn: "about")
     }
 }

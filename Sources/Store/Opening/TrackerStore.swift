@@ -217,17 +217,17 @@ package struct TrackerStore: Sendable {
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
         return try Self.convertingErrors(at: path) {
-            guard database is DatabasePool else { return try database.unsafeRead(Self.mark) }
+            guard database is DatabasePool else { return try database.unsafeRead(Self.currentMark) }
             let observer = try shared.observer.withLock { observer in
                 let opened = try observer ?? StoreOpening.connection(path, isReadOnly: true)
                 observer = opened
                 return opened
             }
-            return try observer.unsafeRead(Self.mark)
+            return try observer.unsafeRead(Self.currentMark)
         }
     }
 
-    private static func mark(_ db: Database) throws -> ChangeMark {
+    private static func currentMark(_ db: Database) throws -> ChangeMark {
         ChangeMark(
             ours: db.totalChangesCount,
             others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)

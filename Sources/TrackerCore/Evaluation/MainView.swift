@@ -30,7 +30,7 @@ package struct MainView: Hashable, Sendable {
     package static let sectionTitle = "Today"
     package static let emptyList = "No drinks recorded yet"
 
-    /// The large text: a countdown, or its replacement.
+    /// The large text: the countdown, or a status such as `Outside drinking hours`.
     package var headline: String
     package var caption: String?
 

@@ -22,7 +22,7 @@ package struct PaceSnapshot: Hashable, Sendable {
     /// The total in whole percent of the goal; can exceed 100.
     package var percent: Int
     package var isGoalAchieved: Bool
-    /// The status: `350ml to catch up`, or its replacement.
+    /// The status: `350ml to catch up`, `On track ✓` or `Goal reached! 🎉`.
     package var statusText: String
     /// The notification; `nil` outside the one-shot topic.
     package var notification: Notice?

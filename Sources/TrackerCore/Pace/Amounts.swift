@@ -65,7 +65,7 @@ package enum StatusText {
         return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
     }
 
-    /// The text of the main view: the deficit with a space before the unit, or its replacement.
+    /// The text of the main view: the deficit, `On track ✓` below a rounded 50 ml, or the text of the goal.
     package static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack

@@ -7,7 +7,7 @@ package struct BottleSettings: Hashable, Sendable {
     /// The IANA id of the bottle's time zone; `nil` for that of days.
     package internal(set) var zone: String?
     package internal(set) var recordDialect = RecordDialect.calendar
-    /// `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
+    /// The width of amounts; `nil` for that of the dialect: `u8` for strict, `u16be` for calendar.
     package internal(set) var amountWidth: AmountWidth?
     /// The scan duration (1–60 s).
     package internal(set) var scanTimeoutSeconds = 10.0

@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `input instants are limited`() throws {
+    @Test func `instants outside the supported range are rejected`() throws {
         #expect(Instant(iso: "1970-01-01T00:00:00Z")?.isSupported == true)
         #expect(Instant(iso: "2109-12-31T23:59:59.999Z")?.isSupported == true)
         for text in [
