@@ -96,7 +96,7 @@ actor PollBoard {
         count(report, result)
         if wasOnKeptConnection, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
         let words =
-            report.failure.map { "\($0.kind.text): \(sentence($0.sentence))" }
+            report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
         lines.insert(
             PollLine(

@@ -190,7 +190,7 @@ final class Resident: Sendable {
                 }
                 let report = await service.run(options)
                 if let failure = report.failure {
-                    throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))")
+                    throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))")
                 }
                 return report.answers.map { $0.sent ? Send.words($0) : "The bottle rejected the write." }.joined(
                     separator: " ")

@@ -169,7 +169,7 @@ actor ServiceStore {
             var metadata = mark.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
             log.error(
-                "\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
+                "\(failure.headline): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
             log.notice("The bottle responds again.", metadata: mark.metadata(bottle: bottle.name))
         case .adopted(_, let report):

@@ -244,7 +244,7 @@ import Testing
         #expect(try await pair.gateway("adopt A4:C1:38:01:02:03").exitCode == 0)
         let refused = try await pair.gateway(send)
         #expect(
-            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"),
+            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("Nothing was sent to it"),
             "\(refused.error)")
         #expect(try await pair.gateway("\(send) --bottle \(Self.address)").exitCode == 0)
         #expect(try await pair.gateway("adopt \(Self.address)").exitCode == 0)

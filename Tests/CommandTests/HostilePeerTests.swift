@@ -261,7 +261,7 @@ import Testing
                 ("no-mtu", "MTU is 23"), ("mute", "did not answer"), ("endless-services", "more than 256 services"),
                 ("wrong-lengths", "malformed Read By Group Type Response"),
                 ("short-values", "malformed Handle Value Notification"), ("endless-notifications", "error: "),
-                ("hang-up", "closed the connection"), ("half-log", "the log broke off"),
+                ("hang-up", "closed the connection"), ("half-log", "the log transfer stopped"),
             ], atOnce: 8
         ) { lie, words in
             try await withBottle(["--lie", lie]) { poll, heard in

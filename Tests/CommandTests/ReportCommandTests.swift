@@ -139,8 +139,8 @@ import Testing
         ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"),
         ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
         (
-            "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another",
-            "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"
+            "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is in range, but this store is for another",
+            "error: BOTTLE-1 (ADDRESS-1) is in range, but this store is for another"
         ), ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
         ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
         // A name with a quotation mark, a rejected address and its correction, and the former user and prefix of a

@@ -48,8 +48,8 @@ private struct Air: ScriptedPeer {
         #expect(
             failure.sentence
                 == """
-                Could not find bottle. Make sure it's nearby. (looked for WaterH-Mine on unix:test.sock for 30 s; \
-                heard were WaterH-Other (other 4), Lamp, 2 more)
+                Could not find bottle. Make sure it's nearby. (scanned for WaterH-Mine on unix:test.sock for 30 s; \
+                devices found: WaterH-Other (other 4), Lamp, 2 more)
                 """
         )
         #expect(
@@ -75,8 +75,8 @@ private struct Air: ScriptedPeer {
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
         let failure = try #require(try rig.run().failure)
         #expect(
-            failure.sentence.contains("looked for a WaterH bottle")
-                && failure.sentence.contains("no other device was heard; Another program"))
+            failure.sentence.contains("scanned for a WaterH bottle")
+                && failure.sentence.contains("no other device was found; Another program"))
     }
 
     /// BlueZ's cached attribute table of a bottle after a firmware update is empty until the device is removed.

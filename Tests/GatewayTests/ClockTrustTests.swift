@@ -97,7 +97,9 @@ import TrackerCore
         func trust(_ drift: Int?, _ newest: Instant?, isSynchronised: Bool = false, released: Instant = evening)
             -> ClockTrust
         {
-            ClockTrust(host: evening, isSynchronised: isSynchronised, released: released, drift: drift, newest: newest)
+            ClockTrust(
+                host: evening, zone: .utc, isSynchronised: isSynchronised, released: released, drift: drift,
+                newest: newest)
         }
         #expect(trust(Int(seconds), nil).isTrusted == isTrusted)
         #expect(trust(nil, evening.advanced(seconds: seconds)).isTrusted == isTrusted)

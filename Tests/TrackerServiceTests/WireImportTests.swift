@@ -38,7 +38,7 @@ import TrackerService
         ("2026-02-02T", "2025-02-02T", "another time or amount"),
         ("calendar/u16be", "strict/u8", "another time or amount"), ("calendar/u16be", "hearsay", "hearsay"),
         // A flag that contradicts the verdict.
-        (#"6100""#, #"6101""#, "not those of a drink"),
+        (#"6100""#, #"6101""#, "not a drink"),
         (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "is a drink"),
         (#""verdict":"drink""#, #""verdict":"notADrink","reason":"zero""#, "is a drink"),
         ("\"at\":1770070875000", "\"at\":253380000000000", "after it was received"),

@@ -52,7 +52,7 @@ package final class Redactor: Sendable {
         }
         // A sentence that starts with an advertised name.
         text.replace(
-            /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \([0-9A-Fa-f:_-]{17}\)(?:,| is here)| is here and hides its address)/
+            /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \([0-9A-Fa-f:_-]{17}\)(?:,| is (?:here|in range))| is here and hides)/
         ) {
             "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
         }

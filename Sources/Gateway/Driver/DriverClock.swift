@@ -17,7 +17,7 @@ package struct DriverClock: Sendable {
         self.sleep = sleep
     }
 
-    /// Deadlines use the monotonic clock that includes suspend; the caller supplies the wall clock.
+    /// The clocks of the operating system. The monotonic clock also runs while the computer is suspended.
     package static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
         let clock = ContinuousClock()
         let start = clock.now

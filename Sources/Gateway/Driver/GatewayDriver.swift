@@ -2,10 +2,10 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Executes the effects of `Poll` on a link and a journal. The driver handles one event of the link at a time, so a
+/// Runs polls: passes the events of a link to `Poll` and executes its effects. It handles one event at a time, so a
 /// peer that floods the link cannot fill the memory.
 package actor GatewayDriver {
-    /// Callbacks of a poll. They are called between events and must return soon.
+    /// Callbacks of a poll. The driver calls them between events; they must return within milliseconds.
     package struct Callbacks: Sendable {
         package var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
         package var progress: @Sendable (PollProgress) -> Void = { _ in }
@@ -13,13 +13,12 @@ package actor GatewayDriver {
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         /// Called when the bottle sends data without a request, in a poll or on a kept connection.
         package var reported: @Sendable () -> Void = {}
-        /// Called when a kept connection is lost.
         package var lost: @Sendable () -> Void = {}
         /// Today's total in ml; `nil` if there is none.
         package var todayTotal: @Sendable () throws -> Int? = { nil }
         /// The light that this bottle should show; `nil` if it shows it already.
         package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
-        /// Stores the light or screen that was set on a bottle.
+        /// Stores the light that was written to a bottle.
         package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
         package init() {}
@@ -38,7 +37,7 @@ package actor GatewayDriver {
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
 
-    /// - Parameter observe: receives the ATT traffic of polls (`CentralTranscript`); must return soon.
+    /// - Parameter observe: receives the ATT traffic of polls (`CentralTranscript`); must return within milliseconds.
     package init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
@@ -47,10 +46,10 @@ package actor GatewayDriver {
 
     package var isHolding: Bool { current?.isHolding == true }
 
-    /// Runs one poll, from scan to disconnect, or to a kept connection that the next poll of that bottle resumes.
+    /// Runs one poll, from the scan to the disconnect. If the options keep the connection, the next poll resumes it.
     ///
-    /// Never throws: the report contains the error. Cancelling the task stops the poll: it disconnects, stores the
-    /// records received and acknowledges nothing more. Polls of one driver never overlap.
+    /// An error is part of the report. Cancelling the task stops the poll: it stores the received records, disconnects
+    /// and acknowledges nothing more. The caller must not start a poll before the previous one has returned.
     package func poll(
         _ options: PollOptions, journal: any Journal = NoJournal(), callbacks: Callbacks = Callbacks()
     ) async -> PollReport {
@@ -74,13 +73,12 @@ package actor GatewayDriver {
         if current != nil { take(.cancel) }
     }
 
-    /// Whether no deadline of the current poll is overdue by more than `grace`. `true` without a poll.
+    /// Returns `false` if a deadline of the current poll is overdue by more than `grace`.
     package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = current?.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }
 
-    /// Closes the link. The driver cannot be used afterwards.
     package func close() async {
         await link.close()
         timer?.task.cancel()
@@ -145,7 +143,7 @@ package actor GatewayDriver {
         return nil
     }
 
-    /// Handles an event of a kept connection while no poll is running.
+    /// Handles an event while no poll is running. Only a kept connection uses it.
     private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
@@ -166,7 +164,7 @@ package actor GatewayDriver {
         waiter = nil
     }
 
-    /// Schedules a tick at the deadline. An earlier timer stays: an extra tick has no effect.
+    /// Schedules a tick at the deadline. An earlier timer is not replaced, because an extra tick has no effect.
     private func arm(_ deadline: MonotonicInstant?) {
         guard let deadline else { return }
         if let timer, timer.due <= deadline { return }
@@ -188,17 +186,17 @@ package actor GatewayDriver {
 extension GatewayDriver.Callbacks {
     /// Runs `body`. An error is reported as a warning and does not fail the poll.
     @discardableResult
-    fileprivate func attempt<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
+    fileprivate func attempt<Answer>(_ failedAction: String, _ body: () throws -> Answer) -> Answer? {
         do {
             return try body()
         } catch {
-            diagnostic(Diagnostic(.warning, "\(trouble): \(error)"))
+            diagnostic(Diagnostic(.warning, "\(failedAction): \(error)"))
             return nil
         }
     }
 }
 
-/// A journal for jobs that store nothing: it accepts and drops every record.
+/// A journal that accepts every record and stores none, for jobs such as `look`.
 package struct NoJournal: Journal {
     package init() {}
 

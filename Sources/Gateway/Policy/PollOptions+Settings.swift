@@ -1,10 +1,10 @@
 import TrackerCore
 
 extension PollOptions {
-    /// The options that the store's settings ask for; a bottle's own settings take precedence.
+    /// The options of a poll by the store's settings.
     /// - Parameters:
-    ///   - zone: the zone of days, where the settings name none for the bottle.
-    ///   - goalMl: the day's goal, if known.
+    ///   - zone: the zone of the days, and of the bottle's clock unless the settings name another zone for it.
+    ///   - goalMl: the day's goal in ml; `nil` if it is unknown.
     package init(settings: BottleSettings, zone: Zone, goalMl: Int? = nil) {
         self.init(zone: zone)
         (dayZone, dayGoalMl) = (zone, goalMl)
@@ -15,7 +15,7 @@ extension PollOptions {
         )
     }
 
-    /// Applies one bottle's settings, except what the user has set for this poll.
+    /// Applies one bottle's settings. Options that the user has set for this poll are not changed.
     mutating func follow(_ settings: BottleSettings) {
         if !isReadingNamed { dialect = settings.recordDialect }
         amountWidth = settings.amountWidth

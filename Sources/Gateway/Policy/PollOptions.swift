@@ -18,25 +18,25 @@ package struct PollOptions: Sendable {
     }
 
     package var job = Job.poll
-    /// The bottle's address or name; `nil` selects the first one found.
+    /// The bottle's address or name; `nil` selects the first bottle found.
     package var bottle: String?
     /// The user's name for the bottle (`bottle.alias`); its records are stored under its identity.
     package var alias: String?
-    /// The bottles of this store. If there are any and `bottle` is `nil`, the poll uses no others.
+    /// The bottles of this store. If it is not empty and `bottle` is `nil`, the poll uses only these bottles.
     package var own: [AdoptedBottle] = []
     /// Other bottles of this store, which have their own polls.
     package var others: [AdoptedBottle] = []
-    /// The interpretation of byte 0 of a record.
+    /// The meaning of byte 0 of a record: the year (`calendar`) or the constant 1A (`strict`).
     package var dialect = RecordDialect.calendar
-    /// Whether the user has set the dialect for this poll. If so, a bottle's own setting does not change it.
+    /// Whether the user has set the dialect for this poll. It then overrides the bottle's own setting.
     package var isReadingNamed = false
-    /// The amount width; `nil` selects that of the dialect.
+    /// The number of bytes of a record's amount; `nil` selects that of the dialect.
     package var amountWidth: AmountWidth?
     /// The zone of the bottle's clock.
     package var zone: Zone
-    /// The zone of days, if `zone` is derived from it; `nil`: `zone` was set directly.
+    /// The zone of the days, if `zone` follows it; `nil` if `zone` was set directly.
     package internal(set) var dayZone: Zone?
-    /// The age in days (1–360) above which records are kept as suspects.
+    /// The age in days (1–360) above which records are quarantined.
     package var maxRecordAgeDays = 180
     /// The identities of bottles that belong to other services on this machine. The poll skips them.
     package var elsewhere: Set<String> = []
@@ -44,14 +44,14 @@ package struct PollOptions: Sendable {
     package var keep = false
     /// Whether the phone app also uses the bottle. If so, only the request for the log is written.
     package internal(set) var isSharing = false
-    /// The drift from which the bottle's clock is set; `nil`: drift is only reported. Setting the clock makes the light
+    /// The drift above which the poll sets the bottle's clock; `nil` never sets it. Setting the clock makes the light
     /// blink, so small drift is ignored (protocol spec P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
     /// Whether a time server synchronises the host's clock, or the user has confirmed the time.
     package var isClockSynchronised = false
-    /// The release date of this program. If the host's clock is earlier, it is wrong.
+    /// The release date of this program. A host's clock before this date is wrong.
     package var released = Instant(seconds: 0)
-    /// Whether the responses come from a recording of another day; see `answeredByRecording`.
+    /// Whether a recording of another day responds instead of a bottle; see `answeredByRecording`.
     package private(set) var isRecording = false
     package var keepsConnection = false
     /// The daily goal in ml, which is written to the bottle if it has another one.
@@ -66,13 +66,12 @@ package struct PollOptions: Sendable {
     package var limits = PollLimits()
     package var history = PollHistory()
 
-    /// A poll with the defaults, for a bottle whose clock uses this zone.
     package init(zone: Zone) {
         self.zone = zone
     }
 
-    /// Marks the responses as a recording: they do not describe the current state of a bottle. Records count, dated by
-    /// their own clock; the bottle is not adopted and gets no alias.
+    /// Declares that a recording responds instead of a bottle. The poll then counts the records by their own dates, but
+    /// neither adopts the bottle nor sets its alias or its state.
     package mutating func answeredByRecording() {
         isRecording = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
@@ -90,11 +89,10 @@ package struct PollOptions: Sendable {
 
 /// A bottle that belongs to the store.
 package struct AdoptedBottle: Hashable, Sendable {
-    /// Addresses, serial numbers and substitute identities. Empty if only an alias is known.
+    /// The addresses, serial numbers and substitute identities of the bottle; empty if only an alias is known.
     package var identities: Set<String>
     /// The current and earlier aliases.
     package var aliases: Set<String>
-    /// The current alias; `nil` if there is none.
     package var alias: String?
     package var advertisedName: String?
     /// The bottle's own settings. If `nil`, the store's settings apply.
@@ -114,7 +112,7 @@ package struct AdoptedBottle: Hashable, Sendable {
         self.advertisedName = advertisedName
     }
 
-    /// Resolves a text that names a bottle. An alias becomes the bottle's address.
+    /// Replaces an alias of a bottle by its address or name. Any other text is returned unchanged.
     package static func meant(_ text: String?, among own: [AdoptedBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
         return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
@@ -126,40 +124,39 @@ package struct AdoptedBottle: Hashable, Sendable {
     }
 }
 
-/// The time limits of a poll, each with its source, and its memory limits.
+/// The time and memory limits of a poll.
 package struct PollLimits: Hashable, Sendable {
     /// The scan time limit (original requirement).
     package var scan = Duration.seconds(10)
-    /// The connection time limit (original requirement).
     package var connect = Duration.seconds(5)
-    /// The time limit for the discovery of all services. Discovery takes about 1 s by radio.
+    /// The time limit for the discovery of all services. By radio, discovery takes about 1 s.
     package var discover = Duration.seconds(8)
     /// The time limit for one read, write or subscription.
     package var request = Duration.seconds(3)
-    /// The pause from the draft command 01 to the first read of the response (original requirement).
+    /// The pause between the draft command 01 and the first read of its response (original requirement).
     package var beforeRead = Duration.milliseconds(500)
-    /// The time after which a command without a response is repeated. Bottles ignore commands too soon after the
-    /// subscription; users of the bottles space them 0.5–1 s apart.
+    /// The time after which a command without a response is repeated. Bottles ignore commands within 0.5–1 s after the
+    /// subscription.
     package var answer = Duration.milliseconds(1000)
-    /// The time for the user to press the bottle's button, if a command requires it.
+    /// The time within which the user must press the bottle's button, if a command requires it.
     package var button = Duration.seconds(30)
     /// The number of times that a command is sent before the poll gives up.
     package var sendings = 3
     /// The silence in a log transfer after which the transfer counts as interrupted.
     package var silence = Duration.milliseconds(3000)
-    /// The silence after a whole log frame, which another frame may follow.
+    /// The time to wait for another frame after a complete log frame.
     package var linger = Duration.milliseconds(250)
-    /// `linger` for links without a radio, where frames follow within a millisecond.
+    /// The same as `linger`, for links without a radio, where frames follow within 1 ms.
     package var lingerWithoutRadio = Duration.milliseconds(15)
-    /// The time limit of a poll without the arrival of the log. Then it fails with "Bottle did not answer" (A8).
+    /// The time limit of a poll, without the time in which logs arrive (A8).
     package var poll = Duration.seconds(30)
     /// The maximum time for the arrival of logs in one poll: four readings of a log that takes 20 s.
     package var arrival = Duration.seconds(90)
-    /// The time after the limit to store data and disconnect.
+    /// The time that a stopped poll has to store data and disconnect.
     package var closing = Duration.seconds(3)
-    /// The maximum number of records. A real bottle stores about 500. After this many, the poll disconnects.
+    /// The maximum number of records, after which the poll disconnects. A real bottle stores about 500.
     package var records = 4096
-    /// The maximum number of notifications that are not part of a log: reports, responses and noise.
+    /// The maximum number of notifications that are not part of a log: reports, responses and invalid data.
     package var notifications = 20_000
     /// The maximum number of unreadable byte sequences kept in one poll. Others are only counted.
     package var quarantined = 64
@@ -173,11 +170,11 @@ package struct PollLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// State that the service passes from poll to poll; empty for a single poll.
+/// The state that the service passes from one poll to the next; empty for a single poll.
 package struct PollHistory: Hashable, Sendable {
     /// Consecutive polls in which the scan found nothing.
     package var failedScans = 0
-    /// The peer whose last session failed. Data of this peer in the system's cache may be outdated.
+    /// The peer whose last session failed, so that its data in the system's cache might be outdated.
     package var suspectPeer: String?
     var ignoredGoalMl: Int?
 

@@ -4,18 +4,18 @@ import TrackerCore
 
 /// The result of a poll. A failed poll reports what was received before the failure.
 ///
-/// Its figures are consistent, however the poll ended:
+/// Its numbers are consistent for complete and failed polls:
 /// - each record counts once in `received`, regardless of repeated delivery; `new + duplicates <= received`, with
 ///   equality when every record was stored;
 /// - `suspect <= new + duplicates`;
 /// - `acknowledged + unconfirmed <= new + duplicates`: only stored records are acknowledged;
 /// - `acknowledged` counts acknowledged records that the bottle no longer has;
-/// - `complete` is never true of a poll in which no log was read to its end.
+/// - `complete` is `false` if no log was read to its end.
 package struct PollReport: Hashable, Sendable {
     package var bottle: String?
     /// The bottle's identity, under which its records are kept: its address, its serial number, or a substitute.
     package var identity: String?
-    /// Whether the store had no bottle before and has adopted this one.
+    /// Whether the store had no bottle before this poll and has adopted this one.
     package var isAdopted = false
     package var inRange: [Advertisement] = []
     package var name: String?
@@ -24,25 +24,24 @@ package struct PollReport: Hashable, Sendable {
     package var snapshot: Snapshot?
     /// The signal strength before the connection in dBm; `nil` if unknown.
     package var rssi: Int?
-    /// The battery level in percent, from the snapshot or from reports.
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
     /// The number of delivered drink records, including repeats.
     package var received = 0
-    /// The number of received records that were stored or dated for the first time.
+    /// The number of received records that are new in the store, or that now have a date for the first time.
     package var new = 0
     /// The number of received records that were stored before.
     package var duplicates = 0
-    /// The number of received records that were stored but not counted, because their date is not reliable.
+    /// The number of quarantined records: stored, but not counted, because their date is not reliable.
     package var suspect = 0
     /// The number of records of earlier polls that have now been dated.
     package var resolved = 0
-    /// The number of byte sequences that could not be decoded. They are stored with the reason, up to the limit.
+    /// The number of byte sequences that could not be decoded. `PollLimits.quarantined` of them are stored.
     package var quarantined = 0
     /// The number of acknowledged records that a later reading no longer contained.
     package var acknowledged = 0
-    /// The number of acknowledged records that no later reading verified, because the connection or the poll ended.
+    /// The number of acknowledged records that no later reading verified, because the connection was lost.
     package var unconfirmed = 0
     package var complete = false
     /// The number of records in the bottle when its log was last read to the end; `nil` if it was not.
@@ -80,7 +79,7 @@ package struct CommandAnswer: Hashable, Sendable {
 
 /// The reason why a poll is incomplete, with its cause and advice.
 package struct PollFailure: Problem, Hashable {
-    /// The conditions of tracker spec A8, and those of a journal.
+    /// The errors of tracker spec A8, and further ones.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
@@ -122,7 +121,7 @@ package struct PollFailure: Problem, Hashable {
     package var sentence: String
     /// The kind, or a special case of it, by which interfaces choose their advice.
     package var code: String
-    /// `link` and `hasRadio` describe the link; others are the values that the sentence contains.
+    /// The keys `link` and `hasRadio` describe the link. Other keys have the values that the sentence contains.
     package var values: [String: String]
 
     package var category: ProblemCategory {
@@ -155,5 +154,9 @@ extension PollReport {
 }
 
 extension PollFailure {
-    package var description: String { "\(kind.text): \(sentence)" }
+    /// The kind as text. An unreachable Bluetooth service does not mean that the adapter is missing.
+    package var headline: String {
+        values["linkError"] == LinkError.Code.serviceLost.rawValue ? "Bluetooth not available" : kind.text
+    }
+    package var description: String { "\(headline): \(sentence)" }
 }

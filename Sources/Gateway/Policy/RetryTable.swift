@@ -44,17 +44,16 @@ struct RetryRule: Sendable {
     }
 }
 
-/// The retry policy as data. Final errors (`isTransient` is false) are not retried if the rule says so.
 package enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(.noAdapter, [], failure: .noAdapter),
         RetryRule(.poweredOff, [.powerCycle], pause: .seconds(1), failure: .bluetoothOff),
         RetryRule(.permissionDenied, [], failure: .permissionDenied),
-        // Discovery stalls without an error, and a stale connection keeps a bottle from advertising.
+        // Discovery can stall without an error, and a bottle with a stale connection does not advertise.
         RetryRule(
             .notFound, [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound),
         RetryRule(.connectFailed, [.retry, .disconnect, .forget, .powerCycle], failure: .connectFailed),
-        // Another attempt, perhaps of an ended process, can last minutes.
+        // A connection attempt of another process can last for minutes, even after that process has ended.
         RetryRule(
             .inProgress, [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed),
         RetryRule(.disconnected, [.retry, .retry, .forget], failure: .connectionLost),
@@ -73,9 +72,9 @@ package enum RetryTable {
 
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 
-    /// The step for the `count`-th error (from 0) of this class; `nil` when none is left.
+    /// The step after the `count`-th error of this class, counted from 0; `nil` if no step is left.
     static func action(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
-        // A missing socket is a final error. Only over the air can a missing response have another cause.
+        // Without a radio, an error such as a missing socket is final. By radio, it can have a temporary cause.
         guard hasRadio || error.isTransient else { return nil }
         let actions = rule(for: error.code).actions.filter { action in
             (hasRadio || !action.needsRadio) && (allowPowerCycle || action != .powerCycle)

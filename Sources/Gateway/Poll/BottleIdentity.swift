@@ -1,22 +1,22 @@
 import Bluetooth
 import BottleProtocol
 
-/// A bottle's identity, from constant data: its address, or without a radio its serial number.
+/// Derives a bottle's identity from data that does not change: its address, or without a radio its serial number.
 enum BottleIdentity {
-    /// The text of a Serial Number String (2A25), if it can be an identity: an address (in the project's own format, so
-    /// that a bottle has one name on all links), or 1–64 printable characters.
+    /// Returns the text of a Serial Number String (2A25) if it is an address or has 1–64 printable characters. The
+    /// format of an address is the same on all links, so that a bottle has one identity.
     static func from(serialNumber value: [UInt8]) -> String? {
         let text = printable(value)
         guard let text, text.utf8.count <= 64 else { return nil }
         return BluetoothAddress(text)?.description ?? text
     }
 
-    /// The identity of a bottle without an address and a usable serial number: its name and its link.
+    /// The substitute identity of a bottle without an address and a valid serial number: its name and its link.
     static func standIn(name: String?, link: String) -> String {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
-    /// The identity of a bottle with a private address, which changes, and without a usable serial number: its name.
+    /// The substitute identity of a bottle with a private address and without a valid serial number: its name.
     static func standIn(privateName name: String?) -> String? {
         name.map { "\($0) (private address)" }
     }
@@ -26,7 +26,7 @@ enum BottleIdentity {
         printable(Array(value.prefix(248)))
     }
 
-    /// Text without control characters, leading and trailing spaces, and the trailing zeros of C firmware.
+    /// The text without control characters, outer spaces and trailing zero bytes, which C firmware appends.
     private static func printable(_ value: [UInt8]) -> String? {
         var bytes = value[...]
         while let last = bytes.last, last == 0 || last == 0x20 { bytes = bytes.dropLast() }
@@ -43,15 +43,14 @@ package struct BottleSelector: Hashable, Sendable {
 
     var address: BluetoothAddress? { BluetoothAddress(text) }
 
-    /// Whether the text selects a peer with this address and name. An address is compared with the address only; a name
-    /// is compared without regard to case.
+    /// Whether the text selects a peer with this address and name. Names are compared without regard to case.
     package func matches(address: BluetoothAddress?, name: String?) -> Bool {
         if let wanted = self.address { return wanted == address }
         return name?.lowercased() == text.lowercased()
     }
 
-    /// Whether an advertisement may be a bottle's: retail bottles advertise no service but have a name prefix; draft
-    /// bottles advertise FF00 (protocol spec P1).
+    /// Whether an advertisement has the name prefix of retail bottles, or the service FF00 of draft bottles (protocol
+    /// spec P1).
     package static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true
             || BottleProfile.allCases.contains {

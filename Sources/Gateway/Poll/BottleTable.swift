@@ -10,7 +10,7 @@ struct BottleTable: Hashable, Sendable {
     var profile: BottleProfile { handles.profile }
     var command: UInt16 { handles.command }
     var commandWithResponse: Bool { handles.commandWithResponse }
-    /// Whether the characteristic supports both kinds of writes.
+    /// Whether the command characteristic supports writes with and without response.
     var commandBothWays: Bool { handles.commandBothWays }
     var response: UInt16 { handles.response }
     var responseNotifies: Bool { handles.responseNotifies }
@@ -26,7 +26,7 @@ struct BottleTable: Hashable, Sendable {
         serialNumber = Self.readable(0x2A25, in: 0x180A, services)
     }
 
-    /// A table for each pair of characteristics that could be the bottle's, most likely first; never empty.
+    /// The tables of all pairs of characteristics that could be the bottle's, most likely first; never empty.
     static func all(in services: [RemoteService]) throws(NoBottle) -> [BottleTable] {
         do {
             return try ProfileHandles.all(matching: services.flatMap(offered)).map { BottleTable($0, services) }
@@ -46,7 +46,7 @@ struct BottleTable: Hashable, Sendable {
         var sentence: String
     }
 
-    /// The characteristics with 16-bit UUIDs. Services such as the firmware update are not used.
+    /// The characteristics of a service with a 16-bit UUID; empty for others, such as the firmware update.
     private static func offered(_ service: RemoteService) -> [OfferedCharacteristic] {
         guard let name = service.uuid.short else { return [] }
         return service.characteristics.compactMap { characteristic in

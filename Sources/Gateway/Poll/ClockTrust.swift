@@ -7,30 +7,34 @@ enum ClockTrust: Hashable, Sendable {
     case synchronised
     /// The bottle's clock or the newest record of its log has about the same time.
     case plausible
-    /// Any other clock, with the reason.
+    /// Neither applies. The text is the reason.
     case untrusted(String)
 
     var isTrusted: Bool { if case .untrusted = self { false } else { true } }
 
     /// - Parameters:
+    ///   - zone: the time zone of times in the reason.
     ///   - isSynchronised: whether the operating system or the user confirms the clock.
     ///   - released: the release date of this program.
     ///   - drift: the bottle's clock minus the host's, in seconds; `nil` if the bottle has no time.
     ///   - newest: the time of the newest record by its own date; `nil` if no record has one.
-    init(host: Instant, isSynchronised: Bool, released: Instant, drift: Int?, newest: Instant?) {
+    init(host: Instant, zone: Zone, isSynchronised: Bool, released: Instant, drift: Int?, newest: Instant?) {
         guard !isSynchronised else {
             self = .synchronised
             return
         }
-        let shown = "this computer's clock says \(host), and"
-        let witness = drift == nil ? "the newest drink in the bottle is of" : "the bottle's says"
+        func text(_ instant: Instant) -> String { zone.wall(at: instant).description.replacing("T", with: " ") }
+        let shown = "this computer's clock says \(text(host))"
+        let witness = drift == nil ? "the newest drink in the bottle is of" : "the bottle's clock says"
         let other = drift.map { host.advanced(seconds: Double($0)) } ?? newest
         if host < released {
-            self = .untrusted("\(shown) this program was released later")
+            self = .untrusted("\(shown), but this program was released later")
         } else if let other, abs(host.seconds(to: other)) > RecordResolver.aheadSeconds {
-            self = .untrusted("\(shown) \(witness) \(other)")
+            self = .untrusted("\(shown), but \(witness) \(text(other))")
         } else {
-            self = other == nil ? .untrusted("\(shown) neither bottle nor log confirms it") : .plausible
+            self =
+                other == nil
+                ? .untrusted("\(shown), and neither the bottle's clock nor its log confirms it") : .plausible
         }
     }
 }

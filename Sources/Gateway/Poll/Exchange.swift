@@ -1,10 +1,10 @@
 import BottleProtocol
 import Bluetooth
 
-/// One command and the wait for its response. Bottles ignore commands that come too soon, so a repeatable command is
-/// written again while its response is missing.
+/// One command and the wait for its response. Bottles ignore commands that arrive too early, so an idempotent command
+/// is written again until its response arrives.
 struct Exchange: Hashable, Sendable {
-    /// The result of a deadline.
+    /// The action at a deadline.
     enum Timeout: Hashable, Sendable { case silentLink, repeatCommand, over }
 
     private enum Stage: Hashable, Sendable {
@@ -17,7 +17,7 @@ struct Exchange: Hashable, Sendable {
     private(set) var sendings = 1
     private var stage: Stage
     private let limits: PollLimits
-    /// Whether to wait for any response, also after commands that have none.
+    /// Whether to wait for a response also after commands for which the protocol defines none.
     private let isPatient: Bool
 
     init(_ command: HostCommand, limits: PollLimits, isPatient: Bool, at now: MonotonicInstant) {
@@ -33,10 +33,9 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    /// The frame to report if no better one arrived.
+    /// The frame to report if the user does not press the button in time.
     var interim: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
 
-    /// Whether the protocol defines a response.
     var expectsAnswer: Bool { answerType != nil }
 
     mutating func wrote(at now: MonotonicInstant) {
@@ -49,14 +48,14 @@ struct Exchange: Hashable, Sendable {
         stage = .waiting(until: now.advanced(by: wait))
     }
 
-    /// Whether the bottle now waits for its button; the deadline is extended accordingly.
+    /// Returns whether the bottle now waits for its button, and extends the deadline if so.
     mutating func waitsForButton(_ message: BottleMessage, _ frame: Frame, at now: MonotonicInstant) -> Bool {
         guard case (.register, .registration(.pressButton)) = (command, message) else { return false }
         if interim == nil { stage = .button(frame, until: now.advanced(by: limits.button)) }
         return true
     }
 
-    /// Handles the deadline; a command that is to be repeated counts as being written.
+    /// Handles the deadline. After `repeatCommand` the caller must write the command again.
     mutating func tick(at now: MonotonicInstant) -> Timeout {
         guard case .waiting = stage else { return interim == nil ? .silentLink : .over }
         guard expectsAnswer, mayRepeat, sendings < limits.sendings else { return .over }

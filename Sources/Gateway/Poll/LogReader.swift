@@ -1,48 +1,46 @@
 import BottleProtocol
 import Bluetooth
 
-/// Reads the log once: from the request to the end of the response.
+/// One reading of the log, from the request to the end of the response.
 ///
-/// A response is *whole* if a status frame or the first frame opened it, and every frame and its end arrived. The end
-/// is silence for a retail bottle, an empty frame for a draft bottle. Any other response is *odd*, and its first reason
-/// is kept.
+/// A response is *whole* if its start, every frame and its end arrived. A status frame or the first log frame is the
+/// start. The end is silence for a retail bottle, and an empty frame for a draft bottle. Any other response is *odd*;
+/// `oddity` is the first reason.
 struct LogReader: Hashable, Sendable {
     enum Stage: Hashable, Sendable {
-        /// Wait until the link is quiet, so that no part of an earlier response arrives after the request.
+        /// The reader waits until the link is quiet, so that no part of an earlier response arrives after the request.
         case quiet(until: MonotonicInstant)
-        /// The request is being written.
         case writing(until: MonotonicInstant)
-        /// The link has confirmed the request; no data has arrived.
+        /// The link has confirmed the write of the request; no data has arrived.
         case asked(until: MonotonicInstant)
         /// A frame is arriving, or a status frame has announced one.
         case receiving(until: MonotonicInstant)
-        /// A frame is whole; another one may follow.
+        /// A frame is complete, and another frame might follow.
         case between(until: MonotonicInstant)
         case fetching(until: MonotonicInstant)
     }
 
     enum Action: Hashable, Sendable {
         case none
-        /// Write the request, and call `asked` when it is confirmed.
+        /// Write the request, and call `asked` when the link confirms the write.
         case ask
-        /// Read the response characteristic, and call `fetched`.
+        /// Read the response characteristic, and call `fetched` with the value.
         case fetch
-        /// The response is complete, or cannot be completed.
+        /// The reading is over, with a whole or an odd response.
         case done
-        /// The link accepted a request, but the bottle did not respond.
+        /// The bottle did not respond to a request that the link accepted.
         case silent
     }
 
     private(set) var stage: Stage
     private(set) var oddity: String?
-    /// The records of whole frames, frame by frame in order of arrival.
+    /// The records of each complete frame, in order of arrival.
     private(set) var frames: [[RawRecord]] = []
-    /// The records of frames whose values ended within records, so that only the frame's length joins the pieces.
+    /// The records that two values contain in part, so that only the frame's length shows whether a value is missing.
     private(set) var pieced: Set<RawRecord> = []
     private(set) var requestedAt: MonotonicInstant
-    /// The number of times that the request was written.
     private(set) var questions = 0
-    /// The number of frames in a single notification, whose loss cannot be detected.
+    /// The number of frames that fitted in one notification. The loss of such a frame cannot be detected.
     private var singleFrames = 0
     private var packet: [UInt8]?
     private(set) var opening = Opening.none
@@ -52,7 +50,7 @@ struct LogReader: Hashable, Sendable {
 
     enum Ending: Hashable, Sendable {
         case none
-        /// The bottle reported the end of its log, or an empty log.
+        /// The bottle reported the end of its log, or that its log is empty.
         case said
         /// A read returned the previous packet again, so the end of the log is uncertain.
         case repeatedPacket
@@ -61,12 +59,12 @@ struct LogReader: Hashable, Sendable {
     }
 
     private let profile: BottleProfile
-    /// Whether the response characteristic can be read if notifications do not arrive in time.
+    /// Whether the response characteristic can be read if no notification arrives in time.
     private let canFetch: Bool
     private let limits: PollLimits
     private let linger: Duration
 
-    /// - Parameter isQuiet: whether no response to an earlier request can be in transit.
+    /// - Parameter isQuiet: whether no response to an earlier request can still arrive.
     init(
         profile: BottleProfile, canFetch: Bool, isQuiet: Bool, hasRadio: Bool, limits: PollLimits,
         at now: MonotonicInstant
@@ -101,7 +99,8 @@ struct LogReader: Hashable, Sendable {
         return leavesNoTrace ? 4 : pieced.isEmpty ? 2 : 3
     }
 
-    /// Whether the newest packet comes first, as from bottles that are read: most start before the previous one.
+    /// Whether the newest packet is first: most packets start before the previous one. Draft bottles send reads like
+    /// this.
     private var isNewestFirst: Bool {
         guard !isNotified, frames.count > 1 else { return false }
         let starts = frames.compactMap { $0.first?.timestamp }
@@ -111,7 +110,7 @@ struct LogReader: Hashable, Sendable {
 
     // MARK: - Events
 
-    /// Starts the request at once if there is nothing to wait for.
+    /// Starts the request at once if the link is quiet.
     mutating func begin(at now: MonotonicInstant) -> Action {
         if case .quiet = stage { return .none }
         return ask(at: now)
@@ -125,7 +124,7 @@ struct LogReader: Hashable, Sendable {
     /// The bottle reported whether records follow.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
-        if opening != .none || !frames.isEmpty { note("the bottle began its answer a second time") }
+        if opening != .none || !frames.isEmpty { note("the bottle started its response again") }
         opening = .status
         guard follows else { return end(.said) }
         stage = .receiving(until: now.advanced(by: limits.silence))
@@ -171,7 +170,7 @@ struct LogReader: Hashable, Sendable {
         packet = value
         if value.isEmpty { return end(.said) }
         guard !transfers.isEmpty else {
-            note("the value that was read is not a packet of the log")
+            note("the value of the response characteristic is not a log packet")
             return .done
         }
         for transfer in transfers {
@@ -181,7 +180,7 @@ struct LogReader: Hashable, Sendable {
         return fetch(at: now)
     }
 
-    /// - Parameter isWriting: whether a write on this connection awaits its response, so the link is not quiet.
+    /// - Parameter isWriting: whether the response to a write on this connection is missing, so the link is not quiet.
     mutating func tick(isWriting: Bool, at now: MonotonicInstant) -> Action {
         guard deadline <= now else { return .none }
         switch stage {
@@ -196,7 +195,7 @@ struct LogReader: Hashable, Sendable {
         case .asked:
             return canFetch ? fetch(at: now) : askAgain(at: now)
         case .receiving:
-            note("the log broke off")
+            note("the log transfer stopped before its end")
             return .done
         case .between:
             if profile == .draft { note("the end of the log is missing") }
@@ -215,10 +214,10 @@ struct LogReader: Hashable, Sendable {
 
     private mutating func askAgain(at now: MonotonicInstant) -> Action {
         guard questions < limits.sendings else {
-            note("the bottle did not answer the question for its log")
+            note("the bottle did not respond to the log request")
             return end(.unanswered)
         }
-        note("the question had to be repeated")
+        note("the log request was repeated")
         return ask(at: now)
     }
 
@@ -233,7 +232,7 @@ struct LogReader: Hashable, Sendable {
         return .done
     }
 
-    /// Whether arriving data can belong to the response. Data during the wait for silence restarts the wait.
+    /// Returns whether arriving data can belong to the response. Data during the wait for silence restarts the wait.
     private mutating func isListening(at now: MonotonicInstant) -> Bool {
         if case .quiet = stage {
             stage = .quiet(until: now.advanced(by: limits.quiet))
@@ -244,6 +243,6 @@ struct LogReader: Hashable, Sendable {
 }
 
 extension PollLimits {
-    /// The time without log data after which the link counts as quiet: longer than the repetition of a request.
+    /// The time without log data after which the link is quiet. It is longer than the interval of repeated requests.
     var quiet: Duration { answer * 2 }
 }

@@ -1,13 +1,13 @@
 import Bluetooth
 import BottleProtocol
 
-/// The other peers that a scan has received, for the message when the bottle is not found.
+/// The other peers found by the scan, for the message that the bottle was not found.
 struct Neighbours: Sendable {
     /// Bottles in range that the poll must not use.
     var others: [PeerID: Advertisement] = [:]
-    /// Peers that were connected and are not the requested bottle.
+    /// Peers that a connection has shown not to be the requested bottle.
     var rejected: Set<PeerID> = []
-    /// An anomaly that the link reported.
+    /// A remark of the link about the scan.
     var remark: String?
     private var names: [PeerID: String?] = [:]
 
@@ -23,8 +23,8 @@ struct Neighbours: Sendable {
     }
 
     /// A list of the peers: bottles first, by name. Peers without a name are counted.
-    func words(limit: Int) -> String {
-        guard !names.isEmpty else { return "no other device was heard" }
+    func summary(limit: Int) -> String {
+        guard !names.isEmpty else { return "no other device was found" }
         let named = Set(names.values.compactMap { $0 }).sorted { left, right in
             let (isLeft, isRight) = (Self.isBottle(left), Self.isBottle(right))
             return isLeft != isRight ? isLeft : left < right
@@ -32,7 +32,7 @@ struct Neighbours: Sendable {
         let shown = named.prefix(limit)
         let others = names.count - shown.count
         let rest = others > 0 ? [shown.isEmpty ? "\(others) without a name" : "\(others) more"] : []
-        return "heard were " + (shown + rest).joined(separator: ", ")
+        return "devices found: " + (shown + rest).joined(separator: ", ")
     }
 
     private static func isBottle(_ text: String) -> Bool { BottleName.isBottle(text) || text.hasPrefix("a bottle") }

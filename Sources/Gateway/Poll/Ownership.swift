@@ -1,8 +1,7 @@
 import Bluetooth
 
-/// The bottles that a poll may drain and send commands to: those of its store. An empty store adopts the first bottle
-/// that responds. The user adds other bottles by `adopt` or by name. Draining another bottle would delete its owner's
-/// log.
+/// Decides which bottles a poll may use: those of its store. An empty store adopts the first bottle that responds. The
+/// user adds other bottles with `adopt` or by name. A poll of another person's bottle would delete that person's log.
 package struct Ownership: Sendable {
     private let options: PollOptions
 
@@ -10,7 +9,7 @@ package struct Ownership: Sendable {
         self.options = options
     }
 
-    /// Whether the poll is for the store's bottles: the user named none, or one of them.
+    /// Whether the user named no bottle, or a bottle of the store.
     package var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
         let selector = BottleSelector(text: wanted)
@@ -21,14 +20,14 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// The allowed bottles; `nil` if any bottle is allowed.
+    /// The store's bottles that the poll may use; `nil` if it may use any bottle.
     private var candidates: [AdoptedBottle]? {
         guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
-        // An address is unique. If several bottles have the name, it selects the one known by it.
+        // An address is unique. A name selects the bottles of the store that advertise it.
         guard BluetoothAddress(wanted) == nil else { return nil }
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
         if !known.isEmpty { return known }
-        // An own bottle that was never connected may have that name. If none was, each bottle of that name matches.
+        // A bottle of the store whose name is unknown can have that name.
         let unmet = options.own.filter { $0.advertisedName == nil }
         return unmet.isEmpty ? nil : unmet
     }
@@ -62,18 +61,19 @@ package struct Ownership: Sendable {
         let who = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
-                .notFound, "it is not here; \(who), another bottle of this store, is.", linkError: .notFound)
+                .notFound, "it is not in range; \(who), another bottle of this store, is in range.",
+                linkError: .notFound)
         }
         if options.elsewhere.contains(identity) {
             return PollFailure(
-                .notOurs, "\(who) belongs to another gateway on this machine; nothing was taken from it.",
+                .notOurs, "\(who) belongs to another gateway on this machine. Its log was not read.",
                 code: "elsewhere")
         }
-        let left = options.job == .poll ? "taken from" : "sent to"
+        let untouched = options.job == .poll ? "Its log was not read." : "Nothing was sent to it."
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
-            .notOurs, "\(who) is here, but this store belongs to \(own); nothing was \(left) it.",
+            .notOurs, "\(who) is in range, but this store is for \(own). \(untouched)",
             values: ["identity": identity, "own": own])
     }
 }

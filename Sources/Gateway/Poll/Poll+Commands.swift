@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The steps of a connection run one at a time, each with a time limit. Optional steps fail with a warning.
+// The steps of a connection. Each has a time limit. An optional step that fails causes a warning only.
 extension Poll {
     mutating func advance(_ session: Session) throws {
         var session = session
@@ -86,13 +86,13 @@ extension Poll {
             giveUp(
                 PollFailure(
                     .unexpectedResponse,
-                    "the response characteristic rejects reads that it offers: \(error.sentence)",
+                    "the bottle rejects reads of its readable response characteristic: \(error.sentence)",
                     linkError: .refused))
         default: break
         }
     }
 
-    /// The link completes writes in order.
+    /// Records the end of the oldest write. The link completes writes in order.
     private mutating func noteWrite() -> Session? {
         guard let session = state.session else { return nil }
         state.session?.writesUnderWay = max(0, session.writesUnderWay - 1)
@@ -114,7 +114,7 @@ extension Poll {
         switch state {
         case .acknowledging: return try acknowledgementRefused(session)
         case .commanding(_, let step, let exchange):
-            if takeOtherWay(error, session) { return write(exchange.command.encoded) }
+            if switchWriteKind(error, session) { return write(exchange.command.encoded) }
             if case .send(let command) = step {
                 report.answers.append(CommandAnswer(command: command, sent: false))
             } else {
@@ -124,19 +124,20 @@ extension Poll {
             session.steps.removeAll { if case .set = $0 { true } else { false } }
             return try advance(session)
         case .reading(_, let reader):
-            if takeOtherWay(error, session) { return write(reader.question.encoded) }
+            if switchWriteKind(error, session) { return write(reader.question.encoded) }
         default: break
         }
         guard error.code == .refused else { return try lose(error) }
         try storeRest()
         giveUp(
             PollFailure(
-                .unexpectedResponse, "the command characteristic rejects writes that it offers: \(error.sentence)",
+                .unexpectedResponse,
+                "the bottle rejects writes to its writable command characteristic: \(error.sentence)",
                 linkError: .refused))
     }
 
-    /// Uses the other kind of write, because a bottle may offer both kinds and reject one.
-    private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
+    /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
+    private mutating func switchWriteKind(_ error: LinkError, _ session: Session) -> Bool {
         guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
             return false
         }
@@ -183,7 +184,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// Handles a whole response or report.
+    /// Handles a complete frame that is not part of a log.
     mutating func take(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")
@@ -211,7 +212,7 @@ extension Session.Step {
 }
 
 extension BottleLight {
-    /// The pattern of a reminder: steady amber, then breathing red and a flash, then dark.
+    /// The commands that show the light: gentle is steady amber, strong is breathing red with a flash.
     fileprivate var commands: [HostCommand] {
         switch self {
         case .off: [.light(ReminderLight(mode: 0, red: 0, green: 0, blue: 0))]

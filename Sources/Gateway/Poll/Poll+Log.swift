@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The log: values become frames, frames become readings, and matching readings are acknowledged.
+// Reads the log until enough readings agree, stores the records and acknowledges them.
 extension Poll {
     mutating func beginLog(_ session: Session) throws {
         show(.polling)
@@ -59,7 +59,7 @@ extension Poll {
             try storeRest()
             return giveUp(
                 PollFailure(
-                    .unexpectedResponse, "more than \(limits.notifications) notifications came in one poll.",
+                    .unexpectedResponse, "the bottle sent more than \(limits.notifications) notifications in one poll.",
                     code: "tooManyNotifications"))
         }
         noteCut(value, session)
@@ -83,10 +83,10 @@ extension Poll {
         arrival.last = now
     }
 
-    /// Records that a value fills a small MTU and may be truncated.
+    /// Records that a value fills a small MTU, so that it might be truncated.
     private mutating func noteCut(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
-        // A lost value may also have been truncated, so every reading of this connection is odd.
+        // Lost values might be truncated as well, so every reading of this connection is odd.
         guard session.log.cutAt == nil else { return }
         state.session?.log.cutAt = session.mtu - 3
         say(
@@ -119,7 +119,7 @@ extension Poll {
             say(.info, "A log transfer broke off: \(reason).")
             try quarantine(transfer.payload, reason.description)
         case .malformed(let bytes, let reason):
-            noteOddity("unreadable bytes came in between")
+            noteOddity("unreadable bytes arrived within the log")
             try quarantine(bytes, reason.description)
         case .repeated: break
         }
@@ -130,7 +130,7 @@ extension Poll {
         updateReader { reader, _ in reader.note(reason) }
     }
 
-    /// Ends an incomplete frame in the assembler.
+    /// Removes an incomplete frame from the assembler and stores its records.
     private mutating func flushAssembler() throws {
         guard var assembler = state.session?.assembler else { return }
         let events = assembler.finish()
@@ -176,7 +176,7 @@ extension Poll {
         session.log.emptyReadings = records.isEmpty ? session.log.emptyReadings + 1 : 0
         session.log.readingsNeeded = max(session.log.readingsNeeded, reader.readingsNeeded)
         guard session.log.agreement.add(records) else {
-            return try finishOdd(session, reader, "it changed from one reading to the next")
+            return try finishOdd(session, reader, "two readings of it differ")
         }
         session.log.latest = records
         session.log.opening = reader.opening
@@ -189,13 +189,13 @@ extension Poll {
         try decide(session, reader, records)
     }
 
-    /// The reason why a whole reading is unreliable. Only an acknowledgement empties a log, and a bottle that sends a
-    /// status frame sends one in each response.
+    /// Returns the reason why a whole reading is unreliable; `nil` if it is reliable. Only an acknowledgement empties a
+    /// log, and a bottle that sends status frames sends one in each response.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let cutAt = session.log.cutAt { return "values were truncated to \(cutAt) bytes" }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
         let left = Set(session.log.latest ?? []).subtracting(unverified)
-        return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
+        return records.isEmpty && !left.isEmpty ? "the bottle reported an empty log, although records are left" : nil
     }
 
     /// Stores the records of whole frames, discards earlier readings, and requests the log again.
@@ -214,11 +214,11 @@ extension Poll {
         guard stored.count < limits.records else {
             return try finishLog(
                 session,
-                note: "\(counted(stored.count, "record")) came in one poll, maybe not all: the next poll continues"
+                note: "\(counted(stored.count, "record")) arrived, the limit of one poll: the next poll continues"
             )
         }
         guard session.log.readings < limits.dumps else {
-            return try finishLog(session, note: note ?? "too few readings of it agreed to acknowledge it")
+            return try finishLog(session, note: note ?? "too few readings agreed, so it was not acknowledged")
         }
         let quiet = session.log.isBehind ? limits.quiet : .zero
         let last = session.log.last
@@ -227,13 +227,13 @@ extension Poll {
             return try finishLog(
                 session,
                 note: note ?? """
-                    it was read completely and stored; the next poll reads it again, to acknowledge it
+                    it is complete and stored; the next poll reads it again and acknowledges it
                     """)
         }
         try read(session)
     }
 
-    /// Compares a whole reading with the last acknowledgement.
+    /// Checks by a whole reading whether the bottle has deleted the acknowledged records.
     private mutating func verify(_ records: [RawRecord], _ log: inout LogProgress) {
         let present = Set(records)
         acknowledged.subtract(present)
@@ -251,7 +251,7 @@ extension Poll {
 
     private mutating func decide(_ session: Session, _ reader: LogReader, _ records: [RawRecord]) throws {
         if records.isEmpty {
-            // The empty frame of a draft bottle may be the end of a dump whose frames were lost.
+            // The empty frame of a draft bottle can be the end of a log whose frames were lost.
             let needed = session.table?.profile == .draft && reader.isNotified ? 2 : 1
             return session.log.emptyReadings < needed ? try readAgain(session) : try finishLog(session)
         }
@@ -262,7 +262,7 @@ extension Poll {
             return try finishLog(
                 session,
                 note: """
-                    the bottle shows one packet and does not say whether that is its whole log, so nothing was \
+                    the bottle returned one packet and did not report the end of its log, so nothing was \
                     acknowledged
                     """)
         }
@@ -277,7 +277,7 @@ extension Poll {
 
     // MARK: - Acknowledgement
 
-    /// Acknowledges the records. First appends them to the journal again, because the store may have changed.
+    /// Acknowledges the records. Appends them to the journal again first, because the store can have changed.
     private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
         guard let journal = turn?.journal else { return }
         if hasAnswered, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
@@ -330,13 +330,13 @@ extension Poll {
         say(
             .warning,
             """
-            \(counted(wide, "record")) of more than 255 ml: byte 6 is not 0, and only byte 7 is read \
-            (bottle.amountWidth).
+            \(counted(wide, "record")) of more than 255 ml: byte 6 is not 0, but the setting \
+            bottle.amountWidth reads only byte 7.
             """,
             code: "separatorNotZero")
     }
 
-    /// Stores the received records of an interrupted reading.
+    /// Stores the records of an interrupted reading.
     mutating func storeRest() throws {
         guard state.reader != nil else { return }
         try flushAssembler()
@@ -351,7 +351,7 @@ extension Poll {
         guard !records.isEmpty || !trust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
         trust = ClockTrust(
-            host: wall, isSynchronised: options.isClockSynchronised, released: options.released,
+            host: wall, zone: options.zone, isSynchronised: options.isClockSynchronised, released: options.released,
             drift: report.clockDriftSeconds, newest: records.compactMap { dates.time($0.bytes) }.max())
     }
 
@@ -374,8 +374,8 @@ extension Poll {
             say(
                 .warning,
                 """
-                About the log: \(counted(waiting, "record")) came in pieces and \(waiting == 1 ? "waits" : "wait") in \
-                the bottle until readings of the whole log agree.
+                About the log: \(counted(waiting, "record")) arrived in pieces and \
+                \(waiting == 1 ? "stays" : "stay") in the bottle until readings of the whole log agree.
                 """)
         }
         if let note { say(report.complete ? .info : .warning, "About the log: \(note).") }
@@ -383,7 +383,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// Reads stored records again that have no date or were read in another dialect.
+    /// Decodes stored records again that have no date or were read in another dialect.
     private mutating func checkAgain() throws {
         guard let journal = turn?.journal, trust.isTrusted else { return }
         let found = try QuarantineReview.run(journal, bottles: [bottle], options: options, now: wall)
@@ -401,8 +401,8 @@ extension Poll {
             return PollFailure(
                 .unexpectedResponse,
                 """
-                the connection's MTU is \(session.mtu), so the bottle's values were cut after \(cutAt) bytes; a log \
-                needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.
+                the connection's MTU is \(session.mtu), so the bottle's values were truncated to \(cutAt) bytes; a log \
+                needs an MTU of \(Self.logMTU). Truncated records were not acknowledged.
                 """,
                 code: "smallMTU", values: ["mtu": "\(Self.logMTU)"])
         }
@@ -413,7 +413,7 @@ extension Poll {
 
     private var notTheProtocol: PollFailure {
         PollFailure(
-            .unexpectedResponse, "the response is not the WaterH protocol (\(junk) unreadable pieces were kept).",
+            .unexpectedResponse, "the response is not the WaterH protocol (\(junk) unreadable pieces were stored).",
             code: "notTheProtocol")
     }
 
@@ -426,16 +426,17 @@ extension Poll {
         if candidate + 1 < session.candidates {
             candidate += 1
             return try lose(
-                LinkError(.timeout, "The bottle did not answer on the first of its characteristics.", isTransient: true)
+                LinkError(
+                    .timeout, "The bottle did not respond on the first pair of characteristics.", isTransient: true)
             )
         }
         if session.isResumed {
             return try lose(
-                LinkError(.timeout, "The bottle did not answer on the connection that was kept.", isTransient: true))
+                LinkError(.timeout, "The bottle did not respond on the kept connection.", isTransient: true))
         }
         if report.received == 0, junk > 0 { return giveUp(notTheProtocol) }
         giveUp(
             PollFailure(
-                .didNotAnswer, "\(limits.sendings) requests for its log had no response.", code: "saidNothing"))
+                .didNotAnswer, "it did not respond to \(limits.sendings) log requests.", code: "saidNothing"))
     }
 }

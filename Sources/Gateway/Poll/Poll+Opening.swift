@@ -21,7 +21,7 @@ package enum ConnectionEvent: Hashable, Sendable {
     case lost
 }
 
-// The part from a connection to an identified and subscribed bottle.
+// The part of a poll from a connection to an identified and subscribed bottle.
 extension Poll {
     mutating func open(_ peer: PeerID, mtu: Int) {
         connections += 1
@@ -66,7 +66,7 @@ extension Poll {
         }
     }
 
-    /// Rejects the services. Removes the device once, because the system's cached table may be outdated.
+    /// Rejects the services. Removes the device from the system's cache once, because the cached table can be outdated.
     private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
@@ -91,7 +91,7 @@ extension Poll {
 
     private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: Opening) throws {
         guard error.code != .disconnected else { return }
-        // Only a rejection is permanent. A lost response must not change the bottle's identity.
+        // Only a rejection is permanent. After a lost response, another connection must read the same identity.
         guard error.code == .refused else { return try lose(error) }
         let isName = opening == .readingName
         say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
@@ -118,14 +118,14 @@ extension Poll {
             let name = report.name.map { " (\($0))" } ?? ""
             return reject(
                 PollFailure(
-                    .notFound, "the bottle at \(linkName) is \(identity)\(name), not \(options.bottle ?? "").",
+                    .notFound, "the bottle on \(linkName) is \(identity)\(name), not \(options.bottle ?? "").",
                     code: "otherBottleThanNamed"))
         }
         guard Ownership(options).allows(identity: identity) else {
             return reject(Ownership(options).refusal(name: report.name, identity: identity))
         }
         if address == nil, serialNumber == nil, isFirstCheck { warnOfStandIn(identity) }
-        call(identity)
+        setAlias(identity)
         if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
         guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
             return try command(session, isSubscribed: session.isSubscribed)
@@ -146,7 +146,7 @@ extension Poll {
         if let peer = state.session?.peer { neighbours.rejected.insert(peer) }
         guard hasRadio, options.bottle == nil, connections < limits.sessions else { return disconnect(then: .finish) }
         (report.bottle, report.identity, serialNumber) = (nil, nil, nil)
-        say(.info, failure.sentence + " Looking further.")
+        say(.info, failure.sentence + " The scan continues.")
         disconnect(then: .scan)
     }
 
@@ -156,8 +156,8 @@ extension Poll {
         return hidden ?? BottleIdentity.standIn(name: report.name, link: linkName)
     }
 
-    /// Sets the bottle's name in the report: its own alias, or the common alias unless another bottle has it.
-    private mutating func call(_ identity: String) {
+    /// Sets the bottle's alias in the report: its own, or the common one unless another bottle has it.
+    private mutating func setAlias(_ identity: String) {
         let own = options.own.first { $0.answers(to: identity, alias: options.alias) }
         report.bottle = own?.alias ?? identity
         options = options.following(own)
@@ -173,16 +173,16 @@ extension Poll {
             return say(
                 .warning,
                 """
-                The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name \
-                and link stay the same.
+                The bottle has no valid serial number. Its drinks are stored under '\(identity)', which changes with \
+                its name and with the link.
                 """)
         }
         say(
             .warning,
             """
-            The bottle hides its address (\(seen?.address?.description ?? "it is private") changes) and gives \
-            no usable serial number; its drinks are kept under '\(identity)', and those of any other bottle of \
-            that name that hides would be too.
+            The bottle has a private address (\(seen?.address?.description ?? "unknown"), which changes) and no \
+            valid serial number. Its drinks are stored under '\(identity)', as would be those of another such \
+            bottle with this name.
             """)
     }
 
@@ -203,12 +203,12 @@ extension Poll {
                 PollFailure(
                     .unexpectedResponse,
                     """
-                    the response characteristic rejects the subscription that it offers: \
+                    the bottle rejects the subscription to its response characteristic: \
                     \(error.sentence)
                     """,
                     linkError: .refused))
         }
-        say(.warning, "The response characteristic rejects the subscription (\(error.sentence)); it is read instead.")
+        say(.warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
         try command(session, isSubscribed: false)
     }
 
@@ -226,7 +226,7 @@ extension Poll {
             + (options.managesLight ? [.light] : [])
     }
 
-    // MARK: - A connection that was kept
+    // MARK: - Kept connection
 
     mutating func resume(_ held: Poll) {
         state = held.state
@@ -272,7 +272,7 @@ extension Poll {
             return .lost
         case .mtuChanged(let size): session.mtu = size
         case .notification(let handle, let value) where handle == session.table?.response:
-            // Log bytes without a current request belong to an earlier request.
+            // Without a current request, log bytes are the response to an earlier one.
             if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
             state = .held(session)
             return .reported

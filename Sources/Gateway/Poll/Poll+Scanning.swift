@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The part from the scan to a connection, with the recovery steps.
+// The part of a poll from the scan to a connection, with the recovery steps.
 extension Poll {
     mutating func scan() {
         guard now < end else { return close(nil) }
@@ -25,7 +25,7 @@ extension Poll {
         perform(.connect(advertisement.peer, limit: limits.connect))
     }
 
-    /// A scan without a connection keeps the last advertisement of each bottle.
+    /// Stores the last advertisement of each bottle, for a scan without a connection.
     private mutating func noteInRange(_ advertisement: Advertisement) {
         guard !hasRadio || BottleSelector.looksLikeBottle(advertisement) else { return }
         guard let index = report.inRange.firstIndex(where: { $0.peer == advertisement.peer }) else {
@@ -64,21 +64,21 @@ extension Poll {
 
     private var notFound: LinkError {
         let seconds = Int((began?.now.duration(to: now) ?? limits.scan) / .seconds(1))
-        var facts = ["looked for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
-        if hasRadio { facts.append(neighbours.words(limit: 6)) }
+        var facts = ["scanned for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
+        if hasRadio { facts.append(neighbours.summary(limit: 6)) }
         if let remark = neighbours.remark { facts.append(remark) }
         return LinkError(
             .notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)",
             isTransient: true)
     }
 
-    /// The reason why the time has passed without a connection; `nil` if that is not the reason.
+    /// The failure of a poll whose time passed without a connection; `nil` if another error is the reason.
     mutating func absence() -> PollFailure? {
         switch state {
         case .connecting(let peer, _):
             let name = report.name.map { "\($0) (\(peer))" } ?? "\(peer)"
             return PollFailure(
-                .connectFailed, "\(name) was seen, and did not connect within \(limits.poll).",
+                .connectFailed, "\(name) was found, but did not connect within \(limits.poll).",
                 linkError: .connectFailed)
         case .scanning, .pausing, .recovering:
             guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
@@ -89,7 +89,7 @@ extension Poll {
         }
     }
 
-    /// Records an anomaly that the link reports. The message of a scan that finds nothing mentions it.
+    /// Records a remark of the link. If the scan finds no bottle, the message contains the remark.
     mutating func remark(_ sentence: String) {
         guard case .scanning = state else { return say(.warning, sentence) }
         neighbours.remark = sentence
@@ -102,9 +102,9 @@ extension Poll {
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
             if options.others.contains(where: { $0.identities.contains(address) }) {
-                return " \(name) (\(address)), another bottle of this store, is here."
+                return " \(name) (\(address)), another bottle of this store, is in range."
             }
-            return " \(name) (\(address)) is here, but is not this store's."
+            return " \(name) (\(address)) is in range, but does not belong to this store."
         }.joined()
     }
 
@@ -166,7 +166,7 @@ extension RecoveryAction {
         switch self {
         case .retry: "try again"
         case .disconnect: "end the old connection"
-        case .forget: "let the system forget the bottle"
+        case .forget: "remove the bottle from bluetoothd's cache"
         case .restartDiscovery: "restart the scan"
         case .powerCycle: "switch the adapter off and on"
         }

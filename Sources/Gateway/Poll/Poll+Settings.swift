@@ -1,16 +1,16 @@
 import BottleProtocol
 import TrackerCore
 
-// The writes of settings that differ from the snapshot. Each write makes the light blink, so equal values are not
-// written.
+// Writes settings that differ from the snapshot. Equal values are not written, because each write makes the light
+// blink.
 extension Poll {
-    /// The command that sets the bottle's clock if it is off. Only a synchronised host's clock sets it.
+    /// The command that sets the bottle's clock; `nil` if the clock is right or the host's clock is not synchronised.
     var clockCommand: HostCommand? {
         guard trust == .synchronised, isClockOff else { return nil }
         return BottleClock(options.zone.wall(at: wall)).map { .clock($0) }
     }
 
-    /// The command that sets the goal if the bottle has another one and has not rejected this one.
+    /// The command that sets the goal; `nil` if the bottle has this goal or has rejected it.
     var goalCommand: HostCommand? {
         guard let wanted = options.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
             report.history.ignoredGoalMl != Int(wanted)
@@ -25,14 +25,14 @@ extension Poll {
         return Int64(drift.magnitude) > limit.components.seconds
     }
 
-    /// Warns before the clock is set. The bottle's clock may have been lost, so that there is no drift.
+    /// Warns that the clock will be set. After a power loss the clock has no date, and so no drift.
     mutating func warnOfDrift() {
         guard let drift = report.clockDriftSeconds else { return }
         say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
     }
 
-    /// The amount to show on the bottle's screen. Before the first whole reading of the log, the amount may only
-    /// increase, because another app may have read drinks today.
+    /// The command that shows today's amount on the bottle's screen. Before the first complete reading of the log, it
+    /// must not lower the amount, because another app can have read drinks today.
     func amountCommand(_ total: Int) -> HostCommand? {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
@@ -40,7 +40,7 @@ extension Poll {
         return report.complete && memory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
-    /// Records a rejected goal. The same goal is not sent again, because each write makes the light blink.
+    /// Records a rejected goal, so that later polls do not write it again.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
         guard case .goal(let wanted) = command else { return }
         let taken = (try? answer?.entries())?.first { $0.type == .goal }?.number
@@ -82,7 +82,7 @@ extension Poll {
 }
 
 extension BottleClock {
-    /// Returns `nil` for years that the clock's byte cannot contain.
+    /// Returns `nil` for a year outside 2000–2255, the range of the clock's year byte.
     package init?(_ wall: WallTime) {
         guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
             let day = UInt8(exactly: wall.day), let hour = UInt8(exactly: wall.hour),
@@ -91,8 +91,8 @@ extension BottleClock {
         self.init(yearByte: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 
-    /// The seconds by which this clock is ahead of a wall clock; `nil` if its fields are not a date. Compares displayed
-    /// times, so a change of the UTC offset has no effect.
+    /// The seconds by which this clock is ahead of a wall clock; `nil` if its fields are not a date. A change of the
+    /// UTC offset has no effect, because local times are compared.
     func drift(from wall: WallTime) -> Int? {
         guard isPossible else { return nil }
         let shown = WallTime(

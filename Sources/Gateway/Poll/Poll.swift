@@ -4,18 +4,18 @@ import TrackerCore
 
 /// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events in, effects out.
 ///
-/// It has three guarantees. Only stored records are acknowledged. A drink's identity comes from the bottle. Totals are
-/// computed from the journal. Time and the journal are parameters; the journal is synchronous.
+/// It has three guarantees: only stored records are acknowledged, a drink's identity comes from the bottle, and totals
+/// are computed from the journal. The caller passes the time and the journal.
 package struct Poll: Sendable {
     /// The phase of a poll, with the data of that phase.
     enum State: Sendable {
         case idle
         case scanning(until: MonotonicInstant)
         case connecting(PeerID, until: MonotonicInstant)
-        /// Discover, identify and subscribe.
+        /// Discovering the services, identifying the bottle and subscribing.
         case opening(Session, Opening, until: MonotonicInstant)
         case commanding(Session, Session.Step, Exchange)
-        /// The caller determines what the bottle is to show.
+        /// Waiting for the caller's response to `askTodayTotal` or `askLight`.
         case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
@@ -52,7 +52,7 @@ package struct Poll: Sendable {
     var neighbours = Neighbours()
     var seen: Advertisement?
     var serialNumber: String?
-    /// The records of the last acknowledgement, until a reading verifies it.
+    /// The index of the current table in `BottleTable.all`.
     var candidate = 0
     var hasAnswered = false
     var memory = BottleMemory()
@@ -61,10 +61,10 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    /// The number of unreadable byte sequences.
+    /// The number of byte sequences that could not be decoded.
     var junk = 0
     var values = 0
-    /// The time of the last log bytes, and the total time of arrival in this reading and in this poll.
+    /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
 
     /// - Parameters:
@@ -82,8 +82,8 @@ package struct Poll: Sendable {
     var limits: PollLimits { options.limits }
     var now: MonotonicInstant { turn?.now ?? MonotonicInstant(nanoseconds: 0) }
     var wall: Instant { turn?.wall ?? Instant(milliseconds: 0) }
-    /// The deadline of the poll. The time in which the log arrives does not count, so a slow bottle can be read as
-    /// often as an acknowledgement requires.
+    /// The deadline of the poll. The time in which logs arrive is added, so that a slow bottle can be read as often as
+    /// an acknowledgement requires.
     var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll + min(arrival.total, limits.arrival)) }
 
     package var nextDeadline: MonotonicInstant? {
@@ -102,13 +102,13 @@ package struct Poll: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: for deadlines.
-    ///   - wall: the time of receipt of records, and the reference for the bottle's clock.
+    ///   - now: the time for deadlines.
+    ///   - wall: the time at which records count as received, and the reference for the bottle's clock.
     package mutating func handle(
         _ event: PollEvent, at now: MonotonicInstant, wall: Instant, journal: any Journal
     ) -> [PollEffect] {
         guard !isOver || event == .start else { return [] }
-        // A poll uses one clock. A change of the host's clock takes effect with the next poll.
+        // The wall clock is read once per poll. A change of the host's clock takes effect with the next poll.
         let start = began ?? (now, wall)
         began = start
         turn = Turn(
@@ -145,7 +145,7 @@ package struct Poll: Sendable {
             finish()
         case .idle:
             if hasRadio, let stale = options.history.suspectPeer {
-                startRecovery(.forget, PeerID(stale), because: "the last session with it ended badly")
+                startRecovery(.forget, PeerID(stale), because: "the last session with it failed")
             } else {
                 scan()
             }
@@ -189,7 +189,7 @@ package struct Poll: Sendable {
         case .reading(let session, _):
             try follow(updateReader { $0.tick(isWriting: session.writesUnderWay > 0, at: $1) })
         case .acknowledging: try lose(silence("acknowledge"))
-        case .recovering: recovered("no answer from the link in time")
+        case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
         case .disconnecting(let next, _): proceed(next)
         case .idle, .consulting, .held, .over: break
@@ -206,14 +206,14 @@ package struct Poll: Sendable {
                 .didNotAnswer,
                 hasLog
                     ? """
-                    its log was not through after \(limits.poll); what had arrived is stored, and nothing \
+                    its log was incomplete after \(limits.poll). The received records are stored, and nothing \
                     uncertain was acknowledged.
                     """
-                    : "the poll was not through after \(limits.poll).\(othersSeen)",
+                    : "the poll was incomplete after \(limits.poll).\(othersSeen)",
                 code: "outOfTime", values: othersValues))
     }
 
-    /// Ends the poll with the data received so far; acknowledges nothing more.
+    /// Ends the poll, stores the received data and acknowledges nothing more.
     private mutating func stop(_ failure: PollFailure) throws {
         switch state {
         case .scanning:
@@ -238,13 +238,13 @@ package struct Poll: Sendable {
         say(
             .warning,
             """
-            About the log: it was read whole and is stored; there was no time to acknowledge all of it, and the \
-            next poll does that.
+            About the log: it is complete and stored; there was no time to acknowledge all of it, so the next poll \
+            does that.
             """)
         disconnect(then: .finish)
     }
 
-    /// Handles an error of the link. Stores the received data; the class of the error determines the next step.
+    /// Handles an error of the link: stores the received data and starts the recovery step for the error's class.
     mutating func lose(_ error: LinkError?) throws {
         guard let session = state.session else { return }
         try storeRest()
@@ -254,7 +254,7 @@ package struct Poll: Sendable {
         disconnect(then: .recover(error))
     }
 
-    /// Ends the session for a reason that another connection cannot change.
+    /// Ends the poll without a retry, because another connection would fail in the same way.
     mutating func giveUp(_ failure: PollFailure) {
         if report.failure == nil || failure.kind != .cannotStore { report.failure = failure }
         if case .scanning = state { perform(.stopScan) }
@@ -290,7 +290,7 @@ package struct Poll: Sendable {
         report.failure = failure
         if failure?.kind == .notFound, hasRadio, !options.allowPowerCycle, report.history.failedScans >= 3 {
             say(
-                .info, "Three scans in a row found nothing: switching the adapter off and on may help.",
+                .info, "Three scans in a row found nothing: switching the adapter off and on might help.",
                 code: "powerCycleMayHelp")
         }
         let isNotable = options.job == .poll && (hasAnswered || options.isRecording) && failure?.kind != .cannotStore
@@ -298,7 +298,7 @@ package struct Poll: Sendable {
             do {
                 try turn?.journal.finishPoll(pollRecord(of: bottle))
             } catch {
-                say(.warning, "The poll's end could not be noted: \(error)")
+                say(.warning, "Storing the end of the poll failed: \(error)")
             }
         }
         finish()
@@ -344,7 +344,7 @@ package struct Poll: Sendable {
     }
 
     func silence(_ step: String) -> LinkError {
-        LinkError(.timeout, "The bottle did not answer within the time limit (step: \(step)).", isTransient: true)
+        LinkError(.timeout, "The bottle did not respond within the time limit (step: \(step)).", isTransient: true)
     }
 
     private func sentence(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
@@ -373,7 +373,6 @@ extension Poll.State {
         }
     }
 
-    /// The current reading of the log.
     var reader: LogReader? { if case .reading(_, let reader) = self { reader } else { nil } }
 
     var deadline: MonotonicInstant? {

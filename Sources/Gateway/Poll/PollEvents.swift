@@ -4,35 +4,34 @@ import TrackerCore
 
 /// An input of `Poll`.
 package enum PollEvent: Hashable, Sendable {
-    /// The first event, exactly once.
+    /// Starts the poll. This is the first event, and occurs once.
     case start
     case link(CentralEvent)
     /// Response to `PollEffect.askTodayTotal`: today's total in ml, `nil` if there is none.
     case todayTotal(Int?)
     /// Response to `PollEffect.askLight`: the light to show from now on, `nil` if the bottle shows it already.
     case light(BottleLight?)
-    /// `nextDeadline` has passed. An extra tick has no effect.
+    /// The time `nextDeadline` has passed. An extra tick has no effect.
     case tick
-    /// The user or the system stops the poll: disconnect, store what was received, acknowledge nothing more.
+    /// Stops the poll: it stores the received data, disconnects and acknowledges nothing more.
     case cancel
 }
 
 /// An output of `Poll`. Effects are executed in order.
 package enum PollEffect: Hashable, Sendable {
     case link(CentralRequest)
-    /// Answered by `PollEvent.todayTotal`.
+    /// Requests today's total; the caller responds with `PollEvent.todayTotal`.
     case askTodayTotal
-    /// Answered by `PollEvent.light`: the log is read, and there is time to set the bottle's light.
+    /// Requests the bottle's light after the log was read; the caller responds with `PollEvent.light`.
     case askLight(bottle: String)
-    /// A light was written. It must be stored, because each write makes the bottle blink.
+    /// Reports that a light was written. The caller must store it, so that it is not written again.
     case lit(bottle: String, BottleLight)
-    /// Entries that were appended to the journal, each with its outcome: for live views and reminders.
+    /// Reports the entries that were appended to the journal, each with its outcome.
     case journaled([JournalEntry], [JournalOutcome])
-    /// An unsolicited report frame, outside a log transfer or within one.
+    /// Reports a frame that the bottle sent without a request.
     case report
     case diagnostic(Diagnostic)
     case progress(PollProgress)
-    /// The last effect.
     case done(PollReport)
 }
 
@@ -41,7 +40,7 @@ package struct Diagnostic: Hashable, Sendable {
     package enum Severity: Hashable, Sendable { case info, warning }
 
     package var severity: Severity
-    /// The problem in one sentence, with the remedy if there is one.
+    /// The problem in one sentence, with its remedy if there is one.
     package var sentence: String
     /// The code by which interfaces choose their advice; `nil` if there is none.
     package var code: String?
@@ -60,12 +59,10 @@ package struct PollProgress: Hashable, Sendable {
     }
 
     package var stage: Stage
-    /// Records received so far in this poll.
     package var records: Int
-    /// The running log transfer.
     package var transfer: Transfer?
 
-    /// The progress of a log transfer, in records.
+    /// The progress of a log transfer, in bytes.
     package struct Transfer: Hashable, Sendable {
         package var received: Int
         package var announced: Int

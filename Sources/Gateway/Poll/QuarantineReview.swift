@@ -1,12 +1,12 @@
 import TrackerCore
 
-/// Decodes and dates stored records again: those without a date, and those read in another dialect. Records that
-/// require a correct clock are left to the next poll that reads them.
+/// Decodes and dates stored records again, if they have no date or were read in another dialect. A record whose date
+/// requires a correct clock is left to the next poll that reads it.
 package enum QuarantineReview {
-    /// The number of records per call of the journal.
+    /// The maximum number of records per call of the journal.
     static let page = 500
 
-    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones have a date.
+    /// - Returns: the records whose values or date changed, with the journal's outcome. A `promoted` record has a date.
     package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
         entry: JournalEntry, outcome: JournalOutcome
     )] {

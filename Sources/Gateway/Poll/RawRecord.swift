@@ -5,7 +5,7 @@ struct RawRecord: Hashable, Sendable {
     private let head: UInt64
     private let tail: UInt64
 
-    /// Takes the first 13 bytes of at least 13.
+    /// - Parameter bytes: at least 13 bytes, of which the first 13 are used.
     init(_ bytes: ArraySlice<UInt8>) {
         let split = bytes.startIndex + 8
         head = bytes[..<split].reduce(0) { $0 << 8 | UInt64($1) }
@@ -17,7 +17,7 @@ struct RawRecord: Hashable, Sendable {
             + stride(from: 32, through: 0, by: -8).map { UInt8(truncatingIfNeeded: tail >> UInt64($0)) }
     }
 
-    /// The date and time in the bottle's format. They sort like the log while the bottle's clock runs forward.
+    /// The date and time in the bottle's format. Later times have larger values.
     var timestamp: UInt64 { head >> 16 }
 }
 

@@ -1,15 +1,14 @@
-/// Compares the whole readings of one connection. The result is the number of the bottle's oldest records that are
-/// certain: each of the last readings contained all of them.
+/// Compares the whole readings of one connection, to find the records that each of the last readings contains.
 struct ReadingAgreement: Hashable, Sendable {
-    /// The matching readings, the latest last. Each has the records of the log, oldest first.
+    /// The readings that agree, latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
     var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
 
     /// Adds a whole reading.
-    /// - Returns: `false` if it contradicts the previous one, which discards both. A log only loses old records and
-    ///   gains new ones.
+    /// - Returns: `false` if it contradicts the previous reading; then both are discarded. A log only loses its oldest
+    ///   records and gains new ones.
     mutating func add(_ reading: [RawRecord]) -> Bool {
         if let before = readings.last, !Self.follows(reading, before) {
             readings = []
@@ -19,10 +18,9 @@ struct ReadingAgreement: Hashable, Sendable {
         return true
     }
 
-    /// Discards the readings, after an odd one or an acknowledgement.
     mutating func discard() { readings = [] }
 
-    /// The length of the common prefix of the last `needed` readings, counted in the latest.
+    /// The number of records at the start of the latest reading that the last `needed` readings all contain.
     func certain(of needed: Int) -> Int {
         guard readings.count >= needed, let latest = readings.last else { return 0 }
         return readings.suffix(needed).dropLast().map { reading in
@@ -31,19 +29,19 @@ struct ReadingAgreement: Hashable, Sendable {
         }.min() ?? latest.count
     }
 
-    /// The largest number of records that the last `needed` readings all contained; `nil` if there are fewer readings.
+    /// The smallest size of the last `needed` readings; `nil` if there are fewer readings.
     func size(of needed: Int) -> Int? {
         readings.count < needed ? nil : readings.suffix(needed).map(\.count).min()
     }
 
-    /// The number of records to acknowledge.
+    /// Returns the number of records to acknowledge.
     ///
     /// A full ring loses its oldest record with each new drink, and some bottles delete the records that are oldest
-    /// when the acknowledgement arrives. So the result leaves out as many records as the bottle can have recorded
-    /// since, unless its ring has room for them.
+    /// when the acknowledgement arrives. So the result omits one record for each drink since the request, unless the
+    /// ring has room for it.
     /// - Parameters:
-    ///   - drinks: drinks that the bottle can have recorded since the request was written.
-    ///   - ring: records for which the bottle's ring is known to have room.
+    ///   - drinks: the number of drinks that the bottle can have recorded since the request was written.
+    ///   - ring: the number of records for which the bottle's ring is known to have room.
     func acknowledgeable(of needed: Int, drinks: Int, ring: Int) -> Int {
         guard let latest = readings.last else { return 0 }
         let spare = min(max(0, latest.count + drinks - max(ring, latest.count)), latest.count / 2)

@@ -1,13 +1,14 @@
 import BottleProtocol
 import TrackerCore
 
-/// Converts a record's 13 bytes to a journal entry. The record is dated if the host's clock is trusted.
+/// Converts the 13 bytes of records to journal entries, with dates if the host's clock is trusted.
 struct RecordDates {
     let bottle: String
     let options: PollOptions
     let received: Instant
     private let lastPoll: Instant?
-    /// The end of the last poll that acknowledged records. An empty log is no evidence, because it can be wrong.
+    /// The end of the last poll that acknowledged records. A poll with an empty log does not count: that can be an
+    /// error.
     private let lastAgreedPoll: Instant?
     let trust: ClockTrust
     private var previous: Instant?
@@ -19,14 +20,14 @@ struct RecordDates {
         self.bottle = bottle
         self.options = options
         self.received = received
-        // A poll that ended in the future used a wrong clock.
+        // A poll that ended after this one used a wrong clock.
         func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
         lastPoll = known(memory.lastCompletePoll)
         lastAgreedPoll = known(memory.lastAgreedPoll)
         self.trust = trust
     }
 
-    /// The entry of a record. The caller must pass records in the order of the log.
+    /// Returns the journal entry of a record. The caller must pass records in the order of the log.
     mutating func entry(_ raw: [UInt8]) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
@@ -37,7 +38,7 @@ struct RecordDates {
             verdict: verdict(record, found), reading: options.reading)
     }
 
-    /// The time in the record; `nil` if its bytes are not a date.
+    /// Returns the time in the record; `nil` if its bytes are not a date.
     func time(_ raw: [UInt8]) -> Instant? {
         read(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
     }
@@ -45,7 +46,7 @@ struct RecordDates {
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
         guard trust.isTrusted else { return byOwnDate(record, found) }
-        // The last poll that read the whole log would have received the record.
+        // A record from before the last complete poll would have been read by that poll, so its date is wrong.
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
             instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
         {
@@ -54,7 +55,7 @@ struct RecordDates {
         return verdict
     }
 
-    /// If the host's clock is not trusted, only a whole date in the record counts.
+    /// Returns the verdict without a trusted host's clock: only a record with a year can count.
     private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         guard record.year != nil, let instant = found.instant, lastAgreedPoll.map({ instant >= $0 }) ?? true else {
             return .quarantined(reason: JournalQuarantine.hostClock)
@@ -67,7 +68,8 @@ struct RecordDates {
         try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
     }
 
-    /// A record that the dialect rejects is stored like any other, so that another dialect can read it later.
+    /// Returns the entry of a record that the dialect rejects. It is stored, so that another dialect can decode it
+    /// later.
     private func refused(_ raw: [UInt8]) -> JournalEntry {
         let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
         return JournalEntry(

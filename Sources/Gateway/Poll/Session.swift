@@ -2,40 +2,38 @@ import BottleProtocol
 import TrackerCore
 import Bluetooth
 
-/// One connection with a bottle.
+/// The state of one connection to a bottle.
 struct Session: Sendable {
     enum Step: Hashable, Sendable {
-        /// Request the bottle's description of itself.
+        /// Request the snapshot: model, battery, clock and settings.
         case snapshot
-        /// Read the log, and acknowledge it, until it is empty.
+        /// Read and acknowledge the log until it is empty.
         case log
-        /// Set the clock if it is off.
         case clock
-        /// Set the goal if it differs.
         case goal
         case total
         case light
-        /// Write a setting. The light that the bottle shows afterwards is stored.
+        /// Write a setting. If it sets the light, `shows` is the new light, to be stored.
         case set(HostCommand, shows: BottleLight? = nil)
-        /// Write a command of `Job.send` and report the response.
+        /// Write a command of `Job.send`, and report the response.
         case send(HostCommand)
     }
 
     let peer: PeerID
     var mtu: Int
     var table: BottleTable?
-    /// The number of characteristic pairs that could be the bottle's.
+    /// The number of pairs of characteristics that could be the bottle's.
     var candidates = 1
     var isSubscribed = false
-    /// Whether the connection was kept from an earlier poll. It may be dead without an error.
+    /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
-    /// The number of writes without a response so far.
+    /// The number of writes whose response has not arrived.
     var writesUnderWay = 0
     var assembler = LogAssembler()
     var steps: [Step] = []
     var log = LogProgress()
 
-    /// Whether the log is read and acknowledged. Later errors then do not affect the main task of the poll.
+    /// Whether the log is read and acknowledged. Later errors then do not make the poll fail.
     var isAfterLog: Bool { log.isDone && !steps.contains(.log) }
 }
 
@@ -43,18 +41,18 @@ struct LogProgress: Sendable {
     var agreement = ReadingAgreement()
     var latest: [RawRecord]?
     var readings = 0
-    /// The number of odd readings.
+    /// The number of odd readings (`LogReader`).
     var oddReadings = 0
     var emptyReadings = 0
-    /// The start of the response in the last whole reading.
+    /// The first frame of the last whole reading.
     var opening = LogReader.Opening.none
     var readingsNeeded = 2
-    /// The duration of the last reading, and the part of it in which records arrived.
+    /// The duration of the last reading, and the time in which its records arrived.
     var last: (took: Duration, arrival: Duration) = (.zero, .zero)
-    /// Whether responses to an earlier request may be in transit.
+    /// Whether responses to an earlier request can still arrive.
     var isBehind = false
     var refusal: String?
-    /// The length to which a small MTU truncates values.
+    /// The length in bytes to which a small MTU truncates values; `nil` if it does not.
     var cutAt: Int?
     var isDone = false
 }

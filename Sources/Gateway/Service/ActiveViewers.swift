@@ -1,25 +1,24 @@
 import Bluetooth
 import Synchronization
 
-/// The clients that currently view today's data, by open event streams and single requests.
+/// Counts the clients that view today's data, by open event streams and by single requests.
 package final class ActiveViewers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
     package init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
-    /// Records that a client opens an event stream, until `end`.
+    /// Records that a client opens an event stream.
     /// - Returns: whether it is the first client.
     package func begin() -> Bool { note { $0 + 1 } }
 
-    /// Records that a client closes its event stream.
     package func end() { _ = note { max(0, $0 - 1) } }
 
     /// Records a single request of a client.
     /// - Returns: whether it is the first client.
     package func glance() -> Bool { note { $0 } }
 
-    /// The deadline until which the bottle's connection is kept. If it is `nil` or past, the connection is not kept.
+    /// The time until which the bottle's connection is kept for the clients; `nil` without clients.
     package var until: MonotonicInstant? {
         let now = now()
         return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterCheck) }
@@ -28,9 +27,9 @@ package final class ActiveViewers: Sendable {
     private func note(_ change: (Int) -> Int) -> Bool {
         let now = now()
         return state.withLock { state in
-            let wasLooked = state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterCheck) } == true
+            let wasActive = state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterCheck) } == true
             state = (change(state.streams), now)
-            return !wasLooked
+            return !wasActive
         }
     }
 }

@@ -1,10 +1,10 @@
 import TrackerCore
 
-/// One bottle that the service polls.
+/// A bottle that the service polls.
 package struct BottlePlan: Hashable, Sendable, Identifiable {
-    /// The identifier, which is the same after a reload.
+    /// An identifier that is the same after a reload of the settings.
     package var id: String
-    /// The value of `--bottle`, with the meaning of `PollOptions.bottle`.
+    /// The value of `PollOptions.bottle` for the polls of this plan.
     package var wanted: String?
     /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
     package var own: [AdoptedBottle]
@@ -20,8 +20,8 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
         self.others = others
     }
 
-    /// The plans of a store: each bottle that the user named, or each own one, or the first that responds.
-    /// - Parameter mayMeet: whether a store without a bottle adopts the first that responds.
+    /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
+    /// - Parameter mayMeet: whether a store without a bottle adopts the first bottle that responds.
     package static func plans(
         wanted: [String], own: [AdoptedBottle], mayMeet: Bool = true
     ) -> [BottlePlan] {
@@ -57,12 +57,12 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }
 }
 
-/// A plan with the poll interval and the connection that it needs now.
+/// A plan with its current poll interval, and the request to keep its connection.
 package struct ScheduledBottle: Sendable {
     package var plan: BottlePlan
     /// The poll interval; `nil` if it is unknown.
     package var interval: PollSchedule?
-    /// Whether the connection of the bottle is kept between polls.
+    /// The request to keep the bottle's connection between polls, if any.
     package var holdRequest: HoldRequest?
 
     package init(_ plan: BottlePlan, interval: PollSchedule? = nil, holdRequest: HoldRequest? = nil) {

@@ -1,20 +1,21 @@
 import Bluetooth
 import TrackerCore
 
-/// Executes the effects of `ServiceMachine`, for the bottles of one adapter, until its task is cancelled.
+/// Polls the bottles of one adapter until its task is cancelled: executes the effects of `ServiceMachine`.
 package actor PollService {
-    /// The dependencies of the service. All but `poll` must return soon.
+    /// The dependencies of the service. All but `poll` must return within seconds.
     package struct Dependencies: Sendable {
-        /// Reads the bottles and their poll intervals, which other programs may have changed.
+        /// Reads the bottles and their poll intervals, because other programs can change them.
         package var look: @Sendable () async -> [ScheduledBottle]
-        /// The options for a poll of this bottle; `nil` if they are unknown. Then no bottle may be drained.
+        /// Returns the options for a poll of this bottle; `nil` if the store cannot be read. Then the service does not
+        /// poll.
         package var options: @Sendable (BottlePlan) async -> PollOptions?
         /// Performs one poll. Polls of one service never overlap.
         package var poll: @Sendable (PollOptions) async -> PollReport
         package var isConnected: @Sendable () async -> Bool
         /// Whether the current poll meets its deadlines.
         package var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
-        /// Called after the commits of a poll.
+        /// Called after a poll has stored its records.
         package var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
         package var say: @Sendable (ServiceNews) async -> Void
 
@@ -37,41 +38,41 @@ package actor PollService {
         }
     }
 
-    /// The tolerated delay of a machine after suspend or under load.
+    /// The tolerated delay of a deadline, for a computer that was suspended or is under load.
     private static let grace = Duration.seconds(30)
     /// The interval at which a change of the clock is detected.
     private static let clockCheck = Duration.seconds(30)
 
-    private let surroundings: Dependencies
+    private let dependencies: Dependencies
     private let clock: DriverClock
     private var machine = ServiceMachine()
     private var pause: Task<Void, Never>?
-    /// The latest end of the current pause.
+    /// The deadline of the current pause.
     private var pauseEnds: MonotonicInstant?
     private var isPollRequested = false
-    /// Whether an event since the last check may have made another check due.
+    /// Whether an event since the last check requires another one.
     private var isCheckRequested = false
     private var jobs: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     private var isOver = false
     private static let jobLimit = 8
 
-    package init(_ surroundings: Dependencies, clock: DriverClock) {
-        self.surroundings = surroundings
+    package init(_ dependencies: Dependencies, clock: DriverClock) {
+        self.dependencies = dependencies
         self.clock = clock
     }
 
-    /// Polls until the task is cancelled. When it returns, the current poll is over and no connection is kept.
+    /// Polls until the task is cancelled. Before it returns, it ends the current poll and disconnects.
     package func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
             await runJobs()
             isCheckRequested = false
-            let found = await surroundings.look()
+            let found = await dependencies.look()
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
                 isPollRequested = true
             }
-            // Handle the request before the plans, in which a newly adopted bottle has another ID.
+            // Handle the request first: in the new plans, a bottle that was just adopted has another ID.
             if isPollRequested { _ = machine.handle(.pollNow(nil), at: clock.now()) }
             isPollRequested = false
             await perform(machine.handle(.plans(found), at: clock.now()))
@@ -86,7 +87,7 @@ package actor PollService {
         jobs = []
     }
 
-    /// Runs a job other than a poll, such as sending a command, as soon as no poll is running.
+    /// Runs a job other than a poll, such as a command, as soon as no poll is running.
     package func run(_ options: PollOptions) async -> PollReport {
         guard !isOver, jobs.count < Self.jobLimit else { return Self.notNow }
         return await withCheckedContinuation { done in
@@ -95,14 +96,14 @@ package actor PollService {
         }
     }
 
-    /// The time until the next poll, as far as known; `nil` during a poll.
+    /// The time until the next poll; `nil` during a poll, and without a bottle.
     package var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
     private func runJobs() async {
         while !jobs.isEmpty, !Task.isCancelled {
             var job = jobs.removeFirst()
             job.options.keepsConnection = machine.isHolding
-            let report = await surroundings.poll(job.options)
+            let report = await dependencies.poll(job.options)
             _ = machine.handle(.jobOver(report), at: clock.now())
             job.done.resume(returning: report)
         }
@@ -118,7 +119,7 @@ package actor PollService {
         pause?.cancel()
     }
 
-    /// Records that a client has connected, so that a connection may have to be kept.
+    /// Records that a client has connected, so that the bottle's connection might have to be kept.
     package func wake() {
         isCheckRequested = true
         pause?.cancel()
@@ -130,7 +131,7 @@ package actor PollService {
     }
 
     package func connectionLost() async {
-        guard await !surroundings.isConnected() else { return }
+        guard await !dependencies.isConnected() else { return }
         _ = machine.handle(.connectionLost, at: clock.now())
         wake()
     }
@@ -138,25 +139,25 @@ package actor PollService {
     package var isHolding: Bool { machine.isHolding }
 
     private func disconnect() async {
-        let surroundings = surroundings
+        let dependencies = dependencies
         await Task {
             var options = PollOptions(zone: .utc)
             options.job = .disconnect
-            _ = await surroundings.poll(options)
+            _ = await dependencies.poll(options)
         }.value
     }
 
-    /// Whether no deadline of a poll and no pause is overdue. A blocked actor does not return at all.
+    /// Returns `false` if a deadline of a poll or the current pause is overdue. A blocked actor does not return.
     package func isOnTime() async -> Bool {
         if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
-        return await surroundings.isPollOnTime(Self.grace)
+        return await dependencies.isPollOnTime(Self.grace)
     }
 
     private func perform(_ first: [ServiceMachine.Effect]) async {
         var effects = first
         while !effects.isEmpty {
             switch effects.removeFirst() {
-            case .say(let news): await surroundings.say(news)
+            case .say(let news): await dependencies.say(news)
             case .disconnect: await disconnect()
             case .poll(let plan, let history, let keeps):
                 let report = await poll(plan, history, keeps)
@@ -167,7 +168,7 @@ package actor PollService {
     }
 
     private func poll(_ plan: BottlePlan, _ history: PollHistory, _ keeps: Bool) async -> PollReport {
-        guard var options = await surroundings.options(plan) else {
+        guard var options = await dependencies.options(plan) else {
             var report = PollReport(
                 failure: PollFailure(.cannotStore, "the store cannot be read.", code: "storeCannotBeRead"))
             report.history = history
@@ -176,12 +177,12 @@ package actor PollService {
         plan.apply(to: &options)
         options.history = history
         options.keepsConnection = keeps
-        let report = await surroundings.poll(options)
-        await surroundings.afterPoll(report, options)
+        let report = await dependencies.poll(options)
+        await dependencies.afterPoll(report, options)
         return report
     }
 
-    /// Waits until the deadline, or until a poll is requested or the clock is set.
+    /// Waits until the deadline. A requested poll or a change of the clock ends the wait.
     private func rest(until deadline: MonotonicInstant, _ wall: WallClock) async {
         pauseEnds = deadline
         let clock = clock
@@ -211,7 +212,7 @@ struct WallClock: Sendable {
         start = clock.now()
     }
 
-    /// Whether the clocks differ by more than 1 min since this value was created.
+    /// Whether the wall clock was changed by more than 1 min since this value was created.
     func hasJumped(_ clock: DriverClock) -> Bool {
         abs(wall.seconds(to: clock.wall()) - start.duration(to: clock.now()) / .seconds(1)) > 60
     }

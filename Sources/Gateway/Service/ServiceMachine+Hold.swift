@@ -3,7 +3,7 @@ import TrackerCore
 
 /// A request to keep a bottle's connection after a poll.
 package struct HoldRequest: Hashable, Sendable {
-    /// The deadline, as far as known.
+    /// The time until which the connection is kept. A later request can extend it.
     package var until: MonotonicInstant
     /// Whether a client watches, so that drinks must appear at once.
     package var isWatched: Bool
@@ -13,10 +13,10 @@ package struct HoldRequest: Hashable, Sendable {
         self.isWatched = isWatched
     }
 
-    /// The effect of the setting `bottle.hold` at a moment.
+    /// The request that the setting `bottle.hold` causes at a time; `nil` if the connection is not kept.
     /// - Parameters:
-    ///   - viewers: the deadline of the clients that watch; `nil`: none.
-    ///   - interval: a resting bottle is not kept connected, unless a client watches.
+    ///   - viewers: the time until which clients watch; `nil` without clients.
+    ///   - interval: the poll interval. A resting bottle is kept connected only while a client watches.
     package init?(_ hold: BottleHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
         if hold != .never, let viewers, viewers > now {
             self.init(until: viewers, isWatched: true)
@@ -34,17 +34,17 @@ package enum HoldTimes {
     package static let afterCheck = Duration.seconds(60)
     /// The time after which the gateway disconnects, because a phone app also needs the bottle's single connection.
     package static let stretch = Duration.seconds(300)
-    /// The time for which the gateway then stays disconnected.
+    /// The time for which the gateway stays disconnected after `stretch`.
     package static let turn = Duration.seconds(30)
-    /// The time between two readings after reports. Doubled after each report without a drink, up to `unreported`.
+    /// The time between two readings after reports. It doubles after each report without a drink, up to `unreported`.
     static let gap = Duration.milliseconds(500)
     /// The read interval while a client watches a bottle that does not report its drinks.
     static let unreported = Duration.seconds(5)
-    /// The read interval for a bottle that reports its drinks, or without clients.
+    /// The read interval for a bottle that reports its drinks, and for any bottle without clients.
     static let reported = Duration.seconds(60)
-    /// The time of each bottle if several share the adapter.
+    /// The time for which each of several bottles on one adapter is kept connected.
     static let share = Duration.seconds(30)
-    /// The pauses before the next scan for a lost bottle: doubled each time, up to `last`.
+    /// The pause before the next scan for a lost bottle: `first`, doubled each time, up to `last`.
     static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
 
     static func gap(_ emptyPolls: Int) -> Duration { min(gap * (1 << min(emptyPolls, 4)), unreported) }
@@ -52,7 +52,7 @@ package enum HoldTimes {
     static func pause(_ failures: Int) -> Duration { min(pauses.first * (1 << min(failures, 4)), pauses.last) }
 }
 
-// The kept connection: its deadline, its read interval, and the next attempt.
+// The kept connection: its deadline, its read interval, and the time of the next attempt.
 extension ServiceMachine {
     struct Hold {
         var holdRequest: HoldRequest?
@@ -90,7 +90,7 @@ extension ServiceMachine {
         let wanted =
             switch (isShared, bottle.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.share)
-            // A bottle that does not respond takes no time from one that does.
+            // A bottle that does not respond must not delay the polls of a bottle that does.
             case (true, false): byDay
             case (false, _): start.advanced(by: HoldTimes.pause(bottle.hold.failures))
             }

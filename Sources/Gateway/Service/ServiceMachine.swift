@@ -4,30 +4,30 @@ import TrackerCore
 /// Schedules the polls of several bottles on one adapter, one poll at a time. A state machine without I/O: events are
 /// the input, effects the output, time is a parameter.
 ///
-/// A bottle is due at its poll interval (tracker spec A7) after its last poll. A new bottle is due at once, and on a
-/// user's request. The bottle that has been due longest is polled first. So a bottle waits for at most one poll of each
-/// other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll, and read as
-/// soon as the bottle reports something.
+/// A bottle is due when its poll interval (tracker spec A7) has passed since its last poll, when it is new, and when
+/// the user requests a poll. The bottle that has been due longest is polled first, so it waits for at most one poll of
+/// each other bottle. A connection with a `HoldRequest` is kept after a poll; a report of the bottle then starts a
+/// poll.
 package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
-        /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
-        /// this starts the next poll if one is due.
+        /// Sets the bottles and their poll intervals, and starts the next poll if one is due. The caller must send it
+        /// at `nextDeadline`, and may send it at any time.
         case plans([ScheduledBottle])
-        /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
+        /// Requests an immediate poll of a bottle, or with `nil` of every bottle.
         case pollNow(BottlePlan.ID?)
         case liveReport
         case connectionLost
-        /// Start no other poll.
+        /// Reports the end of a poll. It starts no other poll.
         case pollOver(PollReport)
-        /// A job other than a poll is over.
+        /// Reports the end of a job other than a poll.
         case jobOver(PollReport)
-        /// Start no further poll.
+        /// Starts no further poll.
         case stop
     }
 
     package enum Effect: Sendable {
-        /// Poll this bottle. The caller sends exactly one `pollOver`; no other poll is requested before it. `keeps`:
-        /// keep the connection afterwards.
+        /// Polls a bottle. If `keeps` is true, the connection is kept afterwards. The caller must send one `pollOver`;
+        /// no other poll starts before it.
         case poll(BottlePlan, PollHistory, keeps: Bool)
         case disconnect
         case say(ServiceNews)
@@ -42,13 +42,13 @@ package struct ServiceMachine: Sendable {
         var lastEnded: MonotonicInstant?
         var history = PollHistory()
         var failure: PollFailure.Kind?
-        /// The bottle that responded last.
-        var met: String?
+        /// The identity of the bottle that responded last.
+        var lastIdentity: String?
         var hold = Hold()
 
         /// The time at which the bottle is due by its poll interval.
         var dueByDay: MonotonicInstant {
-            // Poll once when the service starts, at any hour, to show that it works (A7).
+            // Poll once when the service starts, also outside drinking hours, to show that it works (A7).
             guard let lastEnded else { return asOf }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
             switch interval {
@@ -58,19 +58,19 @@ package struct ServiceMachine: Sendable {
             }
         }
 
-        /// The time of its last poll.
+        /// The end of its last poll; without a poll, the time at which it was first due.
         var before: MonotonicInstant { lastEnded ?? asOf }
     }
 
-    /// The wait for a bottle whose interval is unknown, or whose drinks cannot be stored.
+    /// The poll interval of a bottle if its own is unknown, or if its drinks cannot be stored.
     static let fallbackInterval = Duration.seconds(600)
-    /// The interval of queries for the poll interval, which a drink, a setting or another zone may change.
+    /// The interval at which the poll interval is read again, because a drink or a setting can change it.
     private static let updateInterval = Duration.seconds(60)
 
     var bottles: [BottleState] = []
     /// The bottle of the kept connection, and its start.
     var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
-    /// When the connected bottle first sent data that has not been read.
+    /// The time at which the connected bottle sent its first report since the last poll.
     var reportedAt: MonotonicInstant?
     /// Whether the current poll was caused by a report of the bottle.
     var isCausedByReport = false
@@ -80,11 +80,11 @@ package struct ServiceMachine: Sendable {
 
     package init() {}
 
-    /// The time at which `plans` is required; `nil` during a poll, and after `stop`.
+    /// The time at which the caller must send `plans`; `nil` during a poll, and after `stop`.
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
-        let look = updatedAt?.advanced(by: Self.updateInterval)
-        return (bottles.map(due) + [look, disconnectDue].compactMap { $0 }).min()
+        let nextUpdate = updatedAt?.advanced(by: Self.updateInterval)
+        return (bottles.map(due) + [nextUpdate, disconnectDue].compactMap { $0 }).min()
     }
 
     /// The time at which the next poll is due; `nil` during a poll, and without a bottle.
@@ -127,18 +127,18 @@ package struct ServiceMachine: Sendable {
         let before = bottles
         bottles = days.map { day in
             let plan = day.plan
-            // A newly adopted bottle was polled under the plan of the first bottle that responds.
+            // A bottle that was just adopted was polled under the plan of the first bottle that responds.
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
-                    old.met.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
+                    old.lastIdentity.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var bottle = known ?? BottleState(plan: plan, asOf: now)
             bottle.plan = plan
             bottle.interval = day.interval
             bottle.hold.take(day.holdRequest)
-            // A bottle without a poll has been due since it was first seen.
+            // A bottle without a poll has been due since its plan was added.
             if bottle.lastEnded != nil { bottle.asOf = now }
             return bottle
         }
@@ -146,11 +146,12 @@ package struct ServiceMachine: Sendable {
 
     private mutating func makeUrgent(_ index: Int, _ now: MonotonicInstant) {
         guard bottles[index].urgentSince == nil else { return }
-        // A due bottle keeps its position; the polled bottle has just had its turn.
+        // A due bottle keeps its position. A bottle that is being polled is requested again from now on.
         bottles[index].urgentSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
     }
 
-    /// Handles the end of a poll. A request during the poll stays open, because it may have come too late for this one.
+    /// Handles the end of a poll. A request during the poll starts another one, because this one can have missed its
+    /// drink.
     private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
@@ -162,7 +163,9 @@ package struct ServiceMachine: Sendable {
         bottles[index].lastEnded = now
         bottles[index].history = report.history
         noteConnection(index, report, now)
-        if report.failure?.kind != .notOurs, let met = report.identity { bottles[index].met = met }
+        if report.failure?.kind != .notOurs, let lastIdentity = report.identity {
+            bottles[index].lastIdentity = lastIdentity
+        }
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
             bottles[index].failure = failure.kind
@@ -191,7 +194,7 @@ package struct ServiceMachine: Sendable {
 }
 
 package enum ServiceNews: Sendable {
-    /// A poll failed. `isNew` is set if the cause differs from the previous one.
+    /// A poll failed. `isNew` is true if the cause differs from that of the previous failure.
     case failed(BottlePlan, PollFailure, isNew: Bool)
     /// The bottle responds again after failures.
     case answersAgain(BottlePlan)

@@ -84,7 +84,7 @@ def not_found_lists_the_bottles_in_range():
     with Emulator("--profile", "retail", "--name", "WaterH-Other"):
         away = poll(store(), "--bottle", "WaterH-Mine", check=False)
         expect(away["exit"] == 5, f"{away}")
-        for words in ("Bottle not found", "looked for WaterH-Mine", "bluez:hci0", "WaterH-Other (00:AA:01:01:00:01)", "lid or a shake", "phone app"):
+        for words in ("Bottle not found", "scanned for WaterH-Mine", "bluez:hci0", "WaterH-Other (00:AA:01:01:00:01)", "lid or a shake", "phone app"):
             expect(words in away["said"], f"'{words}' is not in: {away['said']}")
         bluetoothd("stop")
         away = poll(store(), check=False)
