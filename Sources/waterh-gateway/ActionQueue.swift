@@ -25,12 +25,11 @@ actor ActionQueue {
     /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
         for lost in presses.append(press) {
-            say("\(lost.words): too many actions are queued: this one was dropped")
+            say("\(lost.words): dropped, because too many actions are queued")
         }
         await performQueued()
     }
 
-    /// Performs the queued presses.
     func performQueued() async {
         guard !isPerforming else { return }
         isPerforming = true

@@ -18,7 +18,7 @@ struct Adopt: AsyncParsableCommand {
 
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp("A bottle of this store that has this new address: their history is one", valueName: "name"))
+        help: ArgumentHelp("Bottle of this store whose new address this is: both share one history", valueName: "name"))
     var other: String?
 
     @Option(help: "How the bottle is used: take-over or share (default: the setting bottle.mode)")
@@ -66,12 +66,12 @@ struct Adopt: AsyncParsableCommand {
         }
     }
 
-    /// Rejects an identity that was not scanned: a mistyped address would stay adopted, and names are not unique.
+    /// Rejects a text that is neither an address nor a substitute identity. Names are not unique.
     private func check(_ identity: String) throws {
-        let isStandIn = identity.contains(" at ") || identity.contains("(private address)")
+        let isSubstitute = identity.contains(" at ") || identity.contains("(private address)")
         let isPartOfAddress = identity.contains(":") && identity.allSatisfy { $0 == ":" || $0.isHexDigit }
         guard BluetoothAddress(identity) == nil else { return }
-        guard isStandIn || other != nil && !isPartOfAddress && !BottleName.isBottle(identity) else {
+        guard isSubstitute || other != nil && !isPartOfAddress && !BottleName.isBottle(identity) else {
             throw CommandFailure(
                 .wrongUse, "invalid address '\(identity)': expected six pairs of hexadecimal digits",
                 advice: "See the addresses in range with: waterh-gateway scan")

@@ -7,7 +7,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Adoption of a bottle on the command line: bottles of the store, bottles in range, and the questions to the user.
+/// Adopts a bottle on the command line: lists the bottles in range and asks the user.
 enum Adoption {
     /// The bottles of a store; empty for a missing or unreadable store.
     static func adoptedBottles(_ place: StorePlace) -> [AdoptedBottle] {
@@ -15,7 +15,7 @@ enum Adoption {
         return (try? TrackerAPI.adoptedBottles(of: store)) ?? []
     }
 
-    /// No bottle was named or adopted, and the link can reach other persons' bottles.
+    /// The error if no bottle was named or adopted, and the link can reach other persons' bottles.
     static let missing = CommandFailure(
         .refused, "no bottle: this store has not adopted one, and a bottle in range might be another person's",
         advice: """
@@ -23,7 +23,7 @@ enum Adoption {
             See the bottles in range with: waterh-gateway scan
             """)
 
-    /// Identities of the bottles that other services on this machine own.
+    /// The identities of the bottles that belong to other services on this machine.
     /// - Parameter store: the path of the caller's store.
     static func elsewhere(besides store: String) -> Set<String> {
         struct Answer: Decodable {
@@ -73,7 +73,7 @@ enum Adoption {
         throw CommandFailure(.refused, "no bottle was adopted. Nothing was read from a bottle.")
     }
 
-    /// Asks how the bottle is used, and whether the clock is correct if no time server confirms it.
+    /// Asks for the bottle's mode, and whether the computer's clock is right if no time server confirms it.
     static func choice() async throws -> AdoptionChoice {
         Diagnostics.line(
             """
@@ -118,7 +118,7 @@ enum Adoption {
 }
 
 extension BottleInRange {
-    /// Bottles that can be adopted: their address does not change. Strongest signal first.
+    /// The bottles with a constant address, which can be adopted. Strongest signal first.
     static func list(_ found: [Advertisement]) -> [BottleInRange] {
         found.filter { !$0.isAddressPrivate }.compactMap { seen in
             seen.address.map { BottleInRange(address: $0.description, name: seen.name, rssi: seen.rssi) }
@@ -127,16 +127,16 @@ extension BottleInRange {
 }
 
 extension PollOptions {
-    /// The bottle that a command uses: the named one, or those of the configuration.
+    /// Sets the bottle that a command uses: the named one, or those of the configuration.
     mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
             bottle = AdoptedBottle.meant(wanted ?? file.bottles.first, among: own)
             return
         }
         own = file.bottles.compactMap { text in
-            let meant = AdoptedBottle.meant(text, among: own) ?? text
-            let known = own.first { $0.identities.contains(meant) || $0.advertisedName == meant }
-            return known ?? BluetoothAddress(meant).map { AdoptedBottle(identities: [$0.description]) }
+            let resolved = AdoptedBottle.meant(text, among: own) ?? text
+            let known = own.first { $0.identities.contains(resolved) || $0.advertisedName == resolved }
+            return known ?? BluetoothAddress(resolved).map { AdoptedBottle(identities: [$0.description]) }
         }
     }
 }

@@ -12,11 +12,11 @@ struct BenchDayCommand: AsyncParsableCommand {
         commandName: "bench-day",
         abstract: "Guide a test session with a real bottle",
         discussion: """
-            Asks the bottle step by step, records everything, and answers ten questions about the protocol. Writes a \
-            folder with captures, steps, findings and a store with the bottle's drinks. Nothing is acknowledged before \
-            it is recorded and stored. Ctrl-C ends the session and keeps what was recorded. Over bluez the recording \
-            is the kernel's and requires root. Answers can come from a pipe, one per line: an empty line is the \
-            default, s leaves a question out.
+            Tests the bottle step by step, records everything, and answers ten questions about the protocol. Writes a \
+            folder with captures, steps, findings and a store with the bottle's drinks. Records are acknowledged only \
+            after they are recorded and stored. Ctrl-C ends the session and keeps the recording. Over bluez the kernel \
+            records the traffic, which requires root. Answers can come from a pipe, one per line: an empty line is the \
+            default, s skips the step.
             """)
 
     @OptionGroup var link: LinkOptions
@@ -105,7 +105,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
     }
 
-    /// Checks whether this machine is ready for a session, and reports unusual things.
+    /// Checks whether this machine is ready for a session, and prints warnings.
     /// - Throws: `CommandFailure` if the session cannot work.
     private static func checkMachine(_ link: LinkOptions) async throws {
         guard try link.name.hasRadio else { return }
@@ -126,7 +126,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         }
     }
 
-    /// Polls the bottle: stores the log and acknowledges nothing.
+    /// Polls the bottle once: stores its log and acknowledges nothing.
     /// - Returns: the stored records.
     /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     private static func storeLog(
@@ -135,7 +135,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let provider = try StoreProvider(place, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)
         options.select(link.selectedBottle, file)
-        // This poll only reads, so disable all writes.
+        // This poll must only read, so disable all writes.
         (options.keep, options.correctClockBeyond, options.goalMl, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
         let driver = GatewayDriver(
@@ -144,7 +144,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         await driver.close()
         try await folder.finish()
         provider.tracker().afterPoll(report)
-        // With an untrusted clock the records are stored without counting, and stay in the bottle.
+        // With an untrusted clock the poll fails. Its records are stored, but do not count, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
         return Set(journaled.map(\.entry.raw))
@@ -183,10 +183,10 @@ struct BenchDayCommand: AsyncParsableCommand {
         // The session has ended before anything was stored or acknowledged.
         let advice =
             error.code == .disconnected
-            ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and begin a new session."
+            ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and start a new session."
             : usual
         return CommandFailure(
-            .noLink, "\(sentence(error.description)) The recording until then is in \(folder.path).", advice: advice
+            .noLink, "\(sentence(error.description)) The recording is in \(folder.path).", advice: advice
         )
     }
 }

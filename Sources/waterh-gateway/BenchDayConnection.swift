@@ -1,12 +1,12 @@
 import Bluetooth
 import BottleProtocol
 
-/// One connection to the bottle. It writes requests, and stores every event with its time.
+/// One connection to the bottle. It sends requests, and stores every event with its time.
 actor BenchDayConnection {
     private let link: any CentralLink
     private let clock = MonotonicClock.system
     private var events: [(at: MonotonicInstant, event: CentralEvent)] = []
-    /// The index of the first event that is not yet used as a response.
+    /// The index of the first event that has not been used as a response.
     private var position = 0
     private var failure: LinkError?
     private var pump: Task<Void, Never>?
@@ -38,10 +38,10 @@ actor BenchDayConnection {
         return found
     }
 
-    /// Discovers and subscribes.
+    /// Discovers the characteristics, reads name and serial number, and subscribes.
     /// - Returns: the serial number and the name, if readable.
     func prepare() async throws -> (serial: String?, name: String?) {
-        let services = try await request(.discover, "the table was not read") {
+        let services = try await request(.discover, "the services were not discovered") {
             if case .discovered(let services) = $0 { services } else { nil }
         }
         let all = services.flatMap(\.characteristics)
@@ -60,7 +60,7 @@ actor BenchDayConnection {
             let bytes = if let found = find(uuid) { try? await read(found) } else { [UInt8]?.none }
             texts.append(bytes.flatMap { String(validating: $0, as: UTF8.self) })
         }
-        try await request(.subscribe(handle: response.handle), "the subscription was not answered") {
+        try await request(.subscribe(handle: response.handle), "no response to the subscription") {
             if case .subscribed = $0 { () } else { nil }
         }
         return (texts[0], texts[1])
@@ -69,7 +69,7 @@ actor BenchDayConnection {
     func readResponse() async throws -> [UInt8] { if let response { try await read(response) } else { [] } }
 
     private func read(_ target: RemoteCharacteristic) async throws -> [UInt8] {
-        try await request(.read(handle: target.handle), "the read was not answered") {
+        try await request(.read(handle: target.handle), "no response to the read") {
             if case .read(target.handle, let value) = $0 { value } else { nil }
         }
     }
@@ -78,14 +78,13 @@ actor BenchDayConnection {
         guard let command else { return }
         let withResponse = !command.properties.contains(.writeWithoutResponse)
         try await request(
-            .write(handle: command.handle, value: bytes, withResponse: withResponse), "the write was not answered"
+            .write(handle: command.handle, value: bytes, withResponse: withResponse), "no response to the write"
         ) {
             if case .wrote = $0 { () } else { nil }
         }
     }
 
-    /// Scans for that long.
-    /// - Returns: how many advertisements of the peer were seen.
+    /// Scans for `span` and returns the number of advertisements of the peer.
     func scan(_ span: Duration, for peer: PeerID) async throws -> Int {
         let start = clock.now()
         link.perform(.startScan)
@@ -105,7 +104,7 @@ actor BenchDayConnection {
         }
     }
 
-    /// Listens until `isDone`, until a pause of `quiet` after an event, or for all of `limit`.
+    /// Waits for values until `isDone`, until `quiet` has passed without a value, or until `limit`.
     func listen(
         from start: MonotonicInstant, within limit: Duration, quiet: Duration? = nil,
         until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }
@@ -157,7 +156,7 @@ actor BenchDayConnection {
         }
     }
 
-    /// Pauses for 10 ms between checks of events. The times of events are those of arrival.
+    /// Waits 10 ms before the next check of the stored events.
     private func pause() async throws { try await Task.sleep(for: .milliseconds(10)) }
 }
 

@@ -5,7 +5,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The output directory of a session. It records each connection on links with PDUs, otherwise the HCI monitor.
+/// The output directory of a session. Over bluez it records the HCI monitor, on other links each connection.
 actor BenchDayFolder {
     nonisolated let path: String
     private let link: LinkOptions
@@ -18,7 +18,7 @@ actor BenchDayFolder {
     nonisolated var store: String { path + "/waterh.sqlite" }
 
     /// Creates the directory, private to the user, and starts to record the monitor.
-    /// - Parameter path: the default is `bench-day-2026-11-23-1030`.
+    /// - Parameter path: `nil` for a name such as `bench-day-2026-11-23-1030`.
     init(_ path: String?, _ link: LinkOptions, at wall: WallTime) throws {
         let path =
             path
@@ -26,7 +26,7 @@ actor BenchDayFolder {
         if let files = try? FileManager.default.contentsOfDirectory(atPath: path), !files.isEmpty {
             throw CommandFailure(
                 .wrongUse, "\(path) is not empty",
-                advice: "Name another with --folder: an earlier recording is not replaced.")
+                advice: "Name another directory with --folder: an earlier recording is not replaced.")
         }
         do {
             try FileManager.default.createDirectory(
@@ -34,7 +34,8 @@ actor BenchDayFolder {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         } catch {
             throw CommandFailure(
-                .failed, "creating \(path) failed: \(error.localizedDescription)", advice: "Name another with --folder."
+                .failed, "creating \(path) failed: \(error.localizedDescription)",
+                advice: "Name another one with --folder."
             )
         }
         (self.path, self.link) = (path, link)
@@ -47,13 +48,13 @@ actor BenchDayFolder {
         } catch {
             throw CommandFailure(
                 .noLink, sentence(error.description),
-                advice: "A session records every packet: run it as root (sudo), or give the program CAP_NET_RAW.")
+                advice: "A session records every packet: run the command as root (sudo) or with CAP_NET_RAW.")
         }
     }
 
     // MARK: - Captures
 
-    /// Opens the link for a connection. Without a monitor, the traffic is recorded to a capture.
+    /// Opens the link for one connection. Without the HCI monitor, it records the traffic to a capture.
     func open(_ capture: String) throws -> any CentralLink {
         try check()
         if let monitor {
@@ -69,8 +70,7 @@ actor BenchDayFolder {
         return try link.open { recorder.observe($0) }
     }
 
-    /// Ends the capture of a connection.
-    /// - Throws: if a recording is incomplete.
+    /// Ends the capture of a connection. Throws if a recording is incomplete.
     func finish() throws {
         recorder?.finish()
         try check()
@@ -86,7 +86,7 @@ actor BenchDayFolder {
         guard monitorFailure != nil || recorder?.isComplete == false else { return }
         throw CommandFailure(
             .failed, "The recording is incomplete\(monitorFailure.map { ": \($0)" } ?? "").",
-            advice: "Free some space, and begin a new session.")
+            advice: "Free some space, and start a new session.")
     }
 
     private func record(_ monitor: HCIMonitor) throws {
@@ -122,7 +122,7 @@ actor BenchDayFolder {
         } catch {
             throw CommandFailure(
                 .failed, "\(file.path) cannot be written: \(error.localizedDescription).",
-                advice: "Nothing was acknowledged since. Free some space, and begin a new session.")
+                advice: "Nothing was acknowledged after that. Free some space, and start a new session.")
         }
     }
 
@@ -148,7 +148,6 @@ actor BenchDayFolder {
         ]
     }
 
-    /// The contents of the directory.
     nonisolated var names: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map {

@@ -26,12 +26,12 @@ struct BenchDayQuestion: Sendable {
 
     static let all = [
         BenchDayQuestion(point: "byte-0", rule: "P3.3", text: "Is byte 0 of a record the year?") { day in
-            guard let step = day.step("log-after-sips"), let record = sipped(day)?.last else {
+            guard let step = day.step("log-after-sips"), let record = measuredRecords(day)?.last else {
                 return Finding(nil, "No record of a known amount was received.")
             }
             let year = step.at.yearByte
             guard year != 0x1A else {
-                return Finding(nil, "Until the end of 2026 the year and the constant 1A are the same byte.")
+                return Finding(nil, "Until the end of 2026 the year byte equals the constant 1A.")
             }
             return Finding(record[0] == year, "In 20\(year) byte 0 was \(hex([record[0]])).", [hex(record)])
         },
@@ -43,7 +43,7 @@ struct BenchDayQuestion: Sendable {
             let missing = first.filter { !second.contains($0) }
             return Finding(
                 missing.isEmpty,
-                "\(first.count) records came, then \(second.count); \(missing.count) were not sent again.",
+                "\(first.count) records were sent, then \(second.count); \(missing.count) were not sent again.",
                 missing.map(hex))
         },
         BenchDayQuestion(
@@ -63,7 +63,7 @@ struct BenchDayQuestion: Sendable {
         BenchDayQuestion(
             point: "response-reads", rule: "P1.1", text: "Does the bottle answer reads of its response characteristic?"
         ) { day in
-            guard let step = day.step("read") else { return Finding(nil, "It was not tried.") }
+            guard let step = day.step("read") else { return Finding(nil, "The step was skipped.") }
             guard let value = step.values.first else {
                 return Finding(false, step.failure ?? "There was no response.")
             }
@@ -74,35 +74,36 @@ struct BenchDayQuestion: Sendable {
             if let (_, clock) = shown.first(where: { !$0.1.isPossible }) {
                 return Finding(true, "It showed \(clock), which is not a time.")
             }
-            let leads = shown.compactMap { host, clock -> Int64? in
+            let clockLeads = shown.compactMap { host, clock -> Int64? in
                 guard let clock = LocalTime(clock), let host = LocalTime(host) else { return nil }
                 return (clock.milliseconds - host.milliseconds) / 1000
             }
-            guard leads.count > 1, let least = leads.min(), let most = leads.max() else {
+            guard clockLeads.count > 1, let least = clockLeads.min(), let most = clockLeads.max() else {
                 return Finding(nil, "Fewer than two snapshots showed its clock.")
             }
             return Finding(
                 most - least > 5,
-                "In \(leads.count) snapshots it was \(least) to \(most) s ahead of this computer's.",
+                "In \(clockLeads.count) snapshots it was \(least) to \(most) s ahead of this computer's.",
                 shown.map { "\($0) \($1)" })
         },
         BenchDayQuestion(
             point: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?"
         ) { day in
-            guard let records = sipped(day) else {
+            guard let records = measuredRecords(day) else {
                 return Finding(nil, "No record of a known amount was received.")
             }
             let amounts = records.map { Int($0[6]) << 8 | Int($0[7]) }
             // The tolerance between a measuring cup and the bottle's sensor.
-            let isSo = zip(day.sips, amounts).allSatisfy { abs($0 - $1) <= max(20, $0 * 15 / 100) }
+            let isWithinTolerance = zip(day.sips, amounts).allSatisfy { abs($0 - $1) <= max(20, $0 * 15 / 100) }
             return Finding(
-                isSo, "By the cup \(list(day.sips)) ml, by the records \(list(amounts)) ml.", records.map(hex))
+                isWithinTolerance, "By the cup \(list(day.sips)) ml, by the records \(list(amounts)) ml.",
+                records.map(hex))
         },
         BenchDayQuestion(
             point: "bytes-10-11", rule: "P3.2",
             text: "Are bytes 10 and 11 the battery (Boost) or the temperature (Vita)?"
         ) { day in
-            guard let record = sipped(day)?.last, let model = day.model,
+            guard let record = measuredRecords(day)?.last, let model = day.model,
                 let snapshot = day.snapshots.first(where: { $0.step.part == "3-known-sips" })?.snapshot
             else { return Finding(nil, "No record of a known sip was received with a snapshot.") }
             let isBoost = model == .boost
@@ -119,14 +120,14 @@ struct BenchDayQuestion: Sendable {
                 most.records.count > 8, day.profile == .retail
             else { return Finding(nil, "No retail log had more than the eight records of one entry.") }
             return Finding(
-                most.frames == 1, "\(most.records.count) records came in \(most.frames).",
+                most.frames == 1, "\(most.records.count) records were sent; number of PT frames: \(most.frames).",
                 most.values.map { hex($0.bytes) }.filter { $0.hasPrefix("5054") })
         },
         BenchDayQuestion(
             point: "advertises-connected", rule: "P1.3", text: "Does the bottle advertise while it is connected?"
         ) { day in
             guard day.hasRadio, let step = day.step("scan"), step.failure == nil else {
-                return Finding(nil, "It was not tried: this link has no radio, or the scan failed.")
+                return Finding(nil, "The step was skipped: this link has no radio, or the scan failed.")
             }
             return Finding(
                 step.advertisements > 0, "\(step.advertisements) advertisements were seen while it was connected.")
@@ -145,20 +146,20 @@ struct BenchDayQuestion: Sendable {
 
     private static func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
-    /// The records that the bottle deleted between two logs, after the acknowledgement.
+    /// The finding about the records that the bottle deleted between two logs.
     private static func dropped(
         _ day: BenchDayRecord, before: String, after: String, isYes: (_ before: [[UInt8]], _ gone: [[UInt8]]) -> Bool
     ) -> Finding {
         guard let first = day.records(before), let second = day.records(after), !first.isEmpty else {
-            return Finding(nil, "It was not tried, or a log was not read to its end.")
+            return Finding(nil, "The step was skipped, or a log was not read to its end.")
         }
         let gone = first.filter { !second.contains($0) }
         return Finding(
             isYes(first, gone), "\(gone.count) of \(first.count) records were dropped.", gone.map(hex))
     }
 
-    /// The new records after the known drinks, sorted by time.
-    private static func sipped(_ day: BenchDayRecord) -> [[UInt8]]? {
+    /// The new records after the measured drinks, sorted by time; `nil` if their number differs.
+    private static func measuredRecords(_ day: BenchDayRecord) -> [[UInt8]]? {
         guard !day.sips.isEmpty, let after = day.records("log-after-sips"), let before = day.records("log") else {
             return nil
         }

@@ -17,7 +17,6 @@ struct BenchDayRecord: Sendable {
     var snapshots: [(step: BenchDayRecordedStep, snapshot: Snapshot)] {
         steps.compactMap { step in step.name == "snapshot" ? step.snapshot.map { (step, $0) } : nil }
     }
-    /// The steps that read the log.
     var logs: [BenchDayRecordedStep] { steps.filter { $0.name.hasPrefix("log") } }
     var model: BottleModel? {
         snapshots.lazy.compactMap(\.snapshot.model).first ?? name.flatMap(BottleModel.init(advertisedName:))
@@ -29,7 +28,7 @@ struct BenchDayRecord: Sendable {
     func records(_ name: String) -> [[UInt8]]? { step(name).flatMap { $0.isWholeLog ? $0.records : nil } }
 }
 
-/// A step with everything that was received.
+/// A step of the session with the received values.
 struct BenchDayRecordedStep: Sendable {
     struct Value: Sendable {
         /// The time since the start of the step.
@@ -42,11 +41,10 @@ struct BenchDayRecordedStep: Sendable {
     let at: BottleClock
     var sent: [UInt8]?
     var values: [Value] = []
-    /// The number of advertisements of the bottle.
     var advertisements = 0
     var failure: String?
 
-    /// The reassembled values (protocol spec P3.4).
+    /// The messages and log transfers in the values (protocol spec P3.4).
     private var events: [AssemblyEvent] {
         var assembler = LogAssembler()
         return values.flatMap { assembler.receive($0.bytes) } + assembler.finish()

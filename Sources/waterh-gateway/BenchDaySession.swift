@@ -4,8 +4,8 @@ import CommandSupport
 
 /// Runs the parts of a hardware session in order, each on its own connection.
 ///
-/// The order prevents data loss: first the log is read and recorded, then the manufacturer's app syncs, and only stored
-/// records are acknowledged.
+/// The order prevents data loss: the log is recorded before the manufacturer's app syncs, and only stored records are
+/// acknowledged.
 actor BenchDaySession {
     struct Setup: Sendable {
         let hasRadio: Bool
@@ -24,12 +24,12 @@ actor BenchDaySession {
     private var peer: PeerID?
     private var part = ""
 
-    /// Ends a part with a reason.
+    /// Thrown to end a part early.
     private struct Skip: Error { let reason: String }
 
     init(_ setup: Setup) { (self.setup, record) = (setup, BenchDayRecord(hasRadio: setup.hasRadio)) }
 
-    /// - Throws: `LinkError` without a bottle, `CancellationError`, and errors of recording and storing.
+    /// - Throws: `LinkError` if no bottle responds, `CancellationError`, and errors of recording and storing.
     func run() async throws {
         try await perform("1-first-connection", attempts: 3) { bottle in
             try await step("unasked", on: bottle) { try await listen(.seconds(12), from: $1, to: bottle) }
@@ -103,7 +103,7 @@ actor BenchDaySession {
                 Diagnostics.line("\(part): \(error)")
                 guard attempt == attempts else { continue }
                 if record.profile == nil { throw error }
-                record.omissions.append("\(part): it broke off (\(error.sentence)).")
+                record.omissions.append("\(part): it was interrupted (\(error.sentence)).")
             }
         }
     }
@@ -156,7 +156,7 @@ actor BenchDaySession {
         step.failure = failure?.sentence
         record.steps.append(step)
         if !step.records.isEmpty { try await setup.folder.append(step.records) }
-        // A rejection ends its step only.
+        // Only a disconnect ends the part. Another error ends only its step.
         if let failure, failure.code == .disconnected { throw failure }
     }
 
@@ -170,7 +170,7 @@ actor BenchDaySession {
 
     /// Writes a command and waits for values.
     private func ask(_ name: String, _ command: HostCommand, of bottle: BenchDayConnection) async throws {
-        // A log has many values, and a bottle can ignore a request directly after the subscription.
+        // A log has many values, and a bottle can ignore a request just after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
         let pace = setup.user.pace
         try await step(name, sending: command, on: bottle) { _, start in
@@ -202,11 +202,11 @@ actor BenchDaySession {
         try await step(name, sending: command, on: bottle) { _, _ in try await bottle.write(command.encoded) }
     }
 
-    /// The user's answer. If it is `nil`, the step or part is left out.
+    /// Returns the user's answer; `nil` if the step or part is skipped.
     private func answer(_ name: String, _ prompt: BenchDayPrompt) async throws -> Int? {
         let answer = await setup.user.answer(prompt)
         try Task.checkCancellation()
-        if answer == nil { record.omissions.append("\(name): it was left out.") }
+        if answer == nil { record.omissions.append("\(name): skipped.") }
         return answer
     }
 }

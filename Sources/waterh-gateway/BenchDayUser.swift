@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The lines of standard input. A thread reads them from the first use on.
+/// The lines of standard input, which a thread reads after the first use.
 enum StandardInput {
     static let lines: AsyncStream<String> = {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .unbounded)
@@ -29,28 +29,29 @@ enum BenchDayPrompt: Sendable {
             Sync with the maker's app: switch on the phone's "Bluetooth HCI snoop log", let the app sync, and keep the \
             log (adb bugreport). Nothing is acknowledged yet.
             """
-        case .sip(let ml): "Drink \(ml) ml by a measuring cup, wait until it is counted, type the amount."
-        case .acknowledge: "The log is stored now and then acknowledged, so that the bottle deletes it. Continue?"
+        case .sip(let ml):
+            "Drink \(ml) ml by a measuring cup, wait until the bottle has counted it, and type the amount."
+        case .acknowledge: "The log will be stored and then acknowledged, so that the bottle deletes it. Continue?"
         }
     }
 
     fileprivate var hint: String {
         switch self {
-        case .app: "[Enter: done, s: leave out]"
-        case .sip(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: leave out]"
+        case .app: "[Enter: done, s: skip]"
+        case .sip(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: skip]"
         case .acknowledge: "[Y/n]"
         }
     }
 }
 
-/// The user of a hardware session, or an emulator in the user's place.
+/// The user of a hardware session, or an emulator that answers instead.
 struct BenchDayUser: Sendable {
     /// The control socket of the emulator that answers; `nil` for a user at a terminal or a pipe.
     let control: String?
 
     var isEmulated: Bool { control != nil }
 
-    /// The factor of waiting times; 1 with a real bottle.
+    /// The factor by which waiting times are multiplied; 1 with a real bottle.
     var pace: Double { isEmulated ? 0.2 : 1 }
 
     /// - Returns: the amount of a sip in ml, or 0; `nil` skips the step.
@@ -85,8 +86,8 @@ struct BenchDayUser: Sendable {
                 let answer = try ControlSocket.ask(control, ControlMessages.request("sip", "\(ml)").text)
                 let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
                 guard object?["ok"] as? Bool == true else {
-                    let reason = object?["error"] as? String ?? "the emulator refused"
-                    Diagnostics.line("? \(prompt.text) left out: \(reason)")
+                    let reason = object?["error"] as? String ?? "the emulator rejected the action"
+                    Diagnostics.line("? \(prompt.text) skipped: \(reason)")
                     return nil
                 }
             } catch {

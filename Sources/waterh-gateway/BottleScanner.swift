@@ -4,10 +4,10 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Scans for bottles while the store has none, and reads the log of one on request. Adopts none.
+/// Scans for bottles while the store has none, and reads the log of a bottle on request. It does not adopt a bottle.
 actor BottleScanner {
     private static let pause = Duration.seconds(60)
-    /// The time in range without adoption after which a notification is sent.
+    /// The time after which the user is notified of a bottle that is in range but not adopted.
     private static let secondsUntilNotification: Double = 7 * 86_400
 
     private let polls: PollService
@@ -32,7 +32,7 @@ actor BottleScanner {
             if await tracker.isUnadopted() {
                 do {
                     found = try await scan()
-                    await follow(found ?? [])
+                    await notifyUnadopted(found ?? [])
                     lastError = nil
                 } catch {
                     if lastError != "\(error)", !Task.isCancelled { log.warning("Scan failed: \(error)") }
@@ -70,7 +70,7 @@ actor BottleScanner {
             newest: newest.map { BottleContents.Record(wall: $0.wall?.description, ml: $0.amountMl) })
     }
 
-    private func follow(_ bottles: [BottleInRange]) async {
+    private func notifyUnadopted(_ bottles: [BottleInRange]) async {
         let tracker = await tracker.tracker()
         for bottle in bottles where logged.insert(bottle.address).inserted {
             log.notice(
@@ -86,7 +86,7 @@ actor BottleScanner {
                 try tracker.store.noteInRangeNotified()
             }
         } catch {
-            log.warning("Cannot note the bottles in range: \(error)")
+            log.warning("Storing the bottles in range failed: \(error)")
         }
     }
 }

@@ -6,8 +6,8 @@ enum BrokerAdvice {
         switch word {
         case .copied:
             """
-            If it was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another prefix \
-            (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
+            If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another \
+            prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
             """
         case .nameShared:
             """
@@ -16,7 +16,7 @@ enum BrokerAdvice {
             """
         case .prefixShared:
             """
-            For this one: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix below [mqtt] in \
+            Set another prefix: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix in [mqtt] of \
             waterh.toml.
             """
         case .connected, .trouble, .denied, .accepted, .off, .stays, .ignored: nil
@@ -26,7 +26,8 @@ enum BrokerAdvice {
     static func line(_ kind: MQTTFailure.Kind, isFile: Bool, store: String) -> String {
         func set(_ keys: String, _ words: String) -> String {
             isFile
-                ? "Write below [mqtt] in waterh.toml: \(keys)" : "waterh-tracker settings set \(words) --store \(store)"
+                ? "Write in the table [mqtt] of waterh.toml: \(keys)"
+                : "waterh-tracker settings set \(words) --store \(store)"
         }
         return switch kind {
         case .refused: set("user = \"NAME\" and password-file = \"FILE\"", "mqtt.user NAME mqtt.passwordFile FILE")
@@ -35,15 +36,15 @@ enum BrokerAdvice {
         case .noGreeting: set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
         case .wrongUse: "See what is set: waterh-tracker settings get --store \(store)"
         case .unreachable, .takenOver, .lost, .noAnswer, .tooMuch, .closed:
-            "Is it running there (systemctl status mosquitto)? Elsewhere: "
+            "Check that the broker is running (systemctl status mosquitto). If it is on another machine: "
                 + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")
         }
     }
 
     static let nameTaken =
         """
-        A broker accepts only one of them: stop the other. If this store is a copy: set another prefix (mqtt.prefix), \
-        then waterh-gateway identity new.
+        A broker accepts only one of them: stop the other one. If this store is a copy: set another prefix \
+        (mqtt.prefix), then waterh-gateway identity new.
         """
 
     /// - Parameters:
@@ -51,7 +52,7 @@ enum BrokerAdvice {
     ///   - store: its path.
     static func prefixTaken(isFile: Bool, store: String) -> String {
         isFile
-            ? "Write another prefix below [mqtt] in the waterh.toml of this store, and try again."
-            : "Give it another one first: waterh-tracker settings set mqtt.prefix NAME --store \(store)"
+            ? "Set another prefix in the table [mqtt] of this store's waterh.toml, and try again."
+            : "Set another prefix first: waterh-tracker settings set mqtt.prefix NAME --store \(store)"
     }
 }

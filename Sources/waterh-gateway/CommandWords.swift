@@ -83,7 +83,7 @@ enum CommandWords {
 
     private static func light(_ words: [String]) throws -> ReminderLight {
         let named = ReminderLight.modeNames.first { $0.name == words[0].lowercased() }?.mode
-        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is not a light.") }
+        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is not a valid light.") }
         let colour = try words.count > 1 ? hex(words[1]) : [0, 0, 0xFF]
         guard colour.count == 3 else { throw wrong("'\(words[1])' is not a colour: expected six hex digits (RRGGBB).") }
         return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
@@ -93,11 +93,11 @@ enum CommandWords {
     private static func hex(_ text: String) throws -> [UInt8] {
         let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
         guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else {
-            throw wrong("'\(text)' is not a sequence of hex bytes (1–512).")
+            throw wrong("'\(text)' is not valid: expected 1–512 bytes in hex digits.")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { index in
             guard let byte = UInt8(String(decoding: digits[index..<(index + 2)], as: UTF8.self), radix: 16) else {
-                throw wrong("'\(text)' is not a sequence of hex bytes.")
+                throw wrong("'\(text)' is not valid: expected bytes in hex digits.")
             }
             return byte
         }

@@ -39,11 +39,11 @@ struct Demo: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Speed of the clock (1–3600)", valueName: "times"))
-    var speed: Double = 480
+            "Speed of the clock (1–3600) (default: 480)", valueName: "times"))
+    var speed: Double?
 
     func validate() throws {
-        guard (1...3600).contains(speed) else { throw ValidationError("invalid --speed \(speed): expected 1–3600") }
+        if let speed, !(1...3600).contains(speed) { throw ValidationError("invalid --speed \(speed): expected 1–3600") }
         guard !once || port == nil else { throw ValidationError("--port cannot be used with --once") }
     }
 
@@ -64,7 +64,7 @@ struct Demo: AsyncParsableCommand {
                 try await show(bottle, store)
                 if !once {
                     try await DemoService(
-                        bottle: bottle, store: store, port: port, speed: speed, control: control?.path
+                        bottle: bottle, store: store, port: port, speed: speed ?? 480, control: control?.path
                     )
                     .run()
                 }

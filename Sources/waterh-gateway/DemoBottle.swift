@@ -20,7 +20,7 @@ final class DemoBottle: Sendable {
         try await DemoBottle(other.identity, records: [], origin: other.origin)
     }
 
-    /// - Parameter capture: the capture file; `nil` for a shipped capture, or else for drinks of this morning.
+    /// - Parameter capture: the capture file; `nil` for a shipped capture, or without one for drinks of this morning.
     convenience init(capture: String?) async throws {
         let file = capture ?? Self.shippedCapture()
         let origin: String
@@ -38,7 +38,7 @@ final class DemoBottle: Sendable {
             origin = "filled from \((file as NSString).lastPathComponent) (shifted so that its last drink is now)"
         } else {
             records = Self.morning()
-            origin = "with a morning of drinks in it (no shipped capture was found near the program)"
+            origin = "filled with drinks of this morning (no shipped capture was found)"
         }
         try await self.init(BottleIdentity(model: model ?? .boost), records: records, origin: origin)
     }
@@ -68,12 +68,12 @@ final class DemoBottle: Sendable {
             server.withLock { $0 = new }
         } catch {
             throw CommandFailure(
-                .failed, sentence(error.description), advice: "Name another place with --control unix:PATH.")
+                .failed, sentence(error.description), advice: "Name another path with --control unix:PATH.")
         }
         return place
     }
 
-    /// Logs a drink in the bottle at this time of its clock.
+    /// Adds a drink to the bottle at a time of its clock.
     func drink(ml: Int, at clock: BottleClock) async {
         _ = await driver.control(.clock(clock))
         _ = await driver.control(.sip(ml: ml))
@@ -113,7 +113,7 @@ final class DemoBottle: Sendable {
         return nil
     }
 
-    /// Six drinks in the last hours, the newest a quarter of an hour ago.
+    /// Records of six drinks in the last hours. The newest is 15 min old.
     private static func morning() -> [[UInt8]] {
         let now = HostClock.localTime()
         return [(225, 180), (170, 120), (120, 250), (75, 90), (40, 210), (15, 60)].map { minutes, ml in

@@ -10,9 +10,9 @@ import Store
 import TrackerCore
 import Utilities
 
-/// The second part of the demo: the service with an emulated bottle and drinks, in accelerated days.
+/// The demo without `--once`: the service with an emulated bottle and automatic drinks, in accelerated time.
 struct DemoService: Sendable {
-    private static let usualPort: UInt16 = 8077
+    private static let defaultPort: UInt16 = 8077
     /// The minutes between two drinks, and their amounts in ml.
     private static let pauses = 20.0...55.0
     private static let amounts = 60...220
@@ -79,12 +79,12 @@ struct DemoService: Sendable {
         guard ChildProcess(name) == nil,
             let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return name }
-        let beside = (own as NSString).deletingLastPathComponent + "/" + name
-        return access(beside, X_OK) == 0 ? Escaping.shellWord(beside) : name
+        let sibling = (own as NSString).deletingLastPathComponent + "/" + name
+        return access(sibling, X_OK) == 0 ? Escaping.shellWord(sibling) : name
     }
 
     private func serve(_ server: HTTPServer, _ ready: @escaping @Sendable (Int) async -> Void) async throws {
-        for candidate in port.map({ [$0] }) ?? [Self.usualPort, 0] {
+        for candidate in port.map({ [$0] }) ?? [Self.defaultPort, 0] {
             do {
                 return try await server.run(on: .tcp(host: "127.0.0.1", port: Int(candidate))) {
                     if let port = $0 { await ready(port) }
@@ -113,7 +113,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// 06:30 of the next day, so that the page shows the whole day. Before 04:00, 06:30 of this day.
+    /// The next 06:30 after 04:00, so that the page shows a whole day.
     private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
         var wall = zone.wall(at: now.advanced(seconds: 86_400 - 4 * 3600))
         (wall.hour, wall.minute, wall.second) = (6, 30, 0)

@@ -23,7 +23,7 @@ struct Doctor: AsyncParsableCommand {
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
 
-    @Flag(help: "Fix what one command fixes")
+    @Flag(help: "Apply the fixes that are a single command")
     var fix = false
 
     @Flag(help: "Print one JSON object")
@@ -102,7 +102,6 @@ extension DoctorChecks {
         return findings
     }
 
-    /// Checks that the store and its default directory are private to the user.
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
         let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
@@ -139,8 +138,8 @@ enum DoctorChecks {
                         "store", .bad, "\(path) is a link to \(target), which does not exist",
                         advice:
                             """
-                            Restore its target (a disk that is not mounted?), or remove the link: a poll would create \
-                            another store there.
+                            Restore the target (its disk might not be mounted), or remove the link: a poll would \
+                            create another store at the target.
                             """
                     )
                 ]
@@ -168,7 +167,7 @@ enum DoctorChecks {
                 switch store.found {
                 case .store: held
                 case .older: "\(held); from an earlier version, the next poll updates it"
-                case .nothing: "\(path) is empty; the first poll creates a store in it"
+                case .nothing: "\(path) is an empty file; the first poll creates a store in it"
                 }
             let trouble = StorePlace.writeProblem(path)
             var findings = [
@@ -182,7 +181,7 @@ enum DoctorChecks {
                 let words = trouble.text(now: Machine.now()) {
                     "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
                 }
-                findings.append(Finding(trouble.outlet, .note, "when a service tried last: \(words)"))
+                findings.append(Finding(trouble.outlet, .note, "last error of a service: \(words)"))
             }
             return findings + privacy(path)
         } catch let error as CommandFailure {
@@ -198,7 +197,7 @@ enum DoctorChecks {
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
         guard let zones = try? StoreProvider.zones(given, place) else {
             return Finding(
-                "time zone", .bad, "\(given ?? "the system's") is not an IANA name",
+                "time zone", .bad, "\(given ?? "the system's zone") is not an IANA name",
                 advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
         let bottle =
@@ -237,10 +236,12 @@ enum DoctorChecks {
         }
     }
 
-    /// The bottles whose log a poll empties.
+    /// The finding about the bottles that the service polls.
     static func bottles(_ own: [AdoptedBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
         let listed = file.bottles
-        guard listed.isEmpty else { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
+        guard listed.isEmpty else {
+            return Finding("bottles", .good, "in the configuration: \(listed.joined(separator: ", "))")
+        }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
         return own.isEmpty
             ? Finding(
@@ -251,7 +252,7 @@ enum DoctorChecks {
             : Finding("bottles", .good, names.joined(separator: ", "))
     }
 
-    /// Scans for at most three seconds.
+    /// Opens the link and scans for at most 3 s.
     static func link(_ options: LinkOptions, _ own: [AdoptedBottle]) async -> Finding {
         let central: any CentralLink
         do {
@@ -271,7 +272,7 @@ enum DoctorChecks {
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio, by: .doctor)
         var finding = Finding(check, .note, "works; no bottle was seen in 3 s", advice: advice.about(.notFound))
         var inRange: [Advertisement] = []
-        look: for await event in central.events {
+        scan: for await event in central.events {
             switch event {
             case .advertised(let seen) where central.hasRadio && own.isEmpty && BottleSelector.looksLikeBottle(seen):
                 inRange.removeAll { $0.peer == seen.peer }
@@ -286,12 +287,12 @@ enum DoctorChecks {
                     "\(kind) is in range: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
                     advice: isOwn == false ? "Polls ignore it. If it is yours: \(sighting.adoption)" : nil)
                 // The store's bottle might still appear.
-                if isOwn != false { break look }
+                if isOwn != false { break scan }
             case .scanFailed(let error), .unavailable(let error):
                 finding = Finding(
                     check, .bad, error.description, advice: advice.about(error.code),
                     isAbsence: error.code != .permissionDenied)
-                break look
+                break scan
             default:
                 break
             }

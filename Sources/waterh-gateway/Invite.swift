@@ -61,8 +61,7 @@ struct Pair: ParsableCommand {
 
     func run() throws {
         throw CommandFailure(
-            .wrongUse, "waterh-gateway pair was renamed to waterh-gateway invite",
-            advice: "waterh-gateway invite")
+            .wrongUse, "waterh-gateway pair is renamed: use waterh-gateway invite")
     }
 }
 
@@ -80,7 +79,6 @@ struct Invitation: Decodable {
 
     private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
 
-    /// Requests a code from the service of the store.
     static func make(_ place: LocationOptions, scope: String, label: String) throws -> Invitation {
         let store = try place.place(try Configuration.load(place.config))
         let path = ServiceSocket.path(forStore: store.path)
@@ -97,13 +95,13 @@ struct Invitation: Decodable {
                     """)
         }
         guard var invitation = try? JSONDecoder().decode(Invitation.self, from: data) else {
-            throw CommandFailure(.failed, "the service sent an invalid response")
+            throw CommandFailure(.failed, "the response of the service is invalid")
         }
         invitation.json = String(decoding: data, as: UTF8.self)
         return invitation
     }
 
-    /// Whether a system service has a socket that this user cannot open.
+    /// Whether the socket of a system service exists and this user cannot open it.
     private static func isClosed(_ path: String) -> Bool {
         ["/run/waterh/.", path].contains { (path: String) in access(path, R_OK | W_OK) != 0 && errno == EACCES }
     }
@@ -116,7 +114,7 @@ struct Invitation: Decodable {
     /// The link with the code. Servers and proxies do not log the fragment.
     func link(_ base: String) -> String { "\(base)\(base.hasSuffix("/") ? "" : "/")sign-in#\(code)" }
 
-    /// - Throws: if browsers cannot open `--url`.
+    /// - Throws: `ValidationError` if the value of `--url` is not an HTTP address.
     static func check(_ url: String?) throws {
         guard let url else { return }
         let parts = URLComponents(string: url)

@@ -3,7 +3,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Requests a poll when a bottle's light must change, once per change. If that fails, the next poll sets the light.
+/// Requests a poll when a bottle's light must change, once per change. If that poll fails, the next one sets the light.
 final class LightTrigger: Sendable {
     private struct State {
         var service: PollService?

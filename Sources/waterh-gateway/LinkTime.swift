@@ -1,9 +1,9 @@
-/// The total connection time with a bottle.
+/// Measures the total time of connections to bottles.
 struct LinkTime: Sendable {
     private var past = Duration.zero
     private var since: ContinuousClock.Instant?
 
-    /// Records the state of the connection. Repetitions are ignored.
+    /// Records whether a connection is open. A repeated state has no effect.
     mutating func note(isUp: Bool, at now: ContinuousClock.Instant = .now) {
         if isUp {
             since = since ?? now

@@ -3,7 +3,7 @@ import Foundation
 import Store
 
 extension Machine {
-    /// The identity of the machine and the store for the publisher.
+    /// The machine ID and the store's path, by which the MQTT publisher detects a copied store.
     static func home(of path: String) -> StoreOrigin {
         let handle = FileHandle(forReadingAtPath: "/etc/machine-id")
         let number = (try? handle?.read(upToCount: 64)).flatMap { $0 } ?? Data()

@@ -14,7 +14,7 @@ struct MetricsText {
 
     private(set) var text = ""
 
-    /// Adds a metric. Without samples, it is omitted unless `evenIfEmpty`.
+    /// Adds a metric. A metric without samples is omitted unless `evenIfEmpty` is true.
     mutating func add(_ name: String, _ kind: String, _ help: String, _ samples: [Sample], evenIfEmpty: Bool = false) {
         guard !samples.isEmpty || evenIfEmpty else { return }
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"

@@ -1,5 +1,6 @@
 import Foundation
 
+/// A lock file that one process holds until it ends.
 final class NameLock: Sendable {
     private let descriptor: Int32
 

@@ -25,7 +25,7 @@ struct Open: ParsableCommand {
         let invitation = try Invitation.make(place, scope: "admin", label: "browser")
         guard let base = url ?? invitation.localUrl else {
             throw CommandFailure(
-                .refused, "the page is off (listen = \"off\")",
+                .refused, "no page: the service has the setting listen = \"off\"",
                 advice: "Set an address in waterh.toml, as in listen = \"127.0.0.1:8077\", and restart the service.")
         }
         let (out, link) = (TextOutput.standard, invitation.link(base))
@@ -41,7 +41,7 @@ struct Open: ParsableCommand {
         }
     }
 
-    /// The command that makes a loopback address reachable on another machine.
+    /// The ssh command that forwards the page's port to another machine; `nil` for an invalid address.
     private static func tunnel(to base: String) -> String? {
         guard let parts = URLComponents(string: base), let host = parts.host, let port = parts.port else { return nil }
         let user = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
@@ -49,10 +49,10 @@ struct Open: ParsableCommand {
     }
 }
 
-/// The browser of the desktop that this command runs on.
+/// Opens links in the browser of the user's desktop.
 enum Browser {
     /// Starts the browser, and returns at once.
-    /// - Parameter file: a page that redirects to the link. Other users can read arguments, so the link is not one.
+    /// - Parameter file: the path of a page that redirects to the link. Other users could read the link as an argument.
     /// - Returns: whether there is a browser.
     static func open(_ link: String, file: String) -> Bool {
         let environment = ProcessInfo.processInfo.environment

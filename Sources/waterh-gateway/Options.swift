@@ -68,7 +68,7 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    /// The error of an invalid capture, which is invalid input and not a missing bottle.
+    /// The error of an unusable capture. It is invalid input, not a missing bottle.
     private static func unusable(_ file: String, _ error: LinkError) -> CommandFailure {
         var status = stat()
         guard stat(file, &status) == 0 else {
@@ -81,10 +81,10 @@ struct LinkOptions: ParsableArguments {
                 .failed, "cannot read the capture \(file): \(String(cString: strerror(errno)))",
                 advice: "Check its permissions: ls -l \(file)")
         }
-        let said =
+        let reason =
             error.sentence.hasPrefix(file + ": ") ? String(error.sentence.dropFirst(file.count + 2)) : error.sentence
         return CommandFailure(
-            .badInput, "cannot replay the capture \(file): \(said)",
+            .badInput, "cannot replay the capture \(file): \(reason)",
             advice: "List its contents: waterh-replay info \(file)")
     }
 
@@ -125,7 +125,7 @@ func sentence(_ text: String) -> String {
 }
 
 extension LinkOptions {
-    /// Sets missing options from the file.
+    /// Takes missing options from the configuration file.
     mutating func fill(_ file: Configuration) {
         link = file.link(flag: link)
         bottle = file.bottle(flag: bottle)

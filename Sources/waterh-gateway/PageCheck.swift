@@ -4,7 +4,7 @@ import TrackerCore
 import TrackerService
 import WebServer
 
-/// Whether the address of the page is free, used by a service of this project, or used by another program.
+/// Checks which program listens at the address of the page.
 enum PageCheck {
     /// The finding; empty if the page is off, or if no program listens at the address.
     static func finding(_ file: Configuration, _ place: StorePlace) async -> [Finding] {

@@ -20,7 +20,7 @@ struct Poll: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Set the bottle's clock if it is more than 120 s off")
     var setClock = true
 
-    @Flag(help: "The clock of this computer is right: date records and acknowledge by it, and set the bottle's")
+    @Flag(help: "Trust this computer's clock: date and acknowledge records by it, and set the bottle's clock")
     var trustClock = false
 
     @Flag(help: "Print one JSON object")
@@ -53,7 +53,7 @@ struct Poll: AsyncParsableCommand {
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
         // A bottle that the configuration names belongs to the store.
-        let isConcern = self.link.selectedBottle == nil || Ownership(options).isAboutOwn
+        let isOwnBottle = self.link.selectedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name {
             options.answeredByRecording()
         } else if options.own.isEmpty || !Ownership(options).isAboutOwn {
@@ -66,16 +66,16 @@ struct Poll: AsyncParsableCommand {
         }
         await driver.close()
         watcher.clear()
-        // A capture, or an unknown name, is no evidence about the real connection.
-        provider.tracker().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
+        // A capture or an unknown name says nothing about the connection to the store's bottles.
+        provider.tracker().afterPoll(report, isLive: !options.isRecording && (isOwnBottle || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful,
             let resolved = try? provider.tracker().checkAgain(options), resolved > 0
         {
             Diagnostics.line(
                 """
-                \(counted(resolved, "record")) of earlier polls got a date and \
-                \(resolved == 1 ? "counts" : "count") now.
+                \(counted(resolved, "record")) of earlier polls \(resolved == 1 ? "has" : "have") a date now and \
+                \(resolved == 1 ? "counts" : "count").
                 """
             )
         }
@@ -105,7 +105,7 @@ enum Interruptible {
     ) {
         let work = Task { await body() }
         let signals = StopSignals.stream(StopSignals.interrupting)
-        let guardian = Task {
+        let canceller = Task {
             var first: ExitStatus?
             for await signal in signals {
                 first = first ?? StopSignals.status(for: signal)
@@ -114,7 +114,7 @@ enum Interruptible {
             return first
         }
         let result = await work.value
-        guardian.cancel()
-        return (result, await guardian.value)
+        canceller.cancel()
+        return (result, await canceller.value)
     }
 }

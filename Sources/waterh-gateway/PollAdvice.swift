@@ -9,7 +9,7 @@ enum PollAdvice {
         return cause(failure) + strangers
     }
 
-    /// A service of the same store is running.
+    /// The advice if a service of the same store is running.
     static let besideService =
         """
         The service of this store is running and might use the bottle. Poll with waterh-gateway nudge or on its \
@@ -36,16 +36,16 @@ enum PollAdvice {
         case "logBrokeOff": return link.brokenOff("complete records are stored, nothing uncertain was acknowledged.")
         case "outOfTime": return link.brokenOff("what is not acknowledged is still in the bottle.")
         case "cannotStore":
-            return "What was not stored was not acknowledged: the bottle has it. Fix the store and poll again."
+            return "Records that were not stored are still in the bottle. Fix the store and poll again."
         case "storeCannotBeRead": return "Nothing was read from the bottle."
         case "interrupted": return "The received records are stored. Poll again for the rest."
         case "clockDoubtful":
             return
                 """
                 Nothing was acknowledged and no clock was set. Check the date of this computer (timedatectl); \
-                the next poll with a right clock continues 
+                the next poll with a correct clock continues 
                 """
-                    + "automatically. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+                    + "automatically. If only the bottle's clock is wrong: waterh-gateway poll --trust-clock"
         case "elsewhere": return "Release it in the store of that gateway first (adopt --release)."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")

@@ -10,7 +10,6 @@ actor PollBoard {
     private static let limit = 50
     /// The upper bounds of the histogram of poll durations, in seconds.
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-    /// The counters of records.
     private static let counters: [(name: String, help: String, value: @Sendable (PollReport) -> Int)] = [
         ("received", "Records received from bottles.", { $0.received }),
         ("new", "Records that were stored for the first time.", { $0.new }),
@@ -20,20 +19,19 @@ actor PollBoard {
     ]
 
     private var lines: [PollLine] = []
-    /// The current poll.
-    private struct Course {
+    /// The state of the current poll, or of the time between polls.
+    private struct CurrentPoll {
         var stage = "idle"
         var trying: String?
         var isConnected = false
-        /// Whether the poll uses the kept connection and is not shown.
+        /// Whether the poll uses the kept connection. The page does not show such a poll.
         var isOnKeptConnection = false
     }
 
-    private let course = Mutex(Course())
+    private let current = Mutex(CurrentPoll())
     private var lastPoll: Instant?
     private var storedRecords: Int?
     private var results: [String: Int] = [:]
-    /// The totals of `counters`.
     private var totals = [Int](repeating: 0, count: counters.count)
     private var seconds = 0.0
     /// The cumulative histogram of durations.
@@ -46,47 +44,49 @@ actor PollBoard {
     var recent: [PollLine] { lines }
 
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
-        let course = course.withLock { $0 }
+        let current = current.withLock { $0 }
         return ServiceStatus(
-            version: version, stage: course.stage, lastPoll: lastPoll,
+            version: version, stage: current.stage, lastPoll: lastPoll,
             nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map {
                 Instant(seconds: $0.wholeSeconds)
             },
-            pollSentence: lines.first?.sentence, trying: course.trying, storedRecords: storedRecords,
+            pollSentence: lines.first?.sentence, trying: current.trying, storedRecords: storedRecords,
             setupDone: setupDone)
     }
 
     nonisolated func show(_ progress: PollProgress) {
         if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
-        course.withLock { course in
+        current.withLock { current in
             switch progress.stage {
-            case .scanning, .connecting: (course.stage, course.isOnKeptConnection) = (progress.stage.rawValue, false)
+            case .scanning, .connecting: (current.stage, current.isOnKeptConnection) = (progress.stage.rawValue, false)
             case .connected, .polling, .storing, .disconnecting:
-                if !course.isOnKeptConnection { course.stage = "polling" }
+                if !current.isOnKeptConnection { current.stage = "polling" }
             }
         }
     }
 
     nonisolated func show(_ diagnostic: Diagnostic) {
-        if diagnostic.code == "recovery" { course.withLock { $0.trying = diagnostic.sentence } }
+        if diagnostic.code == "recovery" { current.withLock { $0.trying = diagnostic.sentence } }
     }
 
     nonisolated func lost() {
-        course.withLock { $0 = Course() }
+        current.withLock { $0 = CurrentPoll() }
         link.withLock { $0.note(isUp: false) }
     }
 
     nonisolated func begin() {
-        course.withLock { course in
-            course.isOnKeptConnection = course.isConnected
-            if !course.isOnKeptConnection { course.stage = "polling" }
+        current.withLock { current in
+            current.isOnKeptConnection = current.isConnected
+            if !current.isOnKeptConnection { current.stage = "polling" }
         }
     }
 
     func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
-        let wasOnKeptConnection = course.withLock { course in
-            defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
-            return course.isOnKeptConnection
+        let wasOnKeptConnection = current.withLock { current in
+            defer {
+                current = CurrentPoll(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected)
+            }
+            return current.isOnKeptConnection
         }
         link.withLock { $0.note(isUp: report.isConnected) }
         guard isPoll else { return }
@@ -119,7 +119,6 @@ actor PollBoard {
 
     /// The metrics in the Prometheus text format.
     /// - Parameters:
-    ///   - bottles: the store's bottles with their names; others are dropped. `nil` if unknown.
     ///   - store: its size, and the number of changes that wait for a server.
     func metrics(of bottles: [AdoptedBottle]?, store: (bytes: Int?, waiting: Int?)) -> String {
         func known(_ identity: String) -> AdoptedBottle? {
@@ -150,7 +149,7 @@ actor PollBoard {
             ])
         text.add(
             "waterh_link_connected", "gauge", "1 while a connection to a bottle is open, else 0.",
-            [.init(course.withLock { $0.isConnected } ? "1" : "0")])
+            [.init(current.withLock { $0.isConnected } ? "1" : "0")])
         text.add(
             "waterh_link_seconds_total", "counter", "Total duration of connections to bottles.",
             [.init("\(link.withLock { $0.seconds })")])

@@ -2,6 +2,7 @@ import Gateway
 import Logging
 import Synchronization
 
+/// The number and the bottle of the current poll, as metadata of log lines.
 final class PollMark: Sendable {
     private let state = Mutex<(number: Int, bottle: String?)>((0, nil))
 

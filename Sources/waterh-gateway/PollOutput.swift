@@ -82,7 +82,7 @@ enum PollText {
         }
         if report.resolved > 0 {
             lines.append(
-                "\(report.resolved) of earlier polls got a date and count\(report.resolved == 1 ? "s" : "") now")
+                "\(counted(report.resolved, "record")) of earlier polls with a new date, now counted")
         }
         lines += drinks(entries, in: state?.units ?? units)
         if let state { lines.append(day(state)) }
@@ -112,19 +112,19 @@ enum PollText {
             return report.complete ? "0 new: the bottle's log is empty" : "0 new: the log was not read"
         }
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
-        if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
+        if report.suspect > 0 { parts.append("\(report.suspect) quarantined (stored, not counted)") }
         if report.quarantined > 0 {
-            parts.append("\(counted(report.quarantined, "piece")) of unreadable bytes (kept)")
+            parts.append("\(counted(report.quarantined, "piece")) of unreadable bytes (stored)")
         }
         parts.append("\(report.acknowledged) acknowledged")
         if report.unconfirmed > 0 {
-            parts.append("\(report.unconfirmed) more acknowledged without confirmation (the next poll shows)")
+            parts.append("\(report.unconfirmed) more acknowledged without confirmation (the next poll checks)")
         }
         if !report.complete { parts.append("log not read to its end") }
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The new drinks as text, oldest first by their bottle's clock; only the newest if there are many.
+    /// The new drinks as lines in order of arrival; at most the newest `limit` of them.
     static func drinks(_ records: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
         let newest = Dictionary(records.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = records.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
@@ -134,7 +134,7 @@ enum PollText {
                 switch entry.verdict {
                 case .drink: ""
                 case .notADrink(let reason): "  (not a drink: \(reason))"
-                case .quarantined(let reason): "  (suspect: \(reason))"
+                case .quarantined(let reason): "  (quarantined: \(reason))"
                 }
             let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)
             return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(word)"
@@ -149,7 +149,6 @@ enum PollText {
 }
 
 extension PollReport {
-    /// The duration in seconds, to the millisecond.
     var seconds: Double {
         let (whole, atto) = duration.components
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
@@ -157,7 +156,7 @@ extension PollReport {
 
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }
 
-    /// The failure while a service uses the store and can be connected to the bottle.
+    /// The failure, with other advice if a running service of this store might be connected to the bottle.
     func commandFailure(besideServiceOf store: String) -> CommandFailure? {
         let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
         guard let failure, mayBeTaken.contains(failure.kind),

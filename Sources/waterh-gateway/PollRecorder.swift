@@ -7,20 +7,20 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps the traffic of a poll in memory, and writes it to files if the poll failed or was unusual.
+/// Keeps the traffic of a poll in memory, and writes it to files if the poll failed or had anomalies.
 final class PollRecorder: Sendable {
     private struct State {
         var observations: [LinkObservation] = []
         var bytes = 0
         var isTruncated = false
-        /// The time of the last files for each kind of error.
+        /// The time of the last files, by the reason for them.
         var written: [String: MonotonicInstant] = [:]
     }
 
     /// The maximum number of packets and bytes.
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The minimum time between files for the same error, so that it does not replace the files of others.
+    /// The minimum time between files for the same reason, so that they do not replace those of other reasons.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())
@@ -37,9 +37,9 @@ final class PollRecorder: Sendable {
         }
     }
 
-    /// Ends a poll and writes its traffic next to the store if it failed. Traffic before the next poll belongs to that
-    /// poll's connection.
-    /// - Returns: the error of writing.
+    /// Ends a poll, and writes its traffic next to the store if there is a reason. Later traffic belongs to the next
+    /// poll.
+    /// - Returns: the error of writing; `nil` if there is none.
     func end(_ report: PollReport, keptBeside store: String, _ clock: DriverClock) -> String? {
         let now = clock.now()
         let reason = Self.reason(report)
@@ -89,7 +89,7 @@ final class PollRecorder: Sendable {
         if let name = report.name { lines.append(PollRecordings.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """
-            received \(report.received), new \(report.new), known \(report.duplicates), suspect \
+            received \(report.received), new \(report.new), known \(report.duplicates), quarantined \
             \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), possibly \
             acknowledged \(report.unconfirmed)
             """

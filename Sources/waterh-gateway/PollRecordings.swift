@@ -2,7 +2,7 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The failed polls next to a store: a capture (`.btsnoop`) and a trace (`.txt`) of each, private to the user.
+/// The files of failed polls next to a store: a capture (`.btsnoop`) and a trace (`.txt`) of each poll.
 struct PollRecordings {
     /// The prefix of the line with the bottle's advertised name.
     static let nameMark = "name: "
@@ -17,7 +17,7 @@ struct PollRecordings {
         folder = FailedPollFiles.folder(beside: store)
     }
 
-    /// - Parameter write: writes the capture to a path.
+    /// Stores the files of a poll, and deletes the oldest ones above the limit.
     func keep(_ story: String, at time: Instant, _ write: (String) throws -> Void) throws {
         let files = FileManager.default
         if !files.fileExists(atPath: folder) {
@@ -39,7 +39,8 @@ struct PollRecordings {
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // Sort by modification time, because the clock could have been wrong. Other files belong to the user.
+        // Sort by modification time, because the time in the name can be wrong. Files with other names belong to the
+        // user.
         let others = try files.contentsOfDirectory(atPath: folder).filter {
             FailedPollFiles.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }

@@ -5,7 +5,7 @@ enum QRCode {
     /// The width of the quiet zone in modules.
     private static let margin = 2
 
-    /// The lines of the code; `nil` if the text is too long.
+    /// Returns the lines of the code; `nil` if the text is too long.
     static func lines(_ text: String) -> [String]? {
         guard let code = QRcode_encodeString(text, 0, QR_ECLEVEL_M, QR_MODE_8, 1) else { return nil }
         defer { QRcode_free(code) }

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import Utilities
 
-/// The result of fixing a finding, or the command to type.
+/// The result of a fix, or the command that the user must run.
 struct Repair {
     var check: String
     var isDone: Bool
@@ -31,10 +31,10 @@ struct Repair {
         guard let result = await program.run(Array(remedy.words.dropFirst())) else {
             return Repair(check: check, isDone: false, words: "\(line) (timed out)")
         }
-        let said = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
+        let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0
             ? Repair(check: check, isDone: true, words: line)
-            : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
+            : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(output))")
     }
 
     static func line(_ remedy: Remedy) -> String {

@@ -10,9 +10,9 @@ struct Report: AsyncParsableCommand {
         commandName: "report",
         abstract: "Create a redacted support bundle",
         discussion: """
-            Contains versions, the findings of doctor, settings, failed polls, the last lines of the log and the shape \
-            of the store, without drinks. Addresses, names, credentials and amounts are redacted. Nothing is sent: \
-            check the archive before you send it. The log is in systemd's journal, or in the file of --log.
+            Contains versions, the findings of doctor, settings, failed polls, the last lines of the log and the row \
+            counts of the store, without drinks. Addresses, names, credentials and amounts are redacted. Nothing is \
+            sent: check the archive before you send it. The log is in systemd's journal, or in the file of --log.
             """)
 
     @OptionGroup var link: LinkOptions

@@ -3,8 +3,8 @@ import Foundation
 
 /// A compressed archive of texts, made by tar.
 enum ReportArchive {
-    /// - Parameter sparing: the input files of the report.
-    /// - Throws: `CommandFailure`; then the file is removed.
+    /// - Parameter sparing: the input files of the report, which must not be replaced.
+    /// - Throws: `CommandFailure`. Then no archive is written.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
         guard let tar = ChildProcess("tar") else {
             throw CommandFailure(.failed, "tar is not installed", advice: "Install it: apt-get install tar gzip")
@@ -21,7 +21,7 @@ enum ReportArchive {
                 .failed, "creating the report failed: \(error.localizedDescription)",
                 advice: "Set TMPDIR to a writable directory.")
         }
-        // The archive must not contain the user's file name.
+        // Write to a temporary file first, because a gzip header contains the file name.
         let packed = folder.appendingPathComponent("packed").path
         let result = await tar.run([
             "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,

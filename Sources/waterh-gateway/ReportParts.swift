@@ -27,20 +27,20 @@ enum ReportParts {
     private static func blueZ(_ facts: BluetoothFacts) async -> String {
         if case .running(let census) = facts.daemon, let version = census.version { return "\(version), running" }
         guard let path = facts.daemonPath else { return "not installed" }
-        let said = await ChildProcess(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
+        let output = await ChildProcess(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
             in: .whitespacesAndNewlines)
-        return "\(said ?? "installed"), not running or not reachable"
+        return "\(output ?? "installed"), not running or not reachable"
     }
 
     // MARK: - Settings
 
-    /// Settings with a fixed set of values, which contain no personal data.
+    /// The settings with a fixed set of values, which contain no personal data.
     private static let choices: Set<String> = [
         "reminders.engine", "pace.mode", "bottle.recordDialect", "bottle.amountWidth", "bottle.hold", "waterline.units",
         "waterline.bottleWater", "week.firstDay", "hydration.units",
     ]
 
-    /// Whether a setting's value may be in a report: not a text, amount or path.
+    /// Whether a report may contain a setting's value. Texts, amounts and paths are omitted.
     static func mayBeShown(_ name: String) -> Bool {
         if choices.contains(name) || name.hasPrefix("schedule.") { return true }
         switch Settings().value(of: name) {
@@ -67,7 +67,7 @@ enum ReportParts {
             "  \($0.key) = \(shown($0.key, $0.value))"
         }
         for (number, store) in stores.enumerated() {
-            lines.append("store \(number + 1), what differs from the defaults:")
+            lines.append("store \(number + 1), differences from the defaults:")
             guard let settings = try? store.settings() else {
                 lines.append("  cannot be read")
                 continue
@@ -102,7 +102,8 @@ enum ReportParts {
                     "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) quarantined")
             }
             if let quarantine = try? found.store.quarantineCounts() {
-                lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept")
+                lines.append(
+                    "undecodable byte sequences: \(quarantine.received), of them deleted: \(quarantine.evicted)")
             }
             return lines.joined(separator: "\n")
         }.joined(separator: "\n\n")
@@ -116,15 +117,15 @@ enum ReportParts {
         guard lines > 0, let journal = ChildProcess("journalctl") else { return "No systemd journal on this machine." }
         var parts: [String] = []
         for unit in [["--unit", "waterh-gateway"], ["--user", "--unit", "waterh-gateway-user"]] {
-            let said = await journal.run(
+            let output = await journal.run(
                 unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"],
                 limit: 10)
-            parts.append("\(unit.last ?? ""):\n\(said?.output ?? "not available")")
+            parts.append("\(unit.last ?? ""):\n\(output?.output ?? "not available")")
         }
         return parts.joined(separator: "\n")
     }
 
-    /// Reads only the end of a file.
+    /// Returns the last lines of a file, of which it reads at most 4 MiB.
     private static func tail(of path: String, lines: Int) throws -> String {
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

@@ -14,7 +14,7 @@ struct ReportSecrets {
         _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil
     ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
-        // The host name of a proxy or controller is private.
+        // The host name of an ESPHome device or an HCI controller is private.
         for link in [link, file.link, Machine.variable("WATERH_LINK")].compactMap({ $0 }) {
             let parts = link.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, ["esphome", "hci"].contains(parts[0]) else { continue }
@@ -33,7 +33,7 @@ struct ReportSecrets {
         // A directory name can contain the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)
-        // A time zone reveals a place.
+        // A time zone reveals the user's region.
         names.formUnion(
             [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap {
                 $0

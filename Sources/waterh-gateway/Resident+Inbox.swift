@@ -3,16 +3,16 @@ import Store
 import TrackerService
 
 extension Resident {
-    /// The interval between checks of the directory.
-    private static let inboxEvery = Duration.seconds(60)
+    /// The interval between checks of the health import directory.
+    private static let inboxInterval = Duration.seconds(60)
 
     func takeInbox() async {
-        var trouble: Set<String> = []
+        var reported: Set<String> = []
         while !Task.isCancelled {
             var current: Set<String> = []
             do {
                 for report in try await tracker.tracker(source: "import").takeInbox() {
-                    if report.trouble == nil {
+                    if report.reported == nil {
                         log.notice("Health: \(report.words)")
                         await reminders.poke()
                     } else {
@@ -22,9 +22,9 @@ extension Resident {
             } catch {
                 current.insert(sentence("\(error)"))
             }
-            for words in current.subtracting(trouble) { log.warning("Health: \(words)") }
-            trouble = current
-            try? await Task.sleep(for: Self.inboxEvery)
+            for words in current.subtracting(reported) { log.warning("Health: \(words)") }
+            reported = current
+            try? await Task.sleep(for: Self.inboxInterval)
         }
     }
 }

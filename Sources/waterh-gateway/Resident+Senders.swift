@@ -17,8 +17,8 @@ extension Resident {
                     tracker: { try plan.tracker(of: store, source: "pocket") },
                     overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
-                    say: { word in
-                        switch word {
+                    say: { event in
+                        switch event {
                         case .on(let words): log.notice("Notifications go to \(words).")
                         case .trouble(let trouble):
                             log.warning("\(title): \(sentence(trouble)) It is retried automatically.")

@@ -9,7 +9,7 @@ import TrackerService
 import Synchronization
 import TrackerCore
 
-/// The store of the running service and every interface that publishes it.
+/// The store of the running service, with the interfaces that publish its data.
 final class Resident: Sendable {
     let store: TrackerStore
     let tracker: ServiceStore
@@ -20,11 +20,10 @@ final class Resident: Sendable {
     let watch: StoreWatch?
     private let mark = PollMark()
     private let viewers: ActiveViewers
-    /// The open pages as a notification channel. The service log is not one.
+    /// The notification channel of the open pages.
     private let screen = EventSink()
     private let broker = MQTTChannel()
     private let publishing = Mutex<MQTTPublisher?>(nil)
-    /// Sends notifications to ntfy and the webhook.
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let sinks: [any NotificationSink]
@@ -53,7 +52,7 @@ final class Resident: Sendable {
             file: ServiceSocket.file(forStore: provider.store.path, "notices.json"),
             day: { [store = provider.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
-        // The desktop of the service, or a program of the session.
+        // Notifications go to the desktop of the service, or to a program of the user's session.
         let screens = BufferedSink(
             FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
             wasShown: { shown.hasJustShown($0.announcement) }
@@ -80,7 +79,7 @@ final class Resident: Sendable {
         }
     }
 
-    /// Records whether Waterline is shared. Call it before any notification, because unshared ones are never sent.
+    /// Stores whether Waterline is shared. It must run before any notification, because unshared ones are not sent.
     private func saveSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Saving whether Waterline is shared failed: \(error)")
@@ -113,7 +112,7 @@ final class Resident: Sendable {
         await desktop?.stop()
     }
 
-    /// The receivers of a poll's messages and metrics.
+    /// The callbacks of a poll, which log its messages and update the metrics.
     func callbacks(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
         let (board, mark, log) = (board, mark, log)
         var callbacks = GatewayDriver.Callbacks(tracker: { [plan, store] in
@@ -150,11 +149,11 @@ final class Resident: Sendable {
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, client) = (store, reminders, client(service, scanner))
         lights.connect(to: service)
-        let outlet = outlet(broker, client, canNotify: { reminders.hasReceivers }) { await reminders.poke() }
+        let publisher = mqttPublisher(broker, client, canNotify: { reminders.hasReceivers }) { await reminders.poke() }
         saveSharing()
         // Prepare before the first poll, so that its drinks are published.
-        outlet.prepare()
-        publishing.withLock { $0 = outlet }
+        publisher.prepare()
+        publishing.withLock { $0 = publisher }
         let person = Person(
             name: plan.instance ?? Person.unnamed, service: client, agents: agents,
             page: { [pages] in pages?.page("") },
@@ -213,7 +212,8 @@ final class Resident: Sendable {
         case .continues: log.notice("Sync continues.")
         case .refused(let rows):
             log.warning(
-                "\(counted(rows, "row")) of the sync server were rejected. See: waterh-tracker check --doctor")
+                "\(counted(rows, "row")) of the sync server could not be stored. See: waterh-tracker check --doctor"
+            )
         }
     }
 }

@@ -15,7 +15,7 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
-    @OptionGroup var speech: ServiceLogOptions
+    @OptionGroup var logOptions: ServiceLogOptions
 
     @Flag(help: "Acknowledge nothing: the bottle keeps its log")
     var keep = false
@@ -30,12 +30,12 @@ struct Run: AsyncParsableCommand {
     var listen: String?
 
     func run() async throws {
-        // Do this first, so that no signal is lost.
+        // Handle signals before anything else, so that none is lost.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
-        speech.takeOver("waterh-gateway")
+        logOptions.takeOver("waterh-gateway")
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
         let supervisor = Supervisor()
-        let log = speech.logger(
+        let log = logOptions.logger(
             "waterh-gateway", link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
         for remark in plan.remarks { log.warning("\(remark)") }
         let host = try ServiceHost(plan, supervisor, log: log)
@@ -52,7 +52,7 @@ struct Run: AsyncParsableCommand {
                 log.notice("\(ProgramVersion.text) stops on request.")
                 break
             }
-            log.notice("SIGHUP: polls now. A changed configuration takes effect when the service starts.")
+            log.notice("SIGHUP: polling now. A changed configuration takes effect when the service restarts.")
             await host.pollNow()
         }
         supervisor.notify("STOPPING=1")

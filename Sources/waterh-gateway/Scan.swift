@@ -30,7 +30,7 @@ struct Scan: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let central = try link.open()
-        let (isAll, isJSON, limit, way) = (all, json, seconds, link)
+        let (isAll, isJSON, limit, linkOptions) = (all, json, seconds, link)
         let own = Adoption.adoptedBottles(place)
         let wanted = AdoptedBottle.meant(link.selectedBottle, among: own)
         let end = Task {
@@ -40,8 +40,9 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
-                await Self.look(
-                    central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
+                await Self.list(
+                    central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
+                    own: own)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -65,9 +66,9 @@ struct Scan: AsyncParsableCommand {
         }
     }
 
-    /// Reports each device, and again when its data changes. Ends when the link is closed.
-    private static func look(
-        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
+    /// Prints each device, and prints it again when its data changes. Returns when the link is closed.
+    private static func list(
+        _ central: any CentralLink, _ linkOptions: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
         wanted: String?, own: [AdoptedBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
@@ -83,7 +84,8 @@ struct Scan: AsyncParsableCommand {
                 }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
-                let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
+                let seen = await Sighting(
+                    found, on: linkOptions, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
                     ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
                     : TextOutput.standard.line(words(seen, isBottle: isBottle, own))

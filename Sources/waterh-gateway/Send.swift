@@ -35,7 +35,7 @@ struct Send: AsyncParsableCommand {
         let place = try location.place(file)
         var link = link
         link.fill(file)
-        // --zone applies to the clock of this command. The default is the time zone of the polls.
+        // --zone is the zone of the clock command. The default is the zone of the bottle's clock in polls.
         let zone =
             try zone.map { try StoreProvider.choice($0).host }
             ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
@@ -43,7 +43,7 @@ struct Send: AsyncParsableCommand {
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        // A capture does not have an owner.
+        // The ownership check does not apply to a capture.
         options.own = Adoption.adoptedBottles(place)
         options.select(link.selectedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
@@ -116,19 +116,19 @@ struct Send: AsyncParsableCommand {
         ]
     }
 
-    /// The response as text.
+    /// The response of the bottle as text.
     static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
-        let came =
+        let response =
             answer.answer.map { "answer: \(hex($0.encoded))" }
             ?? (answer.sent ? "sent; no response (some commands have none)" : "not sent")
         return
             """
             \(meaning(answer, in: units)): \
-            \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
+            \(response)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
             """
     }
 
-    /// The meaning of hexadecimal bytes, if it is a known command.
+    /// The meaning of the command, with amounts in the user's units.
     private static func meaning(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         switch HostCommand(decoding: answer.command.encoded) {
         case .goal(let ml) where units != .ml: "set the goal to \(units.text(Int(ml))) (\(ml) ml)"

@@ -4,7 +4,7 @@ import Logging
 import TrackerCore
 import TrackerService
 
-/// The service's desktop notifications: a log line per notification, and actions of buttons.
+/// The service's desktop notifications: logs each notification, and performs the actions of its buttons.
 struct ServiceDesktop: Sendable {
     let desktop: DesktopNotifications
     let tracker: ServiceStore
@@ -13,10 +13,10 @@ struct ServiceDesktop: Sendable {
     let instance: String?
     let log: Logger
     private let presses: ActionQueue
-    /// The delay from which the message of a button press contains its time.
+    /// The age from which a button press is logged at its own time, instead of the current time.
     private static let late = Duration.seconds(30)
 
-    /// - Parameter taps: pending button presses.
+    /// - Parameter presses: the pending button presses.
     init(
         desktop: DesktopNotifications, tracker: ServiceStore, reminders: ReminderLoop, page: PageAddress,
         instance: String?,
@@ -77,7 +77,7 @@ struct ServiceDesktop: Sendable {
 
     private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async
     {
-        guard let address else { return log.notice("cannot open the page: it is off or not ready") }
+        guard let address else { return log.notice("Cannot open the page: it is off, or not ready yet.") }
         await desktop.open(address, token: token)
     }
 }

@@ -7,7 +7,7 @@ import TrackerCore
 import TrackerService
 import WebServer
 
-/// The running service: one store, one link, and everything that follows a poll.
+/// The running service: one store, one link, the polls, and the publication of their results.
 final class ServiceHost: Sendable {
     let resident: Resident
     let page: Person
@@ -39,7 +39,7 @@ final class ServiceHost: Sendable {
         {
             log.warning(
                 """
-                Another service keeps this store. Both poll, and each record is stored once; only one of them can \
+                Another service uses this store. Both poll, and each record is stored once, but only one of them can \
                 connect to a broker. Stop one of them.
                 """
             )
@@ -59,7 +59,7 @@ final class ServiceHost: Sendable {
                     let report = await driver.poll(
                         options, journal: journal, callbacks: resident.callbacks(newsReceiver))
                     if let problem = recorder.end(report, keptBeside: resident.store.path, clock) {
-                        log.warning("Saving the capture of this poll failed: \(problem)")
+                        log.warning("Saving the capture of the poll failed: \(problem)")
                     }
                     await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())
                     return report
@@ -94,7 +94,7 @@ final class ServiceHost: Sendable {
     func close() async {
         for task in work { task.cancel() }
         for task in work { await task.value }
-        // Close in a task that cannot be cancelled.
+        // Close in a new task, which a cancelled caller does not cancel.
         await Task { await driver.close() }.value
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 import TrackerCore
 import Utilities
 
-/// The web server of the service: the page, and the socket for this user's commands.
+/// Serves the page, and the socket for this user's commands.
 struct ServicePages: Sendable {
     private static let socketPause = Duration.seconds(1)
     private static let firstPause = Duration.seconds(5)
@@ -52,7 +52,6 @@ struct ServicePages: Sendable {
         TextOutput.standard.flush()
     }
 
-    /// The page's addresses for other machines.
     private static func addresses(_ endpoint: HTTPServer.Endpoint, _ used: Int?) -> [String] {
         guard case .tcp(let host, let wanted) = endpoint else { return [] }
         let port = used ?? wanted
@@ -87,7 +86,7 @@ struct ServicePages: Sendable {
     private func serve(
         _ endpoint: HTTPServer.Endpoint, _ server: HTTPServer, ready: @escaping @Sendable (String) async -> Void
     ) async {
-        // Commands use the socket, so it is retried at short intervals.
+        // Commands need the socket, so binding it is retried at short intervals.
         var backoff =
             if case .unix = endpoint { Backoff(first: Self.socketPause, longest: Self.socketPause) } else {
                 Backoff(first: Self.firstPause, longest: Self.longestPause)
@@ -112,20 +111,20 @@ struct ServicePages: Sendable {
                 guard !Task.isCancelled else { break }
                 if !isReported {
                     log.warning(
-                        "The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is retried."
+                        "Serving at \(Self.words(endpoint, nil)) failed: \(error). It is retried automatically."
                     )
                 }
                 isReported = true
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
-        // Remove the socket only with the lock, because another service could listen at the path.
+        // Remove the socket only with the lock, because another service can listen at the path.
         if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
         withExtendedLifetime(lock) {}
     }
 
-    /// Removes the socket of an ended service; that of a running one stays. A starting service binds its socket before
-    /// it listens, so the lock decides the owner.
+    /// Removes the socket of an ended service. Throws if a service still uses it. A starting service binds its socket
+    /// before it listens, so the lock determines the owner.
     private static func claim(_ path: String) throws -> NameLock {
         let lock: NameLock
         do {

@@ -7,13 +7,13 @@ import TrackerService
 import Notifications
 import TrackerCore
 
-/// The options of the service: command line, environment, file.
+/// The options of the service from the command line, the environment and the configuration file.
 struct ServicePlan: Sendable {
     let file: Configuration
     let link: LinkOptions
     let store: StorePlace
     let bottles: [String]
-    /// Whether a bottle in range can be another person's.
+    /// Whether a bottle in range can belong to another person.
     let hasNeighbours: Bool
     let zone: String?
     let dialect: RecordDialect?
@@ -67,10 +67,10 @@ struct ServicePlan: Sendable {
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(
-                .wrongUse, "\"\(listen)\" is no place for the page.",
+                .wrongUse, "invalid --listen \"\(listen)\": expected an address with a port, or off",
                 advice: "Use 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
-        // Reports an unknown zone or link at the start.
+        // Fail at the start if the zone or the link is invalid.
         _ = (try StoreProvider.choice(zone), try link.name)
         try checkNotifications()
     }
@@ -97,7 +97,6 @@ struct ServicePlan: Sendable {
 
 // The settings of the file take precedence over those of the store.
 extension Configuration {
-    /// The settings of the notification channels.
     func notificationSettings(over stored: Settings) throws -> Settings {
         var changed = stored
         for (name, text) in settings where !name.hasPrefix("mqtt.") { try changed.set(name, to: text) }

@@ -8,6 +8,7 @@ import Store
 import TrackerCore
 import TrackerService
 
+/// The store of the running service, with its current settings and time zone.
 actor ServiceStore {
     /// The open store with the settings and time zone that were read last.
     private var provider: StoreProvider
@@ -18,12 +19,11 @@ actor ServiceStore {
     private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsError: String?
-    /// The last failure of each plan.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     private var plans: [BottlePlan] = []
     private var own: [AdoptedBottle] = []
     private var isMissingLogged = false
-    /// Whether a poll has ended since the service started, or there is no bottle to poll.
+    /// Whether a poll has ended since the service started, or the service has no bottle to poll.
     private var isFirstPollOver = false
 
     init(
@@ -42,7 +42,6 @@ actor ServiceStore {
 
     /// The service layer with the current time, for uses other than polls.
     func tracker(source: String = "gateway", canNotify: Bool = false) -> TrackerAPI {
-        // The time zone can have changed.
         reread()
         let log = log
         var tracker = provider.tracker(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
@@ -50,7 +49,6 @@ actor ServiceStore {
         return tracker
     }
 
-    /// The poll options of a command for a bottle.
     func commandOptions(_ words: [String]) async throws -> PollOptions {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
@@ -85,7 +83,7 @@ actor ServiceStore {
     /// Whether the service has no bottle to poll.
     func isUnadopted() -> Bool { look().isEmpty }
 
-    /// Options for a job that uses no setting of a bottle except the time limits.
+    /// The options of a scan, which uses no setting of a bottle except the time limits.
     func scanOptions() async throws -> PollOptions {
         reread()
         return try await provider.pollOptions(dialect: plan.dialect)
@@ -93,7 +91,7 @@ actor ServiceStore {
 
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: provider.store.path) }
 
-    /// Whether a connection is kept after its poll (`bottle.hold`).
+    /// The request to keep the bottle's connection after a poll, by the setting `bottle.hold`.
     private func holdRequest(_ bottle: BottlePlan, _ interval: PollSchedule?) -> HoldRequest? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
@@ -102,7 +100,7 @@ actor ServiceStore {
         return HoldRequest(hold, viewers: viewers.until, interval: interval, now: now())
     }
 
-    /// The poll options; `nil` if the store is unreadable, because the poll could empty another owner's bottle.
+    /// The poll options; `nil` if the store cannot be read, because a poll could empty another person's bottle.
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)
@@ -120,20 +118,20 @@ actor ServiceStore {
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
-        // It is sufficient that one of several bottles answers.
+        // A failure counts as a connection problem only if the polls of all bottles fail.
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
-        let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
+        let isConclusive = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, mark.metadata)
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
-            report, isLive: isWorthSaying && !isRecording)
+            report, isLive: isConclusive && !isRecording)
         if let failure = report.failure, failure.kind != .clockDoubtful,
             let resolved = try? provider.tracker().checkAgain(options), resolved > 0
         {
             log.notice(
                 """
-                \(counted(resolved, "record")) of earlier polls got a date and \
-                \(resolved == 1 ? "counts" : "count") now.
+                \(counted(resolved, "record")) of earlier polls \(resolved == 1 ? "has" : "have") a date now and \
+                \(resolved == 1 ? "counts" : "count").
                 """
             )
         }
@@ -148,7 +146,7 @@ actor ServiceStore {
         }
     }
 
-    /// Reads settings and time zone again, because other processes can change them.
+    /// Reads the settings and the time zone again, because other processes can change them.
     private func reread() {
         do {
             provider = try provider.reread(zone: plan.zone)
@@ -181,7 +179,7 @@ actor ServiceStore {
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: mark.metadata(of: report))
-            setStatus("\(counted(report.received, "record")) at the last poll that brought some")
+            setStatus("\(counted(report.received, "record")) in the last poll with data")
         }
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// An open store and the zone of its days. It creates the service layer for each poll.
+/// An open store and the zone of its days. It creates the service layer (`TrackerAPI`) with the current time.
 ///
 /// A process opens its store once and reads the changes of other programs through that connection.
 struct StoreProvider: Sendable {
@@ -20,7 +20,6 @@ struct StoreProvider: Sendable {
         try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
     }
 
-    /// This store with the current zone.
     func reread(zone named: String?) throws -> StoreProvider { try StoreProvider(store, Self.choice(named)) }
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
@@ -29,7 +28,7 @@ struct StoreProvider: Sendable {
         store.travel(to: choice.host.id)
     }
 
-    /// The zone of this machine if none is named.
+    /// Returns the named zone, else the zone of this machine.
     static func choice(_ named: String?) throws -> ZoneChoice {
         try explained { try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc) }
     }
@@ -85,7 +84,7 @@ struct StoreProvider: Sendable {
         return (report, journaled.withLock { $0 })
     }
 
-    /// Adds exit codes and advice to problems.
+    /// Runs `body`, and converts its problems to errors with an exit code and advice.
     static func explained<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -96,8 +95,8 @@ struct StoreProvider: Sendable {
 }
 
 extension GatewayDriver.Callbacks {
-    /// Answers the questions of a poll from the store.
-    /// - Parameter desk: returns the service layer with the current time.
+    /// The callbacks of a poll that query the store.
+    /// - Parameter tracker: returns the service layer with the current time.
     init(tracker: @escaping @Sendable () throws -> TrackerAPI) {
         self.init()
         todayTotal = { try tracker().totalToday() }

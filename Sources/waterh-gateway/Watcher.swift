@@ -3,7 +3,7 @@ import Gateway
 import Synchronization
 import TrackerCore
 
-/// The messages of a running poll: warnings always, progress on request or on a terminal.
+/// Prints the messages of a running poll: always warnings, and on request or on a terminal its progress.
 final class Watcher: Sendable {
     private let line = Mutex(ProgressLine())
     private let isTalkative: Bool

@@ -101,14 +101,14 @@ import Testing
                 "bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))",
                 input: Array("s\ns\ns\ns\nn\n".utf8), limit: 120)
             #expect(
-                result.exitCode == 0 && result.output.contains("5-acknowledgements: it was left out"), "\(result.error)"
+                result.exitCode == 0 && result.output.contains("5-acknowledgements: skipped"), "\(result.error)"
             )
             #expect(try pair.records() == 40)
         }()
         async let disconnected: Void = {
             let (pair, object, _) = try await Self.rehearse(["--faults", "frame=4,hang-up=5"] + Self.twoDays)
             #expect(try !Self.text(pair, "records.txt").isEmpty)
-            #expect("\(object["leftOut"] ?? "")".contains("1-first-connection: it broke off"))
+            #expect("\(object["leftOut"] ?? "")".contains("1-first-connection: it was interrupted"))
             #expect(try pair.records() >= 40)
         }()
         _ = try await (unstored, refused, disconnected)

@@ -17,7 +17,7 @@ import Testing
         #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        await service.says("SIGHUP: polls now.")
+        await service.says("SIGHUP: polling now.")
         await service.says("Today: 250 ml")
         let result = try await service.stop()
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")

@@ -31,7 +31,8 @@ import Testing
         let home = try makeHome()
         try Data().write(to: home.folder.url("empty"))
         let result = try await home.run(.gateway, "doctor --store empty --link unix:nowhere")
-        #expect(result.output.contains("empty is empty; the first poll creates a store in it"), "\(result.output)")
+        #expect(
+            result.output.contains("empty is an empty file; the first poll creates a store in it"), "\(result.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.path) == ["empty"])
         #expect(try Data(contentsOf: home.folder.url("empty")).isEmpty)
     }

@@ -152,7 +152,7 @@ import Testing
         let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
         await second.says(
             isCopy ? "MQTT: This store is a copy" : "MQTT: Another service uses the MQTT client ID waterh-")
-        #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
+        #expect(second.error.contains("Another service uses this store") != isCopy, "\(second.error)")
         #expect(
             !first.error.contains("disconnected") && !second.error.contains("MQTT: connected"),
             "\(first.error) \(second.error)")
@@ -285,7 +285,7 @@ import Testing
         try await broker.publish("home/water/cmd/log", "cup")
         #expect(try await eventually { try await pair.tracker("status").output.contains("300 ml") })
         try await pair.tracker("settings set mqtt.url unset")
-        await service.says("name no broker any more")
+        await service.says("no broker is configured now")
         try await service.stop()
     }
 }

@@ -147,8 +147,8 @@ import Testing
                     "\(outlet): \(text)")
             }
             #expect(
-                plain.contains("note \(outlet): when a service tried last: ")
-                    && (diagnosed[outlet] ?? "").hasPrefix("when a service tried last: "), "\(plain)")
+                plain.contains("note \(outlet): last error of a service: ")
+                    && (diagnosed[outlet] ?? "").hasPrefix("last error of a service: "), "\(plain)")
         }
         for text in [status, check, doctor, plain] {
             #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)")

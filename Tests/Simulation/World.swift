@@ -456,7 +456,7 @@ extension PollReport {
     fileprivate func line(by whom: String) -> String {
         let figures = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
         let doubts =
-            (suspect > 0 ? ", \(suspect) in doubt" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "")
+            (suspect > 0 ? ", \(suspect) quarantined" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "")
             + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "")
             + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
         return "\(whom) asked: \(figures)\(doubts)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")

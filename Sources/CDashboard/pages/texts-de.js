@@ -235,7 +235,7 @@ export default {
     [/^This request was done\. Its response had a secret.*$/, 'Die Anfrage ist erledigt. Ihre Antwort enthielt ein Geheimnis, das nicht gespeichert wird. Ging sie verloren, wiederhole die Anfrage und widerrufe das unbenutzte Token.'],
     [/^Unreadable bytes$/, 'Unlesbare Bytes'], [/^Acknowledgement not confirmed$/, 'Bestätigung nicht gesichert'],
     [/^There is no trace of this poll$/, 'Zu dieser Abfrage ist nichts aufgezeichnet'], [/^bottle: none found$/, 'Flasche: keine gefunden'], [/^bottle: (.+)$/, 'Flasche: $1'], [/^name: (.+)$/, 'Name: $1'],
-    [/^received (\d+), new (\d+), known (\d+), suspect (\d+), unreadable (\d+), acknowledged (\d+), possibly acknowledged (\d+)$/, 'empfangen $1, neu $2, bekannt $3, in Quarantäne $4, unlesbar $5, bestätigt $6, vielleicht bestätigt $7'],
+    [/^received (\d+), new (\d+), known (\d+), (?:suspect|quarantined) (\d+), unreadable (\d+), acknowledged (\d+), possibly acknowledged (\d+)$/, 'empfangen $1, neu $2, bekannt $3, in Quarantäne $4, unlesbar $5, bestätigt $6, vielleicht bestätigt $7'],
     [/^recovery: (.+)$/, 'Versucht: $1'], [/^The capture is truncated\.$/, 'Die Aufzeichnung ist gekürzt.'],
     [/^Reminders are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen sind ${anAus(wort)} (${name}).`],
     [/^Switch (\S+) (on|off)\.$/, (_, name, wort) => `${name} ${wort === 'on' ? 'einschalten' : 'ausschalten'}.`],

@@ -4,8 +4,8 @@ import pathlib
 from . import browser
 from .browser import PageCase, api, log, session, settings
 
-TRACE = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nrecovery: again: it was cut: done\n"
-OTHER = "Unreadable bytes.\nbottle: none found\nname: WaterH\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nThe capture is truncated.\n"
+TRACE = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, quarantined 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nrecovery: again: it was cut: done\n"
+OTHER = "Unreadable bytes.\nbottle: none found\nname: WaterH\nreceived 5, new 3, known 2, quarantined 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nThe capture is truncated.\n"
 OTHER_IN_GERMAN = ["Flasche: keine gefunden", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, in Quarantäne 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Die Aufzeichnung ist gekürzt."]
 
 
