@@ -1,12 +1,12 @@
 import Bluetooth
 
-/// The state machine of an emulated peripheral, without I/O: events in, effects out.
+/// The state machine of an emulated peripheral, without I/O: events are the input, effects the output.
 package protocol PeripheralMachine: Sendable {
     /// The application to publish on the link before the first event.
     var application: GATTApplication { get }
-    /// The earliest time at which `tick` has an effect.
+    /// The time at which the caller must send `tick`; `nil` if it has no effect.
     var nextDeadline: MonotonicInstant? { get }
-    /// Handles one event and returns its effects in order. Time must not go backwards.
+    /// Handles one event and returns its effects in order. Time must not decrease.
     mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant) -> [PeripheralMachineEffect]
 }
 
@@ -17,18 +17,17 @@ package enum PeripheralMachineEvent: Hashable, Sendable {
     case tick
 }
 
-/// An effect, to be performed in order.
 package enum PeripheralMachineEffect: Hashable, Sendable {
     case link(PeripheralRequest)
     /// Save this flash before the following effects.
     case save(BottleFlash)
     case reply(ControlReply)
     case log(String)
-    /// One line about a request that is not in the recording.
+    /// Reports a request that is not in the recording, in one line.
     case unrecorded(String)
 }
 
-/// Runs the state machine of a peripheral on a link and performs its effects.
+/// Runs the state machine of a peripheral on a link, and performs its effects.
 package actor PeripheralDriver {
     private var machine: any PeripheralMachine
     private let link: any PeripheralLink
@@ -39,7 +38,7 @@ package actor PeripheralDriver {
     private var timer: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - save: makes the flash durable before it returns. An error is logged, and no dependent response is sent.
+    ///   - save: stores the flash durably. After an error, responses that depend on it are not sent.
     ///   - log: logs one line for the user.
     ///   - unrecorded: reports a request that is not in the recording.
     package init(
@@ -65,7 +64,7 @@ package actor PeripheralDriver {
         timer?.cancel()
     }
 
-    /// Performs a user's action on the bottle after all earlier requests of centrals.
+    /// Performs a user's action on the bottle, after earlier requests of centrals.
     package func control(_ action: ControlAction) async -> ControlReply {
         await link.caughtUp()
         return feed(.control(action)) ?? .refused("the emulated bottle did not respond")

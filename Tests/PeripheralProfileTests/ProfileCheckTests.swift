@@ -24,15 +24,15 @@ import Emulator
         (
             characteristic(2, 3) + "," + characteristic(3, 4), "",
             """
-            services[0].characteristics[1]: the declaration has the handle 3, but handles up to 3 are taken: each \
-            is given once, and they run upwards
+            services[0].characteristics[1]: the declaration has the handle 3, but handles up to 3 are used: \
+            handles must be unique and increase
             """
         ),
         (
             characteristic(1, 3), "",
             """
-            services[0].characteristics[0]: the declaration has the handle 1, but handles up to 1 are taken: each \
-            is given once, and they run upwards
+            services[0].characteristics[0]: the declaration has the handle 1, but handles up to 1 are used: \
+            handles must be unique and increase
             """
         ),
         (
@@ -43,7 +43,10 @@ import Emulator
             characteristic(4, 6), "",
             "services[0].characteristics[0]: the value has the handle 6, and its service ends at 5"
         ),
-        (characteristic(2, 70000), "", "services[0].characteristics[0].handle: 0 to 65535 expected, not 70000"),
+        (
+            characteristic(2, 70000), "",
+            "services[0].characteristics[0].handle: 70000 is out of range: expected 0–65535"
+        ),
         (
             characteristic(2, 3, #", "value": "0g""#), "",
             "services[0].characteristics[0].value: bytes are pairs of hex digits"
@@ -54,11 +57,11 @@ import Emulator
             "services[0].characteristics[0]: a value has at most 512 bytes, not 513"
         ),
         ("", #", "mtu": 22"#, "mtu: an MTU is 23 to 517, not 22"),
-        ("", #", "gadget": 2"#, "gadget: version 2 is not known here; this is for version 1"),
+        ("", #", "gadget": 2"#, "gadget: unsupported version 2: expected 1"),
         ("", #", "address": "A4:C1""#, "address: an address is six bytes in hex with colons"),
         (
             "", #", "conversations": [{"exchanges": [{"request": "read"}]}]"#,
-            "conversations[0].exchanges[0]: the read names no handle"
+            "conversations[0].exchanges[0]: the read has no handle"
         ),
         (
             "", #", "conversations": [{"exchanges": [{"request": "dance", "handle": 3}]}]"#,
@@ -68,7 +71,7 @@ import Emulator
             "", #", "conversations": [{"exchanges": [{"request": "read", "handle": 3, "response": {"afterMs": -1}}]}]"#,
             "conversations[0].exchanges[0].response: afterMs is 0 to 86400000, not -1"
         ),
-        ("", #", "rules": [{"name": "a", "then": "b"}]"#, "rules[0]: then names 'b', and no rule has this name"),
+        ("", #", "rules": [{"name": "a", "then": "b"}]"#, "rules[0]: 'then' names the rule 'b', which does not exist"),
         (
             "", #", "rules": [{"pattern": "a5 * 00"}]"#,
             "rules[0].pattern: a pattern is hex digits, ?? for any byte, and * at its end for any rest"

@@ -42,7 +42,7 @@ import Emulator
         #expect(
             world.reported
                 == (mode == .strict
-                    ? Array(repeating: "the host read 6 (FF01); the capture has no further request here", count: 2)
+                    ? Array(repeating: "the host read 6 (FF01); the capture has no further request", count: 2)
                     : []))
     }
 
@@ -74,7 +74,10 @@ import Emulator
         #expect(
             try host.request(.writeRequest(handle: 6, value: [7]))
                 == .errorResponse(request: .writeRequest, handle: 6, error: .unlikelyError))
-        #expect(world.reported == ["the host wrote 07 to 6 (FF01); the capture's host wrote 0100 to 4 (2902) here"])
+        #expect(
+            world.reported == [
+                "the host wrote 07 to 6 (FF01); expected by the capture: the host wrote 0100 to 4 (2902)"
+            ])
         #expect(try host.request(.writeRequest(handle: 4, value: [1, 0])) == .writeResponse)
         #expect(try host.take(1) == [ATTHandleValue(3, [50])])
         #expect(try host.request(.writeRequest(handle: 6, value: [7])) == .writeResponse)
@@ -125,7 +128,7 @@ import Emulator
         #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
         #expect(
             world.machine.remarks == [
-                "FF01 at 6 notifies without the property, as recorded; bluetoothd does not support this"
+                "FF01 at 6 notifies without having the property, as recorded; bluetoothd does not support this"
             ])
     }
 
@@ -244,8 +247,11 @@ import Emulator
         gadget.services[0].characteristics[0].descriptors = []
         let (application, remarks) = gadget.application()
         #expect(application.services[0].characteristics[0].descriptors.map(\.handle) == [4])
-        #expect(remarks == ["2A19 at 3 is subscribed to at 4, a guess: the capture does not show where"])
+        #expect(
+            remarks == [
+                "the subscription of 2A19 at 3 is at 4, the first free handle: the capture does not show its handle"
+            ])
         gadget.services[0].characteristics[1].declaration = 4
-        #expect(gadget.application().remarks == ["2A19 at 3 cannot be subscribed to: no free handle"])
+        #expect(gadget.application().remarks == ["2A19 at 3 has no subscription: no free handle"])
     }
 }

@@ -2,36 +2,36 @@ import BottleProtocol
 import Bluetooth
 
 struct Session: Sendable {
-    /// A value with the earliest time at which it is sent.
+    /// A value to send, with the earliest time for it.
     struct Waiting: Sendable {
         var outgoing: Outgoing
-        var outlet: BluetoothUUID
+        var characteristic: BluetoothUUID
         var notBefore: MonotonicInstant
     }
 
-    /// The maximum number of values for a central that does not receive them. A whole log in small pieces fits.
+    /// The maximum number of unsent values. A whole log in small pieces fits.
     static let capacity = 8192
 
     let central: CentralID
     let since: MonotonicInstant
     var mtu = 23
-    /// The profile of the central's last command, which its responses use.
+    /// The profile of the central's last command, which determines the characteristic of responses.
     var profile: BottleProfile
     var subscriptions: Set<BluetoothUUID> = []
     var subscribedAt: MonotonicInstant?
-    /// The values for subscribers. Each waits until the previous one is sent.
+    /// The values to notify. Each is sent after the previous one.
     var outbox: [Waiting] = []
-    /// The time at which the value in flight counts as lost.
+    /// The time at which a notification without a confirmation counts as lost; `nil` if there is none.
     var inFlightUntil: MonotonicInstant?
     var earliestNext: MonotonicInstant
-    /// The values for a central that reads (draft profile).
+    /// The values to return to a central that reads (draft profile).
     var readable: [Waiting] = []
     var lastRead: [UInt8] = []
-    /// The numbers of sent records without an acknowledgement.
+    /// The numbers of the sent records that are not acknowledged.
     var sent: [UInt64] = []
     var notifications = 0
     var keepAliveAt: MonotonicInstant?
-    /// The time at which a silent client receives state and log (`unasked`).
+    /// The time at which a client without requests receives state and log (fault `unasked`).
     var unaskedAt: MonotonicInstant?
     var isEndless = false
 
@@ -42,7 +42,7 @@ struct Session: Sendable {
         earliestNext = now
     }
 
-    /// Whether the central receives responses by notification; otherwise it reads (draft) or receives nothing.
+    /// Whether the central receives responses as notifications. Otherwise it must read them (draft profile).
     var isListening: Bool { subscriptions.contains(profile.response) }
 
     var deadline: MonotonicInstant? {

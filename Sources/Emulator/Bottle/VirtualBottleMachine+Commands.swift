@@ -17,11 +17,11 @@ extension VirtualBottleMachine {
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
         if recorded.mode == .strict, !recorded.contains(bytes), let central = session?.central {
-            log("the capture never saw that: \(central) is disconnected")
+            log("disconnecting \(central): its request is not in the capture")
             return emit(.link(.disconnect(central)))
         }
         if !supports(command), let values = recorded.next(to: bytes) {
-            log("answered as recorded, \(values.count) values")
+            log("answered with \(values.count) recorded values")
             return send(values.map { Outgoing(value: $0, kind: .answer) }, at: now)
         }
         switch command {
@@ -29,7 +29,7 @@ extension VirtualBottleMachine {
         case .drinkLog: dumpRetail(at: now)
         case .draftDump where session?.profile == .draft: dumpDraft(at: now)
         case .draftDump(let byte) where Self.retailDumps.contains(byte): dumpRetail(at: now)
-        case .draftDump: log("a retail bottle does not know that command")
+        case .draftDump: log("ignored: a retail bottle does not support this command")
         case .acknowledge(let bytes): acknowledge(Int(bytes))
         case .get(let type): get(type, at: now)
         case .unknown: break
@@ -48,7 +48,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// One-byte commands with which early clients read retail bottles.
+    /// The one-byte commands with which early clients request the log of retail bottles.
     private static let retailDumps: Set<UInt8> = [0x03, 0x04]
     private static let answered: Set<EntryType> = [
         .battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds,
@@ -80,7 +80,7 @@ extension VirtualBottleMachine {
         sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
     }
 
-    /// Sends state and log to a client that has sent no command.
+    /// Sends state and log to a client without a request (fault `unasked`).
     mutating func sendState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
@@ -91,7 +91,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Starts a new dump. Values of the last dump that were not sent are dropped.
+    /// Starts a new transfer of the log, and drops the unsent values of the last one.
     private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.Stored] {
         session?.sent = []
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
@@ -99,7 +99,7 @@ extension VirtualBottleMachine {
         session?.isEndless = false
         let records = Array(acknowledged.suffix(plan.resend)) + flash.records
         guard session?.profile == .draft, identity.dialect == nil else { return records }
-        // The draft profile's app accepts no other byte 0.
+        // The app of the draft profile accepts only 1A in byte 0.
         return records.map {
             BottleFlash.Stored(number: $0.number, raw: [DrinkRecord.strictTypeByte] + $0.bytes.dropFirst())
         }
@@ -108,24 +108,24 @@ extension VirtualBottleMachine {
     private mutating func sendLog(_ values: [Outgoing], at now: MonotonicInstant) {
         let largest = values.map(\.value.count).max() ?? 0
         if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan.split == 0 {
-            log("the ATT MTU is \(mtu): notifications of \(largest) bytes will be cut to \(mtu - 3)")
+            log("the ATT MTU is \(mtu): notifications of \(largest) bytes are truncated to \(mtu - 3)")
         }
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
         send(injector.applyFaults(log: values, report: report), at: now)
         if plan.endless { session?.isEndless = true }
-        let leaving = values.reduce(0) { $0 + $1.records.count }
-        log(leaving == 1 ? "send 1 record" : "send \(leaving) records")
+        let recordCount = values.reduce(0) { $0 + $1.records.count }
+        log(recordCount == 1 ? "sending 1 record" : "sending \(recordCount) records")
     }
 
-    /// Drops exactly the acknowledged records, which are the oldest sent ones. With the fault `counts`, the oldest
-    /// records at this time are dropped instead.
+    /// Deletes the acknowledged records, which are the oldest sent ones. With the fault `counts`, it deletes the oldest
+    /// records of the log instead.
     private mutating func acknowledge(_ bytes: Int) {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
         guard rest == 0 else {
-            return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped")
+            return log("ignored: an acknowledgement of \(bytes) bytes is not a number of whole records")
         }
-        guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
-        // A reading central receives the newest records first, but the oldest are dropped first.
+        guard !injector.chance(plan.forget) else { return log("acknowledgement ignored, fault 'forget'") }
+        // A central that reads receives the newest records first, but the oldest are deleted first.
         let oldest =
             plan.counts
             ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
@@ -134,7 +134,7 @@ extension VirtualBottleMachine {
         let records = flash.records.filter { named.contains($0.number) }
         if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }
         if !records.isEmpty { change { $0.drop(named) } }
-        log("\(records.count) of \(count) record\(count == 1 ? "" : "s") dropped, \(flash.records.count) left")
+        log("\(records.count) of \(count) record\(count == 1 ? "" : "s") deleted, \(flash.records.count) left")
     }
 
     // MARK: Queries
@@ -156,7 +156,7 @@ extension VirtualBottleMachine {
         return snapshot
     }
 
-    /// Today's amount in millilitres; zero on a new day of the bottle's clock.
+    /// Today's amount in millilitres. It is zero again when a new day of the bottle's clock starts.
     func amount(at now: MonotonicInstant) -> UInt16 {
         clock.time(at: now).day == flash.amountDay ? flash.amountMl : 0
     }
@@ -182,7 +182,7 @@ extension VirtualBottleMachine {
 
     // MARK: Settings and actions
 
-    /// Handles each entry. All responses are in one frame, as for goal, clock and reminder.
+    /// Handles each entry of a PUT command. The responses are in one frame.
     private mutating func put(_ command: HostCommand, at now: MonotonicInstant) {
         guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
         var answers: [Entry] = []

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-/// A user's action on the bottle: drink, refill, charge or press the button.
+/// A user's action on the emulated bottle, such as a drink or a press of the button.
 package enum ControlAction: Hashable, Sendable {
     case sip(ml: Int)
     case refill
@@ -25,7 +25,6 @@ package struct BottleStatus: Hashable, Sendable {
     package var identity: BottleIdentity
     package var records: Int
     package var overwritten: Int
-    /// The number of acknowledged or cleared records.
     package var dropped: Int
     package var batteryPercent: Int
     package var charging: ChargingState
@@ -44,12 +43,12 @@ package struct BottleStatus: Hashable, Sendable {
     package var central: CentralID?
     package var mtu: Int?
     package var isSubscribed: Bool
-    /// The reason why the bottle is not advertising, or `nil`.
+    /// The reason why the bottle is not advertising; `nil` if it is.
     package var offAir: LinkError?
 }
 
 extension VirtualBottleMachine {
-    /// The number of drinks that are compared with the next one.
+    /// The number of previous drinks from which a new drink must differ.
     private static let recentSips = 64
 
     mutating func perform(_ action: ControlAction, at now: MonotonicInstant) -> ControlReply {
@@ -87,7 +86,7 @@ extension VirtualBottleMachine {
         return .done(status(at: now))
     }
 
-    /// Records a drink. The second of two equal drinks in one second gets the next second.
+    /// Records a drink. If an equal drink has the same second, the new one gets the next free second.
     private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
         func sip(_ wait: Int) -> BottleFlash.Sip {
             BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)

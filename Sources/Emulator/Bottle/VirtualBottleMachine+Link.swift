@@ -3,7 +3,7 @@ import Bluetooth
 
 // Connections, writes, reads and notifications.
 extension VirtualBottleMachine {
-    /// The time after which an unconfirmed value counts as lost in the link.
+    /// The time after which a notification without a confirmation of the link counts as lost.
     private static let stall = Duration.seconds(30)
     private static let keepAlivePeriod = Duration.seconds(5)
 
@@ -15,7 +15,7 @@ extension VirtualBottleMachine {
         case .subscribed(let central, let uuid) where central == session?.central: subscribe(uuid, at: now)
         case .unsubscribed(let central, let uuid) where central == session?.central:
             session?.subscriptions.remove(uuid)
-            session?.outbox.removeAll { $0.outlet == uuid }
+            session?.outbox.removeAll { $0.characteristic == uuid }
             if uuid == GATTShape.keepAlive { session?.keepAliveAt = nil }
         case .read(let central, let uuid, let offset, let token):
             answerRead(central, uuid, offset: offset, token: token, at: now)
@@ -63,7 +63,7 @@ extension VirtualBottleMachine {
         if plan.power == connections {
             clock.losePower(at: now)
             change { _ in }
-            log("power lost: the clock starts at zero")
+            log("power lost: the clock restarts at zero")
         }
         emit(.link(.advertise(true)))
         log("\(central) disconnected")
@@ -105,7 +105,7 @@ extension VirtualBottleMachine {
             log("disconnecting \(central): it wrote to the response characteristic")
             emit(.link(.disconnect(central)))
         case GATTShape.firmwareUpdate:
-            log("\(central) wrote \(value.count) bytes to the firmware update, which is not emulated")
+            log("\(central) wrote \(value.count) bytes to the firmware update service, which is not emulated")
             respond(token, .value([]))
         default:
             respond(token, .error(writeNotPermitted))
@@ -116,7 +116,7 @@ extension VirtualBottleMachine {
         if let token { emit(.link(.respond(token: token, response))) }
     }
 
-    /// Answers a read. From offset 0, it returns the next packet or an empty frame. Other offsets continue it.
+    /// Responds to a read: at offset 0 with the next packet or an empty frame, at another offset with the rest of that.
     private mutating func answerRead(
         _ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant
     ) {
@@ -143,12 +143,13 @@ extension VirtualBottleMachine {
 
     // MARK: Sending
 
-    /// Sends responses and log to subscribers, and in the draft profile also to readers.
+    /// Queues values for notification, or in the draft profile for reads if the central has not subscribed.
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
-        let outlet = session.profile.response
+        let characteristic = session.profile.response
         let waiting = values.map {
-            Session.Waiting(outgoing: $0, outlet: outlet, notBefore: now.advanced(by: .milliseconds(plan.slow)))
+            Session.Waiting(
+                outgoing: $0, characteristic: characteristic, notBefore: now.advanced(by: .milliseconds(plan.slow)))
         }
         if session.isListening {
             guard session.outbox.count + values.count <= Session.capacity else {
@@ -158,23 +159,23 @@ extension VirtualBottleMachine {
         } else if session.profile == .draft, session.readable.count + values.count <= Session.capacity {
             self.session?.readable += waiting
         } else {
-            log("a response is lost: \(session.central) has not subscribed to \(outlet)")
+            log("a response is dropped: \(session.central) has not subscribed to \(characteristic)")
         }
     }
 
-    /// Puts a report before pending values, so that it interrupts a log.
+    /// Queues a report before other values, so that it can interrupt a log transfer.
     mutating func report(_ frame: Frame) {
         guard let session, session.outbox.count < Session.capacity else { return }
-        let place = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
+        let position = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
         for profile in identity.profile.profiles.reversed() where session.subscriptions.contains(profile.response) {
             let waiting = Session.Waiting(
-                outgoing: Outgoing(value: frame.encoded, kind: .report), outlet: profile.response,
+                outgoing: Outgoing(value: frame.encoded, kind: .report), characteristic: profile.response,
                 notBefore: session.since)
-            self.session?.outbox.insert(waiting, at: place)
+            self.session?.outbox.insert(waiting, at: position)
         }
     }
 
-    /// Sends the next value if the previous one is sent.
+    /// Sends the next values that are due, one at a time.
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
         sendUnrequested(at: now)
@@ -197,7 +198,7 @@ extension VirtualBottleMachine {
                 return emit(.link(.disconnect(session.central)))
             }
             self.session?.inFlightUntil = now.advanced(by: Self.stall)
-            emit(.link(.notify(next.outlet, value: next.outgoing.value)))
+            emit(.link(.notify(next.characteristic, value: next.outgoing.value)))
         }
     }
 
@@ -227,7 +228,8 @@ extension VirtualBottleMachine {
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
         self.session?.outbox.append(
             Session.Waiting(
-                outgoing: Outgoing(value: injector.randomBytes(), kind: .randomBytes), outlet: session.profile.response,
+                outgoing: Outgoing(value: injector.randomBytes(), kind: .randomBytes),
+                characteristic: session.profile.response,
                 notBefore: pause))
     }
 }

@@ -3,8 +3,8 @@ import Bluetooth
 
 /// The state machine of the emulated bottle, without I/O: events in, effects out.
 ///
-/// It implements protocol spec P1 to P4 with the quirks of real bottles and the faults of `BottleFaults`. Effects must
-/// be performed in order: `.save` comes first, so that no sent value depends on an unsaved state.
+/// It implements protocol spec P1 to P4 with the quirks of real bottles and the faults of `BottleFaults`. The caller
+/// must perform effects in order: `.save` is first, so that no sent value depends on an unsaved state.
 package struct VirtualBottleMachine: PeripheralMachine {
     package let identity: BottleIdentity
     package let application: GATTApplication
@@ -13,10 +13,10 @@ package struct VirtualBottleMachine: PeripheralMachine {
     var injector: FaultInjector
     var recorded: RecordedAnswers
     var session: Session?
-    /// The reason why the bottle is not advertising, from the link, or `nil`.
+    /// The link's reason why the bottle is not advertising; `nil` if it is.
     var offAir: LinkError?
     var connections = 0
-    /// The reports of calibrations, to be sent later.
+    /// The reports of recalibrations with the times at which they are sent.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
     var registrationDeadline: MonotonicInstant?
     /// The acknowledged records, for the `resend` fault.
@@ -28,10 +28,10 @@ package struct VirtualBottleMachine: PeripheralMachine {
     private let startedAt: MonotonicInstant
 
     /// - Parameters:
-    ///   - flash: a new one, or one saved by an earlier run.
-    ///   - hasRadio: whether centrals see the bottle's address; otherwise its serial number has it.
+    ///   - flash: a new flash, or one that an earlier run has saved.
+    ///   - hasRadio: whether centrals know the bottle's address. Otherwise the serial number contains it.
     ///   - answers: recorded responses for unknown requests.
-    ///   - hostTime: the host's local time at `now`, to which the flash has the bottle's offset.
+    ///   - hostTime: the host's local time at `now`. The flash contains the offset of the bottle's clock from it.
     package init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
         seed: UInt64 = 0,
@@ -79,7 +79,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
     mutating func emit(_ effect: PeripheralMachineEffect) { effects.append(effect) }
     mutating func log(_ line: String) { emit(.log(line)) }
 
-    /// Changes the flash, which is saved before any other effect of this event.
+    /// Changes the flash. It is saved before any other effect of the event.
     mutating func change(_ body: (inout BottleFlash) -> Void) {
         body(&flash)
         isDirty = true

@@ -1,12 +1,12 @@
 import BottleProtocol
 
-/// A value to send, with the numbers of the records that end in it.
+/// A value to send, with the numbers of the records whose last byte it contains.
 struct Outgoing: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case answer
         case report
         case log
-        /// Random bytes of the `endless` fault. More of them follow.
+        /// Random bytes of the fault `endless`, which repeats.
         case randomBytes
     }
 
@@ -15,19 +15,20 @@ struct Outgoing: Hashable, Sendable {
     var records: [UInt64] = []
 }
 
-/// Encodes the log for sending (protocol spec P3).
+/// Encodes the log as values to send (protocol spec P3).
 enum DrinkLogPackets {
     static let recordsPerEntry = 8
 
-    /// The packets of the retail profile: PT frames of at most `perFrame` records; 0 for one frame with all of them.
+    /// The values of the retail profile: PT frames of at most `perFrame` records each. If it is 0, one frame has
+    /// them all.
     static func retail(_ records: [BottleFlash.Stored], perFrame: Int) -> [Outgoing] {
-        let most = perFrame > 0 ? perFrame : records.count
-        return stride(from: 0, to: records.count, by: max(1, most)).flatMap { start in
-            frame(Array(records[start..<min(start + most, records.count)]))
+        let maximum = perFrame > 0 ? perFrame : records.count
+        return stride(from: 0, to: records.count, by: max(1, maximum)).flatMap { start in
+            frame(Array(records[start..<min(start + maximum, records.count)]))
         }
     }
 
-    /// One PT frame. Its header is sent with the first entry; each further entry is a notification.
+    /// The values of one PT frame: the header with the first entry, then one value per entry.
     private static func frame(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
@@ -36,7 +37,7 @@ enum DrinkLogPackets {
         return values
     }
 
-    /// The packets of the draft profile: PT frames of at most 8 records, and an empty frame at the end.
+    /// The values of the draft profile: PT frames of at most 8 records, and an empty frame at the end.
     static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let packets = entries(records).map {
             Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
@@ -44,13 +45,13 @@ enum DrinkLogPackets {
         return packets + [Outgoing(value: end, kind: .log)]
     }
 
-    /// The packets for a central that reads without a subscription, such as the original app, which acknowledges
-    /// nothing. The newest packet is first, with at most 19 records (the limit of an entry). Older packets and the
-    /// empty frame follow. Within a packet the oldest record is first.
+    /// The values for a central that reads without a subscription, such as the original app. The frame with the newest
+    /// records is first, then older frames, and an empty frame at the end. A frame has at most 19 records (the limit
+    /// of an entry), oldest first.
     static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
-        let most = (Int(UInt8.max) - 1) / DrinkRecord.size
-        let packets = stride(from: records.count, to: 0, by: -most).map { end in
-            packet(records[max(0, end - most)..<end])
+        let maximum = (Int(UInt8.max) - 1) / DrinkRecord.size
+        let packets = stride(from: records.count, to: 0, by: -maximum).map { end in
+            packet(records[max(0, end - maximum)..<end])
         }
         return packets + [Outgoing(value: end, kind: .log)]
     }

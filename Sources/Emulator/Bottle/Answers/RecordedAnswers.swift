@@ -1,13 +1,13 @@
 import BottleProtocol
 
-/// The responses of a recorded bottle, for requests that the model does not support, or to test a host.
+/// The responses of a recorded bottle to requests that the emulated model does not support.
 package struct RecordedAnswers: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
-        /// Only the model responds; unknown requests are ignored.
+        /// The recording is not used: unknown requests get no response.
         case model
         /// The recording answers requests that the model does not support.
         case capture
-        /// Like `capture`; an unrecorded request ends the connection.
+        /// Like `capture`, but a request that was not recorded ends the connection.
         case strict
     }
 
@@ -15,7 +15,7 @@ package struct RecordedAnswers: Hashable, Sendable {
     /// The values of each response, by request and occurrence.
     private var answers: [[UInt8]: [[[UInt8]]]] = [:]
     private var shapes: Set<Shape> = []
-    private var played: [[UInt8]: Int] = [:]
+    private var used: [[UInt8]: Int] = [:]
 
     /// The common part of requests that differ only in numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
@@ -50,8 +50,8 @@ package struct RecordedAnswers: Hashable, Sendable {
     /// The next recorded response to this request; the last one repeats. `nil` if there is none.
     mutating func next(to request: [UInt8]) -> [[UInt8]]? {
         guard mode != .model, let known = answers[request], !known.isEmpty else { return nil }
-        let place = min(played[request, default: 0], known.count - 1)
-        played[request] = place + 1
-        return known[place]
+        let index = min(used[request, default: 0], known.count - 1)
+        used[request] = index + 1
+        return known[index]
     }
 }

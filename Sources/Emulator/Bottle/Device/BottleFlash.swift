@@ -1,6 +1,6 @@
 import BottleProtocol
 
-/// The persistent state of the bottle: log, settings, and the offset of its clock.
+/// The persistent state of the emulated bottle: log, settings, and clock offset.
 package struct BottleFlash: Hashable, Sendable, Codable {
     /// A record in the ring buffer. Numbers increase and are unique, so that acknowledgements drop only sent records.
     package struct Stored: Hashable, Sendable, Codable {
@@ -13,7 +13,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
             self.raw = Octets(raw)
         }
 
-        /// The 13 bytes; zeros for those that a changed flash file lacks.
+        /// The 13 bytes; bytes that are missing in an edited flash file are zero.
         package var bytes: [UInt8] {
             Array((raw.bytes + [UInt8](repeating: 0, count: DrinkRecord.size)).prefix(DrinkRecord.size))
         }
@@ -22,12 +22,12 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The stored records, oldest first.
     package private(set) var records: [Stored] = []
     package private(set) var nextNumber: UInt64 = 1
-    /// The number of records overwritten before they were read.
+    /// The number of records that were overwritten before an acknowledgement.
     package private(set) var overwritten = 0
     /// The number of acknowledged or cleared records.
     package private(set) var dropped = 0
 
-    /// The last drinks, with which a new drink is compared; see `VirtualBottleMachine.sip`.
+    /// The last drinks. A new drink must differ from them in time or amount; see `VirtualBottleMachine.sip`.
     var recentSips: [Sip] = []
 
     struct Sip: Hashable, Sendable, Codable {
@@ -40,7 +40,6 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The day of `amountMl` by the bottle's clock.
     package var amountDay: Int64 = 0
     package var levelMl: UInt16 = BottleFlash.fullMl
-    /// The battery level (0–100 %).
     package var batteryPercent: UInt8 = 97
     /// The data byte of the charging entry: 0 no, 1 charging, 2 full.
     package var charging: UInt8 = 0
@@ -49,7 +48,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     package var temperatureC: Int8 = 21
     /// The total dissolved solids in ppm (Vita only).
     package var tdsPpm: UInt16 = 120
-    /// The reminder, six bytes; see `ReminderSetting`.
+    /// The reminder in six bytes; see `ReminderSetting`.
     package var reminder: [UInt8] = ReminderSetting.standard.encoded
     /// The reminder light, four bytes; see `ReminderLight`.
     package var light: [UInt8] = [0, 0, 0, 0]
@@ -57,13 +56,13 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     package var isRegistered = false
     /// The bottle's clock minus the host's, in milliseconds; `nil` after a power loss.
     package var clockOffset: Int64? = 0
-    /// The host's clock at the power loss.
+    /// The host's local time at the power loss.
     package var lostAt: LocalTime?
 
     /// The amount of a full bottle on the app's scale (protocol spec P2.2, type 08).
     package static let fullMl: UInt16 = 530
 
-    /// A factory-new bottle: full of water, with an empty log.
+    /// The flash of a new bottle: full of water, with an empty log.
     package init() {}
 
     /// A bottle with a filled log, oldest record first. Only the newest `capacity` records are kept.

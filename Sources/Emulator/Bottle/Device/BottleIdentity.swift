@@ -1,9 +1,9 @@
 import BottleProtocol
 import Bluetooth
 
-/// The GATT tables that a bottle offers; all use one flash.
+/// The GATT tables that an emulated bottle offers. Both tables access the same flash.
 package enum OfferedProfiles: String, CaseIterable, Sendable {
-    /// The tables of both kinds, for clients of either kind.
+    /// Both tables, for clients of either kind.
     case both
     /// The table of the original requirements, with the service FF00.
     case draft
@@ -23,7 +23,7 @@ package enum OfferedProfiles: String, CaseIterable, Sendable {
     func contains(_ profile: BottleProfile) -> Bool { profiles.contains(profile) }
 }
 
-/// The constant properties of a bottle.
+/// The constant properties of an emulated bottle.
 package struct BottleIdentity: Hashable, Sendable {
     package var profile: OfferedProfiles
     /// The model, which determines the sensors.
@@ -35,7 +35,7 @@ package struct BottleIdentity: Hashable, Sendable {
     /// the format by profile: the year over FFE4, 1A over FF02.
     package var dialect: RecordDialect?
 
-    /// `nil` as name or address selects the factory name of the model, or an address derived from the name.
+    /// If the name is `nil`, the model's factory name is used. If the address is `nil`, it is derived from the name.
     package init(
         profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
         address: BluetoothAddress? = nil,

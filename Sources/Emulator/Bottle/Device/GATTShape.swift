@@ -1,8 +1,6 @@
 import BottleProtocol
 import Bluetooth
 
-// The bottle's GATT tables (protocol spec P1).
-
 extension BottleProfile {
     var command: BluetoothUUID { BluetoothUUID(commandCharacteristic) }
     var response: BluetoothUUID { BluetoothUUID(responseCharacteristic) }
@@ -11,14 +9,14 @@ extension BottleProfile {
 enum GATTShape {
     static let deviceInformation: BluetoothUUID = 0x180A
     static let serialNumber: BluetoothUUID = 0x2A25
-    /// A characteristic that some bottles have. Its UUID is not published; this one is arbitrary.
+    /// A keep-alive characteristic, as some bottles have. The real UUID is unknown, so this one is arbitrary.
     static let keepAlive: BluetoothUUID = 0xFFE6
-    /// Telink's firmware update service, as on bottles on sale. Writes have no effect.
+    /// The firmware update service of Telink, as on bottles on sale. Writes have no effect.
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
-    /// - Parameter hasRadio: whether centrals see the bottle's address, which is its identity. Otherwise a Device
-    ///   Information service has it, which real bottles do not have.
+    /// - Parameter hasRadio: whether centrals know the bottle's address. Otherwise the serial number in a Device
+    ///   Information service contains it; real bottles do not have this service.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
         let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
         let retail = table(.retail, hasKeepAlive: hasKeepAlive)
@@ -30,7 +28,7 @@ enum GATTShape {
             characteristics: [
                 LocalCharacteristic(uuid: firmwareUpdate, properties: .write)
             ])
-        // Bottles on sale advertise no service; clients of the draft search for one.
+        // Bottles on sale advertise no service. Clients of the draft profile scan for its service.
         let advertised = identity.profile.contains(.draft) ? [BluetoothUUID(BottleProfile.draft.commandService)] : []
         let tables: [LocalService] =
             switch identity.profile {

@@ -13,7 +13,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
     /// Seconds from 1970 to 2000.
     private static let epoch = 946_684_800
 
-    /// Converts an existing date and time in 2000–2255; otherwise `nil`.
+    /// Converts the time of a bottle's clock. Returns `nil` if it is not an existing date in 2000–2255.
     package init?(_ clock: BottleClock) {
         guard clock.isPossible else { return nil }
         var date = tm()

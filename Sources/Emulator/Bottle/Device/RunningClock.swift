@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-/// The bottle's clock: it drifts, can be set, and is reset by a power loss.
+/// The clock of the emulated bottle, with drift. A power loss resets it.
 struct RunningClock: Sendable {
     /// The drift in parts per million; positive is fast.
     let drift: Int
@@ -19,12 +19,13 @@ struct RunningClock: Sendable {
 
     func time(at now: MonotonicInstant) -> LocalTime {
         let elapsed = max(0, now.nanoseconds - since.nanoseconds) / 1000
-        // Microseconds keep the drift exact over years without overflow.
+        // Calculate in microseconds, so that years of drift neither lose precision nor overflow.
         let drifted = elapsed + elapsed / 1_000_000 * Int64(drift)
         return LocalTime(milliseconds: base.milliseconds + drifted / 1000)
     }
 
-    /// The clock's display. After a power loss: year and month zero, then days and time since the loss.
+    /// The time in the bottle's format. After a power loss, year and month are zero, and the rest is the time since the
+    /// loss.
     func reading(at now: MonotonicInstant) -> BottleClock {
         let time = time(at: now)
         guard isLost else { return time.clock }

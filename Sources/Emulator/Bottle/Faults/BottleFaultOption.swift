@@ -1,4 +1,4 @@
-/// A fault of the bottle, as `waterh-emulator faults` lists it.
+/// A fault of the emulated bottle: its name, meaning and range, as `waterh-emulator faults` lists them.
 package struct BottleFaultOption: Sendable {
     enum Kind: Sendable {
         case plain(any WritableKeyPath<BottleFaults, Bool> & Sendable)
@@ -6,7 +6,7 @@ package struct BottleFaultOption: Sendable {
     }
 
     package let name: String
-    /// An example of the fault's text, with a number if the fault has one.
+    /// An example of the fault in a plan, such as `drop=5`.
     package let example: String
     package let meaning: String
     let kind: Kind
@@ -45,17 +45,19 @@ package struct BottleFaultOption: Sendable {
                 """
             ),
             BottleFaultOption(
-                "hang-up", \.hangUp, 1...1_000_000, 12, "each connection is dropped instead of its N-th notification"),
+                "hang-up", \.hangUp, 1...1_000_000, 12,
+                "each connection is dropped instead of sending its N-th notification"),
             BottleFaultOption(
                 "hang-up-once", \.hangUpOnce, 1...1_000_000, 12,
-                "the first connection is dropped instead of its N-th notification"),
+                "the first connection is dropped instead of sending its N-th notification"),
             BottleFaultOption(
                 "refuse", \.refuse, 0...1_000_000, 2,
-                "the first N connections are dropped at once (the table might have been read by then)"),
+                "the first N connections are dropped at once (the client might already have discovered the services)"),
             BottleFaultOption("cut", \.cut, percent, 5, "N percent of the notifications lack their last bytes"),
             BottleFaultOption(
-                "split", \.split, 1...512, 20, "all data is sent in pieces of at most N bytes, split anywhere"),
-            BottleFaultOption("shuffle", \.shuffle, "log entries are sent in any order, as over parallel bearers"),
+                "split", \.split, 1...512, 20, "all data is sent in pieces of at most N bytes"),
+            BottleFaultOption(
+                "shuffle", \.shuffle, "log entries are sent in random order, as over parallel ATT bearers"),
             BottleFaultOption(
                 "restart", \.restart, percent, 50, "N percent of the log transfers restart in the middle"),
             BottleFaultOption(
@@ -76,7 +78,7 @@ package struct BottleFaultOption: Sendable {
                 "N percent of the acknowledgements are ignored: those records are sent again"),
             BottleFaultOption(
                 "counts", \.counts,
-                "an acknowledgement of N records deletes the N oldest ones, whatever was sent"),
+                "an acknowledgement of N records deletes the N oldest ones, even if they were not sent"),
             BottleFaultOption(
                 "frame", \.frame, 0...4680, 16,
                 "the retail log is sent in frames of at most N records (one frame without this fault)"),

@@ -1,6 +1,5 @@
-/// The faults of an emulated bottle, as text `drop=5,slow=300,hang-up=12`. The seed makes them repeatable.
-///
-/// `BottleFaultOption.all` has the meaning and the range of each. Faults of the link are in `FaultPlan`.
+/// A fault plan of the emulated bottle, written as `drop=5,slow=300,hang-up=12`. See `BottleFaultOption.all` for the
+/// meaning and the range of each fault. `FaultPlan` has the faults of the link.
 package struct BottleFaults: Hashable, Sendable {
     package var drop = 0
     package var twice = 0
@@ -34,12 +33,12 @@ package struct BottleFaults: Hashable, Sendable {
 
     package init() {}
 
-    /// An unknown word, or a number outside its range.
+    /// The error of an unknown fault, or of a number out of range.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    /// Parses `WORD[=NUMBER],…`. An empty text has no faults.
+    /// Parses `NAME[=NUMBER],…`. An empty text means no faults.
     package init(_ text: String) throws(Malformed) {
         for part in text.split(separator: ",") {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
@@ -64,7 +63,7 @@ package struct BottleFaults: Hashable, Sendable {
         }
     }
 
-    /// The faults that are set, in the form that `init(_:)` parses.
+    /// The faults that are set, in the format of `init(_:)`.
     package var text: String { words.joined(separator: ",") }
 
     package var words: [String] {

@@ -30,7 +30,7 @@ struct FaultInjector: Sendable {
             corruptLength(&values[index].value)
             corruptEntry(&values[index].value)
         }
-        // The frame header stays first, as on one bearer; draft packets are separate frames.
+        // Do not move the first value, which contains the frame header. Draft packets are separate frames.
         if plan.shuffle, values.count > 2 {
             var rest = Array(values.dropFirst())
             rest.shuffle(using: &generator)
@@ -58,7 +58,7 @@ struct FaultInjector: Sendable {
                 value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
             }
             for piece in split(value) {
-                // A lost notification counts as sent, because the bottle cannot detect the loss.
+                // A lost notification counts as sent, because a bottle cannot detect the loss.
                 if chance(plan.drop) {
                     result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
                 } else {
@@ -95,7 +95,7 @@ struct FaultInjector: Sendable {
         value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
     }
 
-    /// A frame as other manufacturers' bottles send it on the same characteristics.
+    /// A frame of another manufacturer's bottle, which uses the same characteristics.
     private mutating func foreignFrame() -> [UInt8] {
         let words: [[UInt8]] = [
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],

@@ -1,13 +1,13 @@
-/// A pattern for written values: hexadecimal bytes, `??` for any byte, and `*` at the end for any rest: `a5 ?? 01 *`.
+/// A pattern for written values, such as `a5 ?? 01 *`: `??` matches any byte, and `*` at the end matches any rest.
 package struct BytePattern: Hashable, Sendable {
     private var bytes: [UInt8?]
-    private var takesRest: Bool
+    private var matchesRest: Bool
 
     /// Returns `nil` if the text is not a pattern.
     package init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
-        takesRest = digits.last == UInt8(ascii: "*")
-        if takesRest { digits.removeLast() }
+        matchesRest = digits.last == UInt8(ascii: "*")
+        if matchesRest { digits.removeLast() }
         guard digits.count % 2 == 0 else { return nil }
         bytes = []
         let any = UInt8(ascii: "?")
@@ -23,7 +23,7 @@ package struct BytePattern: Hashable, Sendable {
     }
 
     package func matches(_ value: [UInt8]) -> Bool {
-        guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
+        guard matchesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
         return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
     }
 }
@@ -32,6 +32,6 @@ extension BytePattern: TextCodable {
     package static let syntax = "a pattern is hex digits, ?? for any byte, and * at its end for any rest"
 
     package var description: String {
-        bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
+        bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (matchesRest ? "*" : "")
     }
 }

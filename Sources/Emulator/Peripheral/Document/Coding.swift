@@ -2,9 +2,9 @@ import Bluetooth
 
 // The JSON form of Bluetooth types in a peripheral profile.
 
-/// A value that is a string in JSON: its description.
+/// A value whose JSON form is its description, a string.
 package protocol TextCodable: Codable, LosslessStringConvertible {
-    /// The valid texts, as an error message names them.
+    /// The description of valid texts for error messages.
     static var syntax: String { get }
 }
 
@@ -60,7 +60,7 @@ extension CharacteristicProperties: Codable {
     }
 }
 
-// Reports the path of a number that is out of range. Foundation reports only a corrupted document.
+// Reports the key of a number that is out of range. Foundation would report only a corrupted document.
 extension KeyedDecodingContainer {
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
         try narrow(decode(Int.self, forKey: key), key)
@@ -75,7 +75,7 @@ extension KeyedDecodingContainer {
     private func narrow<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
         guard let fitting = Number(exactly: number) else {
             throw DecodingError.dataCorruptedError(
-                forKey: key, in: self, debugDescription: "0 to \(Number.max) expected, not \(number)")
+                forKey: key, in: self, debugDescription: "\(number) is out of range: expected 0–\(Number.max)")
         }
         return fitting
     }

@@ -1,4 +1,4 @@
-/// Bytes as hexadecimal digits in a document: `"0102ff"`. Spaces are allowed.
+/// Bytes, written as hexadecimal digits in a document: `"0102ff"`. Spaces are allowed.
 package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     package var bytes: [UInt8]
 

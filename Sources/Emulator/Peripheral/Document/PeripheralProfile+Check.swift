@@ -1,7 +1,7 @@
 import Bluetooth
 
 extension PeripheralProfile {
-    /// The maximum number of exchanges, and of values in them.
+    /// The maximum number of exchanges of all conversations.
     package static let mostExchanges = 2_000_000
     /// The maximum number of values of all conversations.
     package static let mostValues = 2_000_000
@@ -16,7 +16,8 @@ extension PeripheralProfile {
             throw ProfileError("mtu", "an MTU is 23 to 517, not \(mtu)")
         }
         if let name, name.utf8.count > 248 { throw ProfileError("name", "a Bluetooth name has at most 248 bytes") }
-        // Separate calls keep builds reproducible: for one list of both, the compiler emits code in varying order.
+        // Do not use a loop over a list: the compiler would emit code in varying order, so builds would not be
+        // reproducible.
         try Self.check(advertisement, "advertisement")
         try Self.check(scanResponse, "scanResponse")
         try checkTable()
@@ -33,14 +34,14 @@ extension PeripheralProfile {
     private func checkTable() throws(ProfileError) {
         // The handles of all attributes must increase.
         var last = 0
-        func take(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(ProfileError) {
+        func checkHandle(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(ProfileError) {
             guard handle > 0 else { throw ProfileError(place, "\(what) has the handle 0, which no attribute has") }
             guard Int(handle) > last else {
                 throw ProfileError(
                     place,
                     """
-                    \(what) has the handle \(handle), but handles up to \(last) are taken: each is given once, and \
-                    they run upwards
+                    \(what) has the handle \(handle), but handles up to \(last) are used: handles must be unique and \
+                    increase
                     """
                 )
             }
@@ -51,21 +52,21 @@ extension PeripheralProfile {
         }
         for (number, service) in services.enumerated() {
             let place = "services[\(number)]"
-            try take(service.handle, place, "the service", upTo: .max)
+            try checkHandle(service.handle, place, "the service", upTo: .max)
             guard service.end >= service.handle else {
-                throw ProfileError(place, "the service ends at \(service.end), before it begins")
+                throw ProfileError(place, "the service ends at \(service.end), before its declaration")
             }
             for (index, include) in service.includes.enumerated() {
-                try take(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end)
+                try checkHandle(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end)
             }
             for (index, characteristic) in service.characteristics.enumerated() {
                 let place = "\(place).characteristics[\(index)]"
-                try take(characteristic.declaration, place, "the declaration", upTo: service.end)
-                try take(characteristic.handle, place, "the value", upTo: service.end)
+                try checkHandle(characteristic.declaration, place, "the declaration", upTo: service.end)
+                try checkHandle(characteristic.handle, place, "the value", upTo: service.end)
                 try check(characteristic.value, place)
                 for (index, descriptor) in characteristic.descriptors.enumerated() {
                     let place = "\(place).descriptors[\(index)]"
-                    try take(descriptor.handle, place, "the descriptor", upTo: service.end)
+                    try checkHandle(descriptor.handle, place, "the descriptor", upTo: service.end)
                     try check(descriptor.value, place)
                 }
             }
@@ -113,7 +114,7 @@ extension PeripheralProfile {
                     throw ProfileError(
                         place,
                         exchange.handle == nil
-                            ? "the \(exchange.request.rawValue) names no handle" : "connect names no handle")
+                            ? "the \(exchange.request.rawValue) has no handle" : "connect has a handle")
                 }
                 try check(exchange.value, place)
                 try check(exchange.response, exchange.values, place)
@@ -127,7 +128,7 @@ extension PeripheralProfile {
         for (index, rule) in rules.enumerated() {
             let place = "rules[\(index)]"
             if let then = rule.then, !names.contains(then) {
-                throw ProfileError(place, "then names '\(then.prefix(60))', and no rule has this name")
+                throw ProfileError(place, "'then' names the rule '\(then.prefix(60))', which does not exist")
             }
             try check(rule.response, rule.values, place)
         }

@@ -1,9 +1,9 @@
 import Bluetooth
 
-// The recorded requests and responses, and additional rules.
+// The recorded requests and responses of a peripheral profile, and its rules.
 
 extension PeripheralProfile {
-    /// One connection. The order of its exchanges is the state of the peripheral.
+    /// The exchanges of one connection in order.
     package struct Conversation: Hashable, Sendable, Codable {
         package var exchanges: [Exchange]
 
@@ -29,7 +29,7 @@ extension PeripheralProfile {
         package var value: Octets?
         /// The response; `nil` if the request has none (`connect`, `command`) or got none in the capture.
         package var response: Response?
-        /// The notifications and indications until the next write, command or connection.
+        /// The notifications and indications before the next write, command or connection.
         package var values: [Value]?
 
         package init(
@@ -73,9 +73,9 @@ extension PeripheralProfile {
         }
     }
 
-    /// A response to requests that are not in the capture.
+    /// A rule for the response to requests that are not in the capture.
     package struct Rule: Hashable, Sendable, Codable {
-        /// A name for users and for `then` of other rules.
+        /// A name for log lines and for `then` of other rules.
         package var name: String?
         /// The kind of request; `nil` matches any.
         package var request: Request?
@@ -83,11 +83,11 @@ extension PeripheralProfile {
         package var handle: UInt16?
         /// A pattern for the written value; `nil` matches any.
         package var pattern: BytePattern?
-        /// The response. `nil` accepts a write, and returns the table's value for a read.
+        /// The response. If it is `nil`, a write succeeds, and a read returns the value of the attribute.
         package var response: Response?
         /// The values to send after the response.
         package var values: [Value]?
-        /// The name of the rule whose values follow. Its delays count from the last value of this rule.
+        /// The name of the rule whose values follow the last value of this rule; their delays count from that value.
         package var then: String?
 
         package init(

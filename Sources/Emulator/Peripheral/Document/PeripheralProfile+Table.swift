@@ -9,9 +9,9 @@ extension PeripheralProfile {
         package var uuid: BluetoothUUID?
         package var handle: UInt16
         package var end: UInt16
-        /// `true` for a secondary service, which is found only through services that include it.
+        /// `true` for a secondary service, which only other services include.
         package var secondary: Bool?
-        /// The evidence for the service in the capture.
+        /// Whether the capture has the discovery of the service, or only its traffic.
         package var source: Source
         package var includes: [Include]
         /// The characteristics in the order of their handles.
@@ -36,7 +36,7 @@ extension PeripheralProfile {
         package var handle: UInt16
         package var start: UInt16
         package var end: UInt16
-        /// The UUID in the declaration, or `nil` for a 128-bit UUID, which does not fit.
+        /// The 16-bit UUID in the declaration; `nil` for a 128-bit UUID, which a declaration does not contain.
         package var uuid: BluetoothUUID?
 
         package init(handle: UInt16, start: UInt16, end: UInt16, uuid: BluetoothUUID? = nil) {
@@ -54,10 +54,10 @@ extension PeripheralProfile {
         package var declaration: UInt16
         /// The value handle, which identifies the characteristic in conversations.
         package var handle: UInt16
-        /// The declared properties, or the observed ones if `source` is `seen`.
+        /// The declared properties. If `source` is `seen`, those that the traffic shows.
         package var properties: CharacteristicProperties
         package var source: Source
-        /// The last value read, or `nil`.
+        /// The last value that was read; `nil` if there is none.
         package var value: Octets?
         package var descriptors: [Descriptor]
 
@@ -85,7 +85,7 @@ extension PeripheralProfile {
         package var uuid: BluetoothUUID?
         package var handle: UInt16
         package var source: Source
-        /// The last value read, or `nil`.
+        /// The last value that was read; `nil` if there is none.
         package var value: Octets?
 
         package init(uuid: BluetoothUUID?, handle: UInt16, source: Source = .discovered, value: Octets? = nil) {

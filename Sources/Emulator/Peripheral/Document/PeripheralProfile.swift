@@ -1,12 +1,12 @@
 import Bluetooth
 
-/// The profile of a Bluetooth LE peripheral from a capture: its advertisement, attributes, requests and responses.
+/// The profile of a Bluetooth LE peripheral, made from a capture: advertisement, attributes, requests and responses.
 ///
-/// A JSON document (`Codable`). Call `check` before using a document from a file.
+/// It is encoded as JSON. Call `check` before using a document from a file.
 package struct PeripheralProfile: Hashable, Sendable {
     package enum Source: String, Hashable, Sendable, Codable {
         case discovered
-        /// Seen in traffic only, without a discovery, so that the service might be incomplete.
+        /// Found only in traffic, without a discovery. The service can be incomplete.
         case seen
     }
 
@@ -20,22 +20,21 @@ package struct PeripheralProfile: Hashable, Sendable {
     package var version = PeripheralProfile.currentVersion
     /// The device address; `nil` if the capture does not have it.
     package var address: BluetoothAddress?
-    /// The type of the address; `nil` if unknown.
     package var addressType: AddressType?
-    /// The advertised name, else the value of 2A00.
+    /// The advertised name, else the value of Device Name (2A00).
     package var name: String?
     /// The ATT MTU (23–517); `nil` if there was no exchange, which means 23.
     package var mtu: Int?
-    /// The AD structures of the last connectable advertisement, or `nil`.
+    /// The AD structures of the last connectable advertisement; `nil` if the capture has none.
     package var advertisement: Octets?
-    /// The AD structures of the last scan response.
+    /// The AD structures of the last scan response; `nil` if the capture has none.
     package var scanResponse: Octets?
     package var services: [Service]
-    /// The recorded conversations, one for each connection, in order.
+    /// The recorded exchanges, one conversation for each connection, in order.
     package var conversations: [Conversation]
-    /// Manually written rules for requests that are not in the capture. The first match applies.
+    /// Rules, written by hand, for requests that are not in the capture. The first matching rule applies.
     package var rules: [Rule] = []
-    /// What the capture does not show, one sentence each.
+    /// Notes about data that the capture lacks, one sentence each.
     package var gaps: [String] = []
 
     /// The version of written documents, and the newest readable one.
@@ -72,7 +71,7 @@ extension PeripheralProfile: Codable {
         guard version == Self.currentVersion else {
             throw DecodingError.dataCorruptedError(
                 forKey: .version, in: container,
-                debugDescription: "version \(version) is not known here; this is for version \(Self.currentVersion)")
+                debugDescription: "unsupported version \(version): expected \(Self.currentVersion)")
         }
         address = try container.decodeIfPresent(BluetoothAddress.self, forKey: .address)
         addressType = try container.decodeIfPresent(AddressType.self, forKey: .addressType)

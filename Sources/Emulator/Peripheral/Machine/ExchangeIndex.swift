@@ -1,4 +1,4 @@
-/// Finds the recorded exchange for a request, depending on the mode.
+/// Finds the recorded exchanges for a request.
 struct ExchangeIndex: Sendable {
     struct Key: Hashable {
         var request: PeripheralProfile.Request
@@ -9,8 +9,8 @@ struct ExchangeIndex: Sendable {
     let exchanges: [PeripheralProfile.Exchange]
     /// The index of each connection's first exchange.
     let starts: [Int]
-    private var places: [Key: [Int]] = [:]
-    private var used: [Key: Int] = [:]
+    private var positions: [Key: [Int]] = [:]
+    private var nextPositions: [Key: Int] = [:]
 
     init(_ profile: PeripheralProfile) {
         var exchanges: [PeripheralProfile.Exchange] = []
@@ -23,16 +23,16 @@ struct ExchangeIndex: Sendable {
         self.starts = starts
         for (place, exchange) in exchanges.enumerated() {
             guard let handle = exchange.handle else { continue }
-            places[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []]
+            positions[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []]
                 .append(place)
         }
     }
 
-    /// The next exchange for the request, or `nil`. After the last one, it repeats the last, or in a loop starts again.
+    /// Returns the next exchange for the request. After the last one, the last one repeats, or a loop starts again.
     mutating func take(_ key: Key, isLoop: Bool) -> PeripheralProfile.Exchange? {
-        guard let known = places[key], let last = known.indices.last else { return nil }
-        let next = used[key, default: 0]
-        used[key] = next >= last ? (isLoop ? 0 : last) : next + 1
+        guard let known = positions[key], let last = known.indices.last else { return nil }
+        let next = nextPositions[key, default: 0]
+        nextPositions[key] = next >= last ? (isLoop ? 0 : last) : next + 1
         return exchanges[known[min(next, last)]]
     }
 }

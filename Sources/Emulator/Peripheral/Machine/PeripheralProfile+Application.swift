@@ -1,37 +1,38 @@
 import Bluetooth
 
 extension PeripheralProfile {
-    /// The name of an attribute in events and requests. UUIDs are not used, because they can occur several times.
+    /// Returns a unique UUID for an attribute in link events and requests, because its own UUID can occur several
+    /// times.
     static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
 
-    /// A replacement for an unknown UUID: `77617465-7268-HHHH-8000-676164676574` with the handle.
+    /// A substitute for an unknown UUID: `77617465-7268-HHHH-8000-676164676574`, where HHHH is the handle.
     package static func placeholder(at handle: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7761_7465_7268_0000 | UInt64(handle), low: 0x8000_6761_6467_6574)
     }
 
-    /// The services that a Bluetooth stack serves itself.
+    /// The services that a Bluetooth stack provides.
     package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
-    /// The profile without these services and their exchanges.
+    /// Returns the profile without these services and their exchanges.
     package func leavingOut(_ uuids: Set<BluetoothUUID>) -> PeripheralProfile {
         var rest = self
-        var gone: Set<UInt16> = []
+        var removedHandles: Set<UInt16> = []
         rest.services.removeAll { service in
             guard let uuid = service.uuid, uuids.contains(uuid) else { return false }
             for characteristic in service.characteristics {
-                gone.insert(characteristic.handle)
-                gone.formUnion(characteristic.descriptors.map(\.handle))
+                removedHandles.insert(characteristic.handle)
+                removedHandles.formUnion(characteristic.descriptors.map(\.handle))
             }
             return true
         }
         for index in rest.conversations.indices {
-            rest.conversations[index].exchanges.removeAll { $0.handle.map(gone.contains) ?? false }
+            rest.conversations[index].exchanges.removeAll { $0.handle.map(removedHandles.contains) ?? false }
         }
         return rest
     }
 
-    /// The application to publish, with notes for the user.
+    /// Returns the application to publish, with notes for the user.
     package func application() -> (application: GATTApplication, remarks: [String]) {
         var remarks: [String] = []
         var application = GATTApplication(name: name ?? "", services: [])
@@ -63,8 +64,8 @@ extension PeripheralProfile {
                 for (uuid, handle) in attributes where undeclared.contains(handle) {
                     remarks.append(
                         """
-                        \(uuid) at \(handle) notifies without the property, as recorded; bluetoothd does not support \
-                        this
+                        \(uuid) at \(handle) notifies without having the property, as recorded; bluetoothd does not \
+                        support this
                         """
                     )
                 }
@@ -75,7 +76,7 @@ extension PeripheralProfile {
         return (application, remarks)
     }
 
-    /// The handles with notified values although their properties do not allow notifications.
+    /// The handles whose values were notified, although their properties do not include notifications.
     var undeclared: Set<UInt16> {
         var handles: Set<UInt16> = []
         for characteristic in characteristics {
@@ -108,13 +109,13 @@ extension PeripheralProfile {
                     LocalDescriptor(uuid: GATTTable.clientConfiguration, name: name(of: handle), handle: handle))
                 remarks.append(
                     """
-                    \(local.uuid) at \(characteristic.handle) is subscribed to at \(handle), a guess: the capture \
-                    does not show where
+                    the subscription of \(local.uuid) at \(characteristic.handle) is at \(handle), the first free \
+                    handle: the capture does not show its handle
                     """
                 )
             } else {
                 remarks.append(
-                    "\(local.uuid) at \(characteristic.handle) cannot be subscribed to: no free handle")
+                    "\(local.uuid) at \(characteristic.handle) has no subscription: no free handle")
             }
         }
         return local

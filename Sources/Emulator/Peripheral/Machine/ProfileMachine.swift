@@ -1,26 +1,26 @@
 import Bluetooth
 
-/// The state machine of a cloned peripheral, which responds as recorded, with the recorded delays.
+/// The state machine of a cloned peripheral, which responds as recorded and with the recorded delays.
 ///
-/// The link handles discovery, subscriptions and the MTU. The state machine handles reads and writes and sends values.
-/// It accepts one central and does not advertise while that is connected.
+/// The link handles discovery, subscriptions and the MTU; the state machine handles reads, writes and notifications. It
+/// accepts one central, and does not advertise while a central is connected.
 package struct ProfileMachine: PeripheralMachine {
     package enum Mode: String, Sendable, CaseIterable {
-        /// Uses each recorded exchange once, in the order for that request; then the last one repeats.
+        /// Uses the recorded exchanges of a request in order, each once; then the last one repeats.
         case once
-        /// Like `once`, but the first exchange follows the last one, and the values of a subscription repeat.
+        /// Like `once`, but after the last exchange the first one follows, and the values of a subscription repeat.
         case loop
-        /// Accepts only recorded requests in their exact order, one recorded connection per connection.
+        /// Accepts only the recorded requests in their order. Each connection follows the next recorded one.
         case strict
-        /// Like `once`; unrecorded requests are reported and answered by the rules.
+        /// Like `once`, but requests that were not recorded are logged. Rules determine their responses.
         case new
     }
 
-    /// The maximum number of concurrent responses.
+    /// The maximum number of requests whose values are being sent.
     private static let mostPlayers = 64
     /// The maximum length of a chain of rules after one request.
     static let longestChain = 64
-    /// The maximum delay of a response in milliseconds. Links drop a response after 25 s.
+    /// The maximum delay of a response in milliseconds. Links drop a response that is later than 25 s.
     private static let longestDelay = 20_000
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
@@ -28,10 +28,9 @@ package struct ProfileMachine: PeripheralMachine {
     package let profile: PeripheralProfile
     package let mode: Mode
     package let application: GATTApplication
-    /// Notes for the user.
     package let remarks: [String]
 
-    /// Whether the link distinguishes writes with and without response. bluetoothd does not if both are supported.
+    /// Whether the link distinguishes writes with and without response. bluetoothd does not, if both are supported.
     private let distinguishesWrites: Bool
     private var index: ExchangeIndex
     private let properties: [UInt16: CharacteristicProperties]
@@ -43,7 +42,7 @@ package struct ProfileMachine: PeripheralMachine {
 
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
-    /// Recorded values without a request, which wait for a subscription.
+    /// The recorded values that were sent without a request. They are sent after a subscription.
     private var unasked: [PeripheralProfile.Value] = []
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
@@ -55,7 +54,7 @@ package struct ProfileMachine: PeripheralMachine {
     private var unknown: Set<ExchangeIndex.Key> = []
     private var effects: [PeripheralMachineEffect] = []
 
-    /// The profile must have passed `check`.
+    /// - Parameter profile: a profile that has passed `check`.
     /// - Parameter distinguishesWrites: whether the link distinguishes writes with and without response. If not, writes
     ///   match both.
     package init(_ profile: PeripheralProfile, mode: Mode = .once, distinguishesWrites: Bool = true) {
@@ -135,7 +134,7 @@ package struct ProfileMachine: PeripheralMachine {
         connections += 1
         effects.append(.link(.advertise(false)))
         log("\(id) connected")
-        // Each connection continues with the next recorded one.
+        // Each connection uses the next recorded one.
         let number =
             index.starts.isEmpty
             ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
@@ -178,7 +177,7 @@ package struct ProfileMachine: PeripheralMachine {
         configure(handle, [[0, 0]], at: now)
     }
 
-    /// Sends the recorded values after a change of a subscription; the link has responded.
+    /// Sends the recorded values after a change of a subscription. The link has responded to the write.
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
         guard let place = configurations[handle] else { return }
         if mode == .strict {
@@ -210,7 +209,7 @@ package struct ProfileMachine: PeripheralMachine {
         let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
         guard id == central else { return respond(token, .error(readNotPermitted)) }
         guard offset == 0 else {
-            // The rest of the value that the central has started to read.
+            // The central reads the rest of a value.
             let value = values[handle] ?? []
             return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
         }
@@ -246,7 +245,7 @@ package struct ProfileMachine: PeripheralMachine {
         case nil:
             let wanted: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
             let mayWrite = properties[handle]?.contains(wanted) == true
-            report(key, mayWrite ? "accepted without effect" : "rejected: not writable in this way")
+            report(key, mayWrite ? "accepted without effect" : "rejected: this kind of write is not supported")
             respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
         }
     }
@@ -257,7 +256,7 @@ package struct ProfileMachine: PeripheralMachine {
         case refused
     }
 
-    /// The recorded exchange for a request, depending on the mode, or `nil`.
+    /// Returns the recorded exchange or the rule for a request, depending on the mode; `nil` if there is none.
     private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
             for request in kinds(key.request) {
@@ -293,7 +292,7 @@ package struct ProfileMachine: PeripheralMachine {
         }
     }
 
-    /// Skips exchanges without a request: a connection, and a subscription without a change.
+    /// Skips exchanges that have no request: a connection, and a subscription that changes nothing.
     private mutating func skip(before handle: UInt16, _ values: [[UInt8]]) {
         while cursor < end {
             guard let place = index.exchanges[cursor].handle else {
@@ -350,12 +349,11 @@ package struct ProfileMachine: PeripheralMachine {
     private mutating func play(_ player: ValuePlayer) {
         if players.count >= Self.mostPlayers {
             players.removeFirst()
-            log("too many concurrent requests: dropping the values of the oldest")
+            log("too many concurrent requests: dropping the values of the oldest one")
         }
         players.append(player)
     }
 
-    /// Sends the next value if the previous one is sent.
     private mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now {
             inFlightUntil = nil
@@ -377,7 +375,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     private mutating func finish(_ player: ValuePlayer, at now: MonotonicInstant) {
-        if let pause = player.pause { return play(player.again(at: now.advanced(by: pause))) }
+        if let pause = player.pause { return play(player.repeated(at: now.advanced(by: pause))) }
         guard let then = player.then, let rule = profile.rules.first(where: { $0.name == then }) else { return }
         play(rule, depth: player.depth + 1, at: now)
     }
@@ -407,11 +405,11 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func mismatch(_ done: String) {
         guard cursor < end else {
-            return effects.append(.unrecorded("the host \(done); the capture has no further request here"))
+            return effects.append(.unrecorded("the host \(done); the capture has no further request"))
         }
         let next = index.exchanges[cursor]
         let expected = text(
             ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
-        effects.append(.unrecorded("the host \(done); the capture's host \(expected) here"))
+        effects.append(.unrecorded("the host \(done); expected by the capture: the host \(expected)"))
     }
 }

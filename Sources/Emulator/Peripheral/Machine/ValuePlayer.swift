@@ -1,19 +1,19 @@
 import Bluetooth
 
-/// Sends values at their times after a request.
+/// The values to send after a request, each with its time.
 struct ValuePlayer: Sendable {
     private let values: [PeripheralProfile.Value]
     private var position = 0
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
-    /// The handle to which the values are limited; `nil` for all.
+    /// The handle of the values to send; `nil` for the values of all handles.
     private let only: UInt16?
     /// The rule whose values follow, and the length of the chain so far.
     let then: String?
     let depth: Int
     /// The characteristic whose subscription causes the values.
     let owner: UInt16?
-    /// The pause before a repetition; `nil` for none.
+    /// The pause before the values repeat; `nil` if they do not.
     let pause: Duration?
 
     init(
@@ -32,22 +32,22 @@ struct ValuePlayer: Sendable {
             values.count > 1
             ? values[values.count - 1].afterMs - values[values.count - 2].afterMs : values.first?.afterMs ?? 0
         pause = isEndless && !values.isEmpty ? .milliseconds(max(100, gap)) : nil
-        settle()
+        skipToMatch()
     }
 
     var current: PeripheralProfile.Value? { position < values.count ? values[position] : nil }
 
     mutating func advance() {
         position += 1
-        settle()
+        skipToMatch()
     }
 
-    func again(at now: MonotonicInstant) -> ValuePlayer {
+    func repeated(at now: MonotonicInstant) -> ValuePlayer {
         ValuePlayer(values, at: now, only: only, then: then, depth: depth, owner: owner, isEndless: pause != nil)
     }
 
-    /// Advances to the next matching value, which is never before the previous one.
-    private mutating func settle() {
+    /// Advances to the next matching value. Its time is never before that of the previous value.
+    private mutating func skipToMatch() {
         while let only, let value = current, value.handle != only { position += 1 }
         if let value = current { due = max(due, start.advanced(by: .milliseconds(value.afterMs))) }
     }
