@@ -24,7 +24,7 @@ struct Control: ParsableCommand {
     @Argument(help: "Value of the action")
     var value: String?
 
-    /// The value to send; an amount is converted to the protocol's millilitres.
+    /// The value to send. The amount of a sip is converted to millilitres.
     private var sent: String? { action == "sip" ? value.flatMap(Amounts.typed).map(String.init) ?? value : value }
 
     func validate() throws {
@@ -49,9 +49,11 @@ struct Control: ParsableCommand {
             let ok = object["ok"] as? Bool
         else {
             throw CommandFailure(
-                .failed, "not an emulator: \(path)", advice: "Name the emulator's socket with --control.")
+                .failed, "invalid response from \(path)", advice: "Name the socket of an emulator with --control.")
         }
-        guard ok else { throw CommandFailure(.refused, object["error"] as? String ?? "the emulator refused") }
+        guard ok else {
+            throw CommandFailure(.refused, object["error"] as? String ?? "the emulator rejected the action")
+        }
         if json {
             let text = String(decoding: answer, as: UTF8.self)
             let status = text.range(of: #""status":"#).map { String(text[$0.upperBound...].dropLast()) }
@@ -78,14 +80,14 @@ struct Control: ParsableCommand {
         let connection =
             flag("connected")
             ? "\(text("central")), MTU \(text("mtu"))\(flag("subscribed") ? ", subscribed" : "")" : "none"
-        let air =
+        let advertising =
             !flag("onAir")
-            ? "no: \(text("offAirReason"))" : flag("connected") ? "yes, and hidden while connected" : "yes"
+            ? "no: \(text("offAirReason"))" : flag("connected") ? "paused while connected" : "yes"
         return [
             "\(text("name"))  \(text("address"))  \(text("profile")) \(text("model"))",
-            "on the air    \(air)",
-            "connection    \(connection) (\(text("connections")) so far)",
-            "log           \(records), \(text("acknowledged")) acknowledged, \(text("overwritten")) lost to newer ones",
+            "advertising   \(advertising)",
+            "connection    \(connection) (total: \(text("connections")))",
+            "log           \(records), \(text("acknowledged")) acknowledged, \(text("overwritten")) overwritten",
             "clock         \(text("clock"))",
             "battery       \(text("batteryPercent")) %, \(text("charging"))",
             "today         \(text("amountMl")) of \(text("goalMl")) ml",

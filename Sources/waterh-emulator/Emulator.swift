@@ -28,8 +28,8 @@ struct Faults: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "faults", abstract: "List faults",
         discussion: """
-            A fault plan is a list with commas: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the same \
-            faults.
+            A fault plan is a comma-separated list: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the \
+            same faults.
             """)
 
     func run() {
@@ -45,17 +45,16 @@ struct Faults: ParsableCommand {
         list("Faults of the bottle, on every link:", bottle)
         list(
             """
-            Faults of the link, on unix:, l2cap: and hci:. Over bluez mtu is not possible, and only values that the \
-            bottle receives, answers and notifies count. N counts from 1; P is a probability from 0 to 1:
+            Faults of the link, on unix:, l2cap: and hci:. Over bluez, mtu is not possible, and the faults apply to \
+            written, read and notified values. N counts from 1; P is a probability from 0 to 1:
             """,
             link)
     }
 }
 
-/// A fault plan: faults of the bottle and of the link in one list.
+/// The value of `--faults`: faults of the bottle and of the link in one list.
 struct FaultOptions {
     var bottle: BottleFaults
-    /// The faults of the link; `nil` if there are none.
     var link: FaultPlan?
 
     init(_ text: String) throws {
@@ -66,7 +65,7 @@ struct FaultOptions {
     }
 }
 
-/// How recorded times are used.
+/// The value of `--restamp`: whether to keep recorded times or to shift them to today.
 enum Restamp: String, CaseIterable, ExpressibleByArgument {
     case today, keep
 }

@@ -33,8 +33,8 @@ struct Run: AsyncParsableCommand {
 
     @Option(
         help: """
-            Answers to other requests: model (none), capture (as recorded), strict (also disconnects at a request that \
-            was not recorded)
+            Responses to unsupported requests: model (none), capture (as recorded), strict (as recorded; disconnects \
+            if a request was not recorded)
             """)
     var answers = RecordedAnswers.Mode.model
 
@@ -60,7 +60,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "GATT values over bluez: socket (default) or signals")
     var notifications: LinkFactory.NotificationWay?
 
-    @Option(help: ArgumentHelp("Fault plan; 'waterh-emulator faults' lists the words", valueName: "plan"))
+    @Option(help: ArgumentHelp("Fault plan; see 'waterh-emulator faults'", valueName: "plan"))
     var faults = ""
 
     @Option(help: "Seed of the faults: the same seed gives the same faults")
@@ -77,8 +77,8 @@ struct Run: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Answers of the device profile: once (in recorded order, then the last), loop (from the start again), \
-            strict (only what was recorded, in its order), new (as once; logs other requests)
+            Responses of the device profile: once (in recorded order, then the last one again), loop (from the start \
+            again), strict (only to requests in recorded order), new (as once; logs other requests)
             """,
             valueName: "mode"))
     var gadgetMode: ProfileMachine.Mode?
@@ -86,7 +86,7 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Log nothing about the link")
     var quiet = false
 
-    @OptionGroup var speech: ServiceLogOptions
+    @OptionGroup var logOptions: ServiceLogOptions
 
     func validate() throws {
         if case .capture = link {
@@ -105,7 +105,7 @@ struct Run: AsyncParsableCommand {
         do {
             words = try FaultOptions(faults)
         } catch {
-            throw ValidationError("\(error). List the words with: waterh-emulator faults")
+            throw ValidationError("\(error). List the faults with: waterh-emulator faults")
         }
         if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
             throw ValidationError(refusal)
@@ -127,7 +127,7 @@ struct Run: AsyncParsableCommand {
     }
 
     func run() async throws {
-        speech.takeOver("waterh-emulator")
+        logOptions.takeOver("waterh-emulator")
         if let gadget { return try await runProfile(gadget) }
         let words = try FaultOptions(faults)
         let store = try store.map { path in try FlashStore(path: path) }
@@ -153,13 +153,12 @@ struct Run: AsyncParsableCommand {
             run: { await driver.run() })
     }
 
-    /// Emulates a device profile instead of a bottle.
     private func runProfile(_ path: String) async throws {
         let signals = StopSignals.stream()
         let words = try FaultOptions(faults)
         guard words.bottle == BottleFaults() else {
             throw CommandFailure(
-                .wrongUse, "--faults has faults of a bottle, which --gadget does not have",
+                .wrongUse, "--faults contains faults of a bottle, which --gadget does not support",
                 advice: "List the faults of the link with: waterh-emulator faults")
         }
         let whole: PeripheralProfile
@@ -167,7 +166,6 @@ struct Run: AsyncParsableCommand {
             throw CommandFailure(
                 error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        // bluetoothd provides these services itself.
         let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
         let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
@@ -180,7 +178,9 @@ struct Run: AsyncParsableCommand {
         for remark in machine.remarks { log(remark) }
         let omitted = whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
         if !omitted.isEmpty {
-            log("left out, because bluetoothd serves them: \(omitted.joined(separator: ", ")); handles differ")
+            log(
+                "services omitted, because bluetoothd provides them: \(omitted.joined(separator: ", ")); handles differ"
+            )
         }
         do { try await driver.open() } catch { throw Self.explain(error) }
         recorder?.begin()
@@ -198,13 +198,12 @@ struct Run: AsyncParsableCommand {
             run: { await driver.run() })
     }
 
-    /// Prints the line that shows scripts that the peripheral accepts connections.
+    /// Prints the line `ready`, which shows scripts that the peripheral accepts connections.
     private func ready(_ facts: String) {
         TextOutput.standard.line("ready link=\(link) \(facts)")
         TextOutput.standard.flush()
     }
 
-    /// Runs until a signal or the end of the link.
     private func serve(
         _ link: any PeripheralLink, _ signals: AsyncStream<Int32>, _ recorder: LinkRecorder?,
         isOnTime: @escaping @Sendable () async -> Bool, run: () async -> Void
@@ -228,7 +227,7 @@ struct Run: AsyncParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// The bottle and its log. A log in the flash file takes precedence over captures.
+    /// Returns the bottle and its flash. A flash file takes precedence over captures.
     private func bottle(_ store: FlashStore?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }
@@ -237,13 +236,13 @@ struct Run: AsyncParsableCommand {
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
         if let stored = try store?.load() {
-            if fill != nil { log("\(store?.path ?? "the store") has a log already: the captures are not used") }
+            if fill != nil { log("\(store?.path ?? "the store") already contains a log: the captures are not used") }
             return (identity, stored)
         }
         if restamp == .today { fill?.restamp(newestTo: HostClock.localTime(), dialect: dialect) }
         let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
         if flash.overwritten > 0 {
-            log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out")
+            log("the log has room for \(capacity) records: the \(flash.overwritten) oldest of the captures are omitted")
         }
         do { try store?.save(flash) } catch {
             throw CommandFailure(.failed, "\(error)", advice: "Name another file with --store.")
@@ -273,7 +272,7 @@ struct Run: AsyncParsableCommand {
         )
     }
 
-    /// Listens on the control socket. Without `--control`, only the first of several emulators gets the default socket.
+    /// Listens on the control socket. Only the first of several emulators without `--control` gets the default socket.
     private func listen(_ driver: PeripheralDriver) throws -> ControlServer? {
         do {
             return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
