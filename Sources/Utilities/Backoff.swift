@@ -14,11 +14,11 @@ package struct Backoff: Hashable, Sendable {
 
     /// The next wait: between half and the whole of a value that doubles with each failure.
     ///
-    /// - Parameter chance: 0 (half) to 1 (the whole). Draw it at random if many clients wait for one server.
+    /// - Parameter chance: from 0 (half of the value) to 1 (the whole value). Use a random number if many clients wait.
     package mutating func next(chance: Double) -> Duration {
-        let whole = min(longest, first * (1 << min(failures, 16)))
+        let longestWait = min(longest, first * (1 << min(failures, 16)))
         failures += 1
-        return whole / 2 + (whole / 2) * min(1, max(0, chance))
+        return longestWait / 2 + (longestWait / 2) * min(1, max(0, chance))
     }
 
     package mutating func reset() { failures = 0 }

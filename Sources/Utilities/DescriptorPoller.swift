@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread that waits in epoll for the descriptors of all sources and notifies each source.
+/// A thread that waits for the descriptors of all sources with epoll(7), and notifies the sources.
 final class DescriptorPoller: Sendable {
     static let shared = DescriptorPoller()
     /// The maximum number of events per call of epoll_wait(2).
-    private static let turn = 64
+    private static let maximumEvents = 64
 
     private struct Listener {
         weak var source: DescriptorSource?
@@ -14,7 +14,7 @@ final class DescriptorPoller: Sendable {
 
     private let numbers = Atomic<UInt64>(0)
     private let listeners = Mutex<[UInt64: Listener]>([:])
-    /// The epoll descriptor; -1 until it was created.
+    /// The epoll descriptor; -1 before its creation.
     private let instance = Mutex<Int32>(-1)
     private let isAbleToWait: Bool
 
@@ -33,12 +33,12 @@ final class DescriptorPoller: Sendable {
         var event = epoll_event(
             events: UInt32(UInt16(bitPattern: interest.pollEvents)) | EPOLLONESHOT.rawValue,
             data: epoll_data_t(u64: source.number))
-        // The descriptor is usually registered already.
+        // The descriptor is already registered, unless this is its first notification.
         if epoll_ctl(epoll, EPOLL_CTL_MOD, source.descriptor, &event) == 0 { return true }
         return errno == ENOENT && epoll_ctl(epoll, EPOLL_CTL_ADD, source.descriptor, &event) == 0
     }
 
-    /// Removes the descriptor from epoll, which reports hang-ups and errors even with an empty interest.
+    /// Removes the descriptor from epoll, which would report hang-ups and errors even with an empty interest.
     func disarm(_ descriptor: Int32) {
         let epoll = instance.withLock { $0 }
         if epoll >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
@@ -87,14 +87,14 @@ final class DescriptorPoller: Sendable {
     }
 
     private func wait(_ epoll: Int32) -> Never {
-        var events = [epoll_event](repeating: epoll_event(), count: Self.turn)
+        var events = [epoll_event](repeating: epoll_event(), count: Self.maximumEvents)
         while true {
             // The only possible error is EINTR, which a debugger causes.
             let count = epoll_wait(epoll, &events, Int32(events.count), -1)
             for event in events.prefix(Int(max(0, count))) {
-                // Release the source outside the lock, because this can be the last reference.
+                // Release the source outside the lock: if this is the last reference, its deinitialiser takes the lock.
                 let source = listeners.withLock { $0[event.data.u64]?.source }
-                source?.tell(DescriptorSource.Interest(pollEvents: Int16(truncatingIfNeeded: event.events)))
+                source?.notify(DescriptorSource.Interest(pollEvents: Int16(truncatingIfNeeded: event.events)))
             }
         }
     }

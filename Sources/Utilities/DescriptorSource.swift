@@ -2,20 +2,20 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Calls a handler on a queue when a descriptor is ready to read or write: a socket, a pipe, or another descriptor that
-/// poll(2) supports. The handler is called again while a condition of `interest` is true.
+/// Calls a handler on a queue when a descriptor is ready to read or write. The descriptor can be a socket, a pipe, or
+/// another one that poll(2) supports. The handler is called again while a condition of `interest` is true.
 ///
-/// A hang-up or error counts as every condition of `interest`; the next read or write returns it. With an empty
-/// interest, nothing is reported and nothing is lost. A lock protects the state.
+/// A hang-up or error counts as every condition of `interest`, so that the next read or write returns it. With an empty
+/// interest, events are not reported, and not lost. A lock protects the state.
 ///
-/// Dispatch sources lose the end of a connection on Linux. After a hang-up, libdispatch notifies a source twice and
-/// aborts ("Source finalized twice"), or removes a suspended source from epoll (`src/event/event_epoll.c`,
-/// `_dispatch_event_merge_hangup`; Swift 6.3, about one of 10,000 connections).
+/// It replaces `DispatchSource`, which can lose the end of a connection on Linux. After a hang-up, libdispatch aborts
+/// ("Source finalized twice") or removes a suspended source from epoll (`_dispatch_event_merge_hangup` in
+/// `src/event/event_epoll.c`; Swift 6.3, about one of 10,000 connections).
 package final class DescriptorSource: @unchecked Sendable {
     package struct Interest: OptionSet, Hashable, Sendable {
-        /// Bytes, a message, a connection or the end of the stream can be read.
+        /// A read or accept returns at once: bytes, a connection, or the end of the stream.
         package static let reading = Interest(rawValue: 1)
-        /// Bytes can be written, or a `connect(2)` has ended.
+        /// A write returns at once, or connect(2) has ended.
         package static let writing = Interest(rawValue: 2)
         package let rawValue: UInt8
 
@@ -32,7 +32,7 @@ package final class DescriptorSource: @unchecked Sendable {
     }
 
     let descriptor: Int32
-    /// A unique number, so that a late notification does not reach another source.
+    /// A unique number, so that a late notification cannot reach a source that reuses the descriptor.
     let number: UInt64
     private let queue: DispatchQueue
     private let state = Mutex(State())
@@ -41,8 +41,8 @@ package final class DescriptorSource: @unchecked Sendable {
 
     /// Starts with an empty interest.
     /// - Parameters:
-    ///   - descriptor: non-blocking. The source owns it and closes it on the queue after `cancel`, or when released.
-    ///   - queue: serial.
+    ///   - descriptor: a non-blocking descriptor. The source closes it on the queue after `cancel`, or when released.
+    ///   - queue: a serial queue.
     ///   - handler: called on the queue with the ready conditions; not called after `cancel` has returned on the queue.
     package convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
         self.init(owning: descriptor, queue: queue, poller: .shared, handler: handler)
@@ -58,7 +58,7 @@ package final class DescriptorSource: @unchecked Sendable {
 
     deinit { cancel() }
 
-    /// The conditions to wait for. A change within the handler applies when the handler returns.
+    /// The conditions to wait for. A change within the handler takes effect when the handler returns.
     package var interest: Interest {
         get { state.withLock { $0.interest } }
         set {
@@ -73,12 +73,12 @@ package final class DescriptorSource: @unchecked Sendable {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Stops waiting, and closes the descriptor in a later turn of the queue, after a running handler. Thread-safe.
+    /// Stops waiting, and schedules the close of the descriptor on the queue. It can be called on any thread.
     package func cancel() {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }
-            // Required even if the source is not armed: a duplicate of the descriptor would keep it in epoll.
+            // Also for a source that is not armed: a duplicate of the descriptor would keep it in epoll.
             poller.disarm(descriptor)
             return true
         }
@@ -88,7 +88,7 @@ package final class DescriptorSource: @unchecked Sendable {
     }
 
     /// Notifies the source. Called on the poller's thread, once per `arm`.
-    func tell(_ ready: Interest) {
+    func notify(_ ready: Interest) {
         state.withLock { state in
             state.isArmed = false
             state.isPending = true

@@ -1,7 +1,7 @@
 /// Escapes untrusted text for a shell, HTML or XML.
 ///
-/// Works on Unicode scalars, as browsers and shells do: a `Character` can join a sign with a combining mark (U+0301
-/// after `"`) and then differs from the sign.
+/// It compares Unicode scalars, as browsers and shells do. A `Character` can consist of `"` and a combining mark
+/// (U+0301) and would then not be escaped.
 package enum Escaping {
     package static func replacing(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
         var scalars = text.unicodeScalars
@@ -9,7 +9,7 @@ package enum Escaping {
         return String(scalars)
     }
 
-    /// Quotes the text as one word of a POSIX shell.
+    /// Quotes the text as one word for a POSIX shell.
     package static func shellWord(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { plainBytes.contains($0) }
         return isPlain ? text : "'" + replacing(text, ["'": "'\\''"]) + "'"
