@@ -299,6 +299,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [4200, 9000]) func `a request that is too long gets an error response`(bytes: Int) async throws {
+        let path = folder.file("c")
+        let server = try ControlServer(path: path) { _ in .refused("not now") }
+        defer { server.stop() }
+        let text = String(repeating: "x", count: bytes) + "\n"
+        let response = await Self.aside { Self.say(text, at: path) }
+        #expect(response??.hasPrefix(#"{"ok":false,"error":"request too long: "#) == true, "\(response ?? "nothing")")
+    }
+
     /// Idle connections must not block other clients.
     @Test func `a silent client does not block others`() async throws {
         let path = folder.file("c")

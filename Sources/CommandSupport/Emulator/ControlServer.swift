@@ -6,7 +6,7 @@ import Utilities
 
 /// Serves `waterh-emulator control` on a private Unix socket. The queue protects all state.
 package final class ControlServer: @unchecked Sendable {
-    /// The maximum length of a request, and the maximum number of pending requests of a connection.
+    /// The maximum length of a request in bytes, and the maximum number of pending requests of a connection.
     private static let longestLine = 4096
     private static let mostWaiting = 64
 
@@ -21,7 +21,6 @@ package final class ControlServer: @unchecked Sendable {
     package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(LinkError) {
         socket = try UnixSocket(path: path, kind: .stream)
         self.handler = handler
-        // The socket is for its owner only.
         let mask = umask(0o177)
         defer { umask(mask) }
         let descriptor = try socket.listen()
@@ -44,7 +43,6 @@ package final class ControlServer: @unchecked Sendable {
         let descriptor = Glibc.accept(listening, nil, nil)
         guard descriptor >= 0 else {
             guard errno == EMFILE || errno == ENFILE else { return }
-            // Connections wait in the listen queue.
             listener?.interest = []
             return queue.asyncAfter(deadline: .now() + .seconds(1)) { self.listener?.interest = .reading }
         }
@@ -66,8 +64,8 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// Reads the lines that have arrived.
-    /// - Returns: whether more can follow. A client that closed its sending side still receives pending responses.
+    /// Reads bytes that have arrived, and passes complete lines on.
+    /// - Returns: `false` after the last line. A client that closed its sending side still receives pending responses.
     private func read(_ descriptor: Int32, _ bytes: inout Data, to lines: AsyncStream<Data>.Continuation) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = Glibc.read(descriptor, &buffer, buffer.count)
@@ -77,14 +75,23 @@ package final class ControlServer: @unchecked Sendable {
             guard case .enqueued = lines.yield(Data(bytes[..<end])) else { return false }
             bytes = Data(bytes[(end + 1)...])
         }
-        return bytes.count <= Self.longestLine
+        guard bytes.count > Self.longestLine else { return true }
+        lines.yield(bytes)
+        // Read the rest of the long line, because closing a socket with unread bytes resets the connection.
+        var reads = 64
+        while reads > 0, Glibc.read(descriptor, &buffer, buffer.count) > 0 { reads -= 1 }
+        return false
     }
 
-    /// - Returns: whether the response was sent. A client that does not read is disconnected.
+    /// Performs a request. Returns `false` if its response could not be sent; the client is then disconnected.
     private func respond(to line: Data, on descriptor: Int32) async -> Bool {
         let reply: ControlReply
         do {
-            reply = await handler(try ControlMessages.action(line: line))
+            if line.count > Self.longestLine {
+                reply = .refused("request too long: expected at most \(Self.longestLine) bytes")
+            } else {
+                reply = await handler(try ControlMessages.action(line: line))
+            }
         } catch {
             reply = .refused(String(describing: error))
         }
