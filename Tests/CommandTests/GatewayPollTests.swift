@@ -371,7 +371,7 @@ import Testing
             "-c", "ulimit -n \(limit); exec \(gateway) poll --link unix:\(folder.path)/b.sock --store \(folder.path)/w",
         ])
         #expect(
-            result.exitCode == 1 && result.error.contains("only \(limit) open files are allowed"), "\(result.error)")
+            result.exitCode == 1 && result.error.contains("the limit of open files is \(limit)"), "\(result.error)")
     }
 }
 

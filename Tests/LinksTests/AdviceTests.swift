@@ -25,7 +25,7 @@ import Testing
             ("unix:/tmp/b.sock", .inProgress, "one connection"),
             ("unix:/tmp/b.sock", .permissionDenied, "ls -l"),
             ("capture:/tmp/d.btsnoop", .notFound, "waterh-replay info /tmp/d.btsnoop"),
-            ("capture:/tmp/d.btsnoop", .timeout, "answers only what it holds"),
+            ("capture:/tmp/d.btsnoop", .timeout, "responds only with what was recorded"),
             ("l2cap:A4:C1:38:01:02:03", .connectFailed, "bluetoothctl disconnect A4:C1:38:01:02:03"),
             ("l2cap:A4:C1:38:01:02:03", .permissionDenied, "CAP_NET_RAW"),
             ("l2cap:A4:C1:38:01:02:03", .disconnected, "nearer"),

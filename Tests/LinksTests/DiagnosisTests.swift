@@ -144,7 +144,7 @@ import Testing
             $0.daemon = .running(census { $0.adapters[1].isPowered = false })
         },
         Fault(
-            testDescription: "no central", check: "adapter hci0", found: "cannot be a central",
+            testDescription: "no central", check: "adapter hci0", found: "does not support the central role",
             advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false
         ) {
             $0.daemon = .running(census { $0.adapters[0].roles = ["peripheral"] })

@@ -4,20 +4,20 @@ import Captures
 import Replay
 import Emulator
 
-/// The records of a recorded bottle, for filling an emulated one.
+/// The records of a bottle in captures, with which an emulated bottle is filled.
 package struct CaptureFill: Sendable {
-    /// The records, 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries.
+    /// The records of 13 bytes in the order of delivery, without repetitions. Entries that are not drinks are included.
     package var records: [[UInt8]]
     package var model: BottleModel?
-    /// Notes for the user: other bottles, a truncated capture.
+    /// Notes for the user, such as a truncated capture.
     package var remarks: [String] = []
-    /// Bottles whose records were ignored, one sentence each.
+    /// One note for each other bottle in the captures, whose records are not used.
     package private(set) var leftOut: [String] = []
 
     /// Reads captures of any supported format.
     ///
     /// - Parameter wanted: the bottle to use; otherwise the one with the most records.
-    /// - Throws: if a file cannot be opened or is not a capture. A truncated capture is used as far as it goes.
+    /// - Throws: if a file cannot be opened or is not a capture. A truncated capture is used up to its end.
     package init(files: [String], wanted: BluetoothAddress? = nil) throws {
         var found: [String: (model: BottleModel?, records: [[UInt8]])] = [:]
         var options = DrinkReader.Options(hostYear: 2026)
@@ -50,8 +50,8 @@ package struct CaptureFill: Sendable {
         }
     }
 
-    /// Shifts the record times so that the newest is `now`. Impossible dates do not change, nor byte 0 in the strict
-    /// dialect.
+    /// Shifts the times of the records so that the newest one is `now`. Invalid dates do not change. The strict dialect
+    /// keeps byte 0.
     package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }

@@ -3,8 +3,8 @@ import BottleProtocol
 import Foundation
 import Emulator
 
-/// The protocol of `waterh-emulator control`: one JSON object per line, `{"do":"sip","value":"120"}`, with one per
-/// response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
+/// The protocol of `waterh-emulator control`. A request is a JSON object on one line: `{"do":"sip","value":"120"}`. So
+/// is its response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
 package enum ControlMessages {
     package struct Malformed: Error, Sendable, CustomStringConvertible {
         package let description: String
@@ -14,9 +14,9 @@ package enum ControlMessages {
         ("sip ML", "add a drink: a record with the bottle's clock, and live reports"),
         ("refill", "fill the bottle"),
         ("battery PERCENT", "set the battery's charge"),
-        ("charging on|off", "put it on its cradle, or take it off"),
+        ("charging on|off", "start or stop charging"),
         ("clock YYYY-MM-DDThh:mm:ss", "set the bottle's clock"),
-        ("power-loss", "interrupt the power: the clock starts at zero"),
+        ("power-loss", "interrupt the power: the clock restarts at zero"),
         ("drop", "drop the connection"),
         ("press", "press the button: confirms a registration"),
         ("status", "show the bottle's state"),
@@ -43,7 +43,7 @@ package enum ControlMessages {
         throw Malformed(description: "invalid value: expected \(known.words)")
     }
 
-    /// Parses `2026-12-31T23:59:50`, also with a space instead of the T and without seconds. Years 2000–2255.
+    /// Parses `2026-12-31T23:59:50` (years 2000–2255). A space can replace the T, and the seconds can be omitted.
     static func clock(_ text: String) -> BottleClock? {
         let parts = text.split(omittingEmptySubsequences: false) { "-T :".contains($0) }
         let numbers = parts.compactMap { $0.allSatisfy(\.isASCII) && $0.allSatisfy(\.isNumber) ? Int($0) : nil }
@@ -60,7 +60,7 @@ package enum ControlMessages {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
 
-    /// The action of a request line. Its value is a string or a number.
+    /// Parses a request line. The value can be a string or a number.
     package static func action(line: Data) throws(Malformed) -> ControlAction {
         let request: Request
         do {
@@ -79,7 +79,7 @@ package enum ControlMessages {
         var value: Value?
     }
 
-    /// The value as text. Whole numbers lose the decimal point that some programs write.
+    /// A string or a number as text. Some programs write `250.0` for 250.
     private struct Value: Decodable {
         let text: String
 

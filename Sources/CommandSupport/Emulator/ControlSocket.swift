@@ -2,7 +2,7 @@ internal import ArgumentParser
 import Bluetooth
 import Foundation
 
-/// The path of a control socket, from `unix:PATH`.
+/// The path of a control socket, parsed from `unix:PATH`.
 package struct ControlPath: ExpressibleByArgument, Sendable {
     package let path: String
 

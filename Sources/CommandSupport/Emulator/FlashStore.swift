@@ -1,7 +1,7 @@
 import Foundation
 import Emulator
 
-/// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
+/// The emulated bottle's flash in a JSON file. `save` replaces and synchronises the file atomically.
 package final class FlashStore: Sendable {
     private struct Content: Codable {
         /// The version of the format; a newer one is rejected.
@@ -10,10 +10,10 @@ package final class FlashStore: Sendable {
     }
 
     package let path: String
-    /// The locked descriptor. The lock limits a file to one emulator.
+    /// The descriptor of the lock file. Only one emulator can lock it.
     private let lock: Int32
 
-    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a non-regular file.
+    /// Locks the file for this process, and creates its directory. A symbolic link is followed.
     package init(path: String) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -50,11 +50,11 @@ package final class FlashStore: Sendable {
             content = try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
             throw CommandFailure(
-                .badInput, "\(path) is not an emulator's flash: move it away, or name another file")
+                .badInput, "not a flash file of an emulator: \(path). Move it away, or name another file")
         }
         guard content.version == 1 else {
             throw CommandFailure(
-                .badInput, "\(path) has version \(content.version): this emulator supports version 1")
+                .badInput, "unsupported version \(content.version) of \(path): this emulator supports version 1")
         }
         return content.flash
     }

@@ -8,7 +8,7 @@ package enum HostClock {
         return localTime(seconds: Int64(now.tv_sec), milliseconds: Int64(now.tv_nsec) / 1_000_000)
     }
 
-    /// The time since 1970, for captures.
+    /// The time since 1970-01-01 UTC.
     package static func sinceEpoch() -> Duration {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -2,14 +2,14 @@ import Foundation
 import Emulator
 
 package enum ProfileFile {
-    /// The maximum size of a document in bytes. A larger one is rejected without reading it.
+    /// The maximum size of a document in bytes. A larger document is not read.
     package static let largest = 256 << 20
 
-    /// An invalid device profile, with the position and the error.
+    /// The error of a device profile file that cannot be read or is invalid.
     package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         package var path: String
         package var sentence: String
-        /// Whether the content is invalid. If not, the system reported an error.
+        /// Whether the content is invalid. Otherwise the file cannot be read.
         package var isBadContent: Bool
         package var description: String { "\(path): \(sentence)" }
         package var status: ExitStatus { isBadContent ? .badInput : .failed }
@@ -21,7 +21,7 @@ package enum ProfileFile {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
             guard size <= largest else {
                 throw Failure(
-                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(largest >> 20)",
+                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(largest >> 20) MiB",
                     isBadContent: true)
             }
             data = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -4,9 +4,8 @@ import Replay
 import Emulator
 
 extension RecordedAnswers {
-    /// The responses of a recorded bottle: the given one, or the one with the most requests.
-    ///
-    /// - Throws: if a capture cannot be read, or has no bottle.
+    /// Reads the responses of a bottle from captures: of the wanted bottle, or of the one with the most requests.
+    /// - Throws: if a capture cannot be read, or contains no bottle.
     package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
         var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
         for path in mode == .model ? [] : captures {

@@ -3,9 +3,8 @@ import Emulator
 import Replay
 import Synchronization
 
-/// The `capture:` link: a central whose peripherals are the bottles of a capture, each on a link in memory. Each
-/// advertises its name and address, and responds at once. The link counts as radio, because a capture can have several
-/// bottles.
+/// The link `capture:FILE`: a central whose peripherals are the bottles of a capture, which respond as recorded. It has
+/// `hasRadio`, because the central must scan: a capture can contain several bottles.
 package final class CaptureLink: CentralLink {
     package let name: String
     package var hasRadio: Bool { true }
@@ -20,9 +19,9 @@ package final class CaptureLink: CentralLink {
     }
 
     /// - Parameters:
-    ///   - given: the handles of the characteristics, if the capture lacks the discovery.
+    ///   - given: the handles of the characteristics, for a capture without a discovery.
     ///   - hostTime: the host's local time, for requests that the capture does not answer.
-    /// - Throws: `LinkError` if the file cannot be read or has no bottle.
+    /// - Throws: `LinkError` if the file cannot be read or contains no bottle.
     package init(
         file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime,
         instruments: LinkInstruments = LinkInstruments()
@@ -33,7 +32,7 @@ package final class CaptureLink: CentralLink {
             let read = try AnsweringScript.read(file, given: given)
             scripts = read.scripts
             if let trouble = read.trouble {
-                instruments.log("\(file): \(trouble); the link uses the part before it")
+                instruments.log("\(file): \(trouble). The link uses the part before this error")
             }
         } catch {
             throw LinkError(.notFound, "\(error)")
@@ -86,7 +85,7 @@ package final class CaptureLink: CentralLink {
             connected.withLock { $0 = bottle }
             bottle.link.perform(.connect(PeerID(bottle.link.name), limit: limit))
         case .discover, .read, .write, .subscribe, .disconnect, .forget, .powerCycle:
-            // A bottle that is not connected rejects the request.
+            // Without a connection, any bottle of the capture rejects the request.
             (connected.withLock { $0 } ?? bottles[0]).link.perform(request)
         }
     }

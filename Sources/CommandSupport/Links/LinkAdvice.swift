@@ -1,5 +1,6 @@
 import Bluetooth
 
+/// The advice for errors of a link on the command line.
 package struct LinkAdvice: Sendable {
     package enum Adviser: Sendable {
         case gateway
@@ -15,12 +16,11 @@ package struct LinkAdvice: Sendable {
 
     /// - Parameters:
     ///   - linkName: as in `unix:/tmp/b.sock`.
-    ///   - hasRadio: used for a name that is not a link name.
+    ///   - hasRadio: whether the link has a radio, used if `linkName` is not a valid link.
     package init(linkName: String, hasRadio: Bool, by adviser: Adviser = .gateway) {
         (link, self.hasRadio, self.adviser) = (try? LinkName(linkName), hasRadio, adviser)
     }
 
-    /// Advice for an error of this class.
     package func about(_ code: LinkError.Code) -> String {
         switch link {
         case .unix(let path), .stream(let path): socket(code, path)
@@ -37,10 +37,10 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    /// Advice for a broken connection. `reassurance` states which data is safe.
+    /// Advice for a lost connection. `reassurance` says which data is safe.
     package func brokenOff(_ reassurance: String) -> String {
         switch link {
-        case .unix, .stream: "Read what the program at the other end says, and poll again: \(reassurance)"
+        case .unix, .stream: "Check the output of the program at the other end, and poll again: \(reassurance)"
         case .capture(let file): Self.captured(file)
         case nil where !hasRadio: "Poll again: \(reassurance)"
         default: "Bring the bottle nearer and poll again: \(reassurance)"
@@ -65,7 +65,7 @@ package struct LinkAdvice: Sendable {
             Poll again; if it fails again, check ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), \
             and for another program that connects first.
             """
-        default: "Configure the other end for an MTU of \(mtu) or more."
+        default: "Set an MTU of \(mtu) or more at the other end of the link."
         }
     }
 
@@ -77,11 +77,12 @@ package struct LinkAdvice: Sendable {
         case .poweredOff: "Switch the adapter on: bluetoothctl power on (or rfkill unblock bluetooth)."
         case .permissionDenied: "Join the group bluetooth (adduser USER bluetooth) and log in again\(doctor)"
         case .notFound:
-            "Wake the bottle (lid or a shake), bring it nearer, and close the phone app: a bottle takes one connection."
-        case .connectFailed: "Bring the bottle nearer, and close the phone app: a bottle takes one connection."
-        case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
+            "Wake the bottle (lid or a shake), bring it nearer, and close the phone app: it accepts one connection."
+        case .connectFailed: "Bring the bottle nearer, and close the phone app: a bottle accepts one connection."
+        case .inProgress:
+            "Stop the other program that is connected to the bottle, or restart Bluetooth: systemctl restart bluetooth"
         case .disconnected:
-            "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."
+            "Bring the bottle nearer and poll again. Received records are stored, the others are still in the bottle."
         case .timeout: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .refused, .protocolViolation:
             "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
@@ -95,16 +96,16 @@ package struct LinkAdvice: Sendable {
         switch code {
         case .notFound, .connectFailed, .timeout:
             "Start a bottle at the other end: waterh-emulator run --link \(link.map { "\($0)" } ?? path)"
-        case .inProgress: "A bottle takes one connection: stop the other program that talks to it, or wait."
+        case .inProgress: "A bottle accepts one connection: stop the other program that is connected, or wait."
         case .disconnected:
             """
-            Read what the program at the other end says, and poll again: what was received is stored, the rest is \
-            still in the bottle.
+            Check the output of the program at the other end, and poll again: the received records are stored, the \
+            others are still in the bottle.
             """
         case .permissionDenied: "Check the permissions: ls -l \(path)"
         case .refused, .protocolViolation:
             "Check that the other end is a WaterH bottle, or record the link: waterh-emulator run --record FILE"
-        case .noAdapter, .serviceLost, .system: "Check that \(path) exists and that you may use it."
+        case .noAdapter, .serviceLost, .system: "Check that \(path) exists, and its permissions: ls -l \(path)"
         default: "Poll again."
         }
     }
@@ -113,7 +114,7 @@ package struct LinkAdvice: Sendable {
         switch code {
         case .notFound, .connectFailed, .timeout:
             """
-            Check the address, wake the bottle and bring it nearer. Close its other connection: the phone app, or \
+            Check the address, wake the bottle and bring it nearer. Close the other connection: the phone app, or \
             bluetoothctl disconnect \(address)
             """
         case .poweredOff: "Switch an adapter on: bluetoothctl power on (or hciconfig hci0 up)."
@@ -132,14 +133,14 @@ package struct LinkAdvice: Sendable {
         case .notFound, .timeout:
             """
             Wake the bottle near the proxy, and disconnect the proxy's other client: it serves one program at a time, \
-            and Home Assistant uses those that it has added.
+            and Home Assistant is a client of each proxy that it has added.
             """
-        case .inProgress: "Wait until a connection of the proxy is free, or raise its 'connection_slots:'."
+        case .inProgress: "Wait until a connection of the proxy is free, or increase its 'connection_slots:'."
         default: nil
         }
     }
 
     private static func captured(_ file: String) -> String {
-        "A capture answers only what it holds: 'waterh-replay info \(file)' lists that."
+        "A capture responds only with what was recorded. List it with: waterh-replay info \(file)"
     }
 }

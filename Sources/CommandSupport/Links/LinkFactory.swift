@@ -10,7 +10,7 @@ extension LinkName {
         }
     }
 
-    /// Whether the bottle can be another person's, because the link scans by radio.
+    /// Whether a bottle in range can belong to another person, because the link scans by radio.
     package var hasNeighbours: Bool { if case .l2cap = self { false } else { hasRadio } }
 }
 
@@ -21,9 +21,9 @@ package enum LinkFactory {
     /// Creates a central link, for the gateway.
     ///
     /// - Parameters:
-    ///   - notifications: for BlueZ only; `nil` for the default.
+    ///   - notifications: the way of GATT notifications over BlueZ; `nil` for the default.
     ///   - proxyKey: the encryption key of an ESPHome device, or `nil`.
-    ///   - runtimeFolder: for BlueZ only: the directory of `HeldConnections`.
+    ///   - runtimeFolder: the directory of `HeldConnections` over BlueZ.
     /// - Throws: `LinkError` if this build or machine does not support the link.
     package static func central(
         _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil,
@@ -44,11 +44,11 @@ package enum LinkFactory {
         }
     }
 
-    /// Creates a peripheral link, for the bottle. It listens after `open`.
+    /// Creates a peripheral link, for an emulated bottle. It listens after `open`.
     ///
-    /// Over BlueZ, observer and faults work at GATT level (`RecordingPeripheralLink`, `FaultyPeripheralLink`).
+    /// Over BlueZ, the recording and the faults apply to GATT values instead of PDUs.
     ///
-    /// - Parameter notifications: for BlueZ only; `nil` for the default.
+    /// - Parameter notifications: the way of GATT notifications over BlueZ; `nil` for the default.
     /// - Throws: `LinkError` if this build or machine does not support the link or the faults.
     package static func peripheral(
         _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
@@ -64,11 +64,11 @@ package enum LinkFactory {
         case .l2cap(let adapter): return ATTPeripheralLink(try L2CAPListener(adapter), instruments: instruments)
         case .hci(let place): return ATTPeripheralLink(hci: place, instruments: instruments)
         case .capture, .esphome:
-            throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
+            throw LinkError(.noAdapter, "an emulated bottle cannot use the link \(name); unix:PATH needs no adapter")
         }
     }
 
-    /// The reason why a link does not support the faults, or `nil`.
+    /// Returns the reason why a link does not support the faults; `nil` if it does.
     package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
         let words = plan.wordsForPDUs.joined(separator: ", ")
@@ -84,7 +84,7 @@ package enum LinkFactory {
     {
         var link: any PeripheralLink = BlueZPeripheralLink(
             adapter: adapter, notifications: notifications ?? .socket, log: instruments.log)
-        // The recording shows the traffic after the faults, as on a link that carries PDUs.
+        // Record the traffic after the faults are applied, as on a link that carries PDUs.
         if instruments.observe != nil { link = RecordingPeripheralLink(link, instruments: instruments) }
         if instruments.faults != nil { link = FaultyPeripheralLink(link, instruments: instruments) }
         return link

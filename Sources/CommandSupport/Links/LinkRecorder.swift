@@ -4,10 +4,10 @@ import Dispatch
 import Foundation
 import Replay
 
-/// Writes the traffic of a link to a capture file, as its central's host would capture it, with connection events.
+/// Writes the traffic of a link to a capture file, with the HCI events of connections that the central's host has.
 ///
-/// `observe` is passed in `LinkInstruments`. Each packet is written before the next one, so that a killed process
-/// leaves a readable file. The queue protects all state.
+/// `LinkInstruments` receives `observe`. Packets are written one at a time, so that a killed process leaves a readable
+/// file. The queue protects all state.
 package final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
@@ -15,7 +15,7 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasBegun = false
     private var peer: BluetoothAddress
     private var isPeerRandom: Bool
-    /// The real time at zero of the monotonic clock.
+    /// The time since 1970 at zero of the monotonic clock.
     private let epoch: Duration
     private let log: @Sendable (String) -> Void
     private var synthesiser = ConversationSynthesiser(.hci)
@@ -24,11 +24,10 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix selects the format, btsnoop by default. `begin` replaces an older capture, and writes to a
-    ///     FIFO or a device.
+    ///   - path: its suffix selects the format, btsnoop by default. `begin` replaces an older capture.
     ///   - peer: the bottle's address; `identify` corrects it.
-    ///   - isPeerRandom: the kind of that address.
-    ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
+    ///   - isPeerRandom: whether `peer` is a random address.
+    ///   - epoch: the time since 1970 at zero of the monotonic clock of the observations.
     package init(
         path: String, peer: BluetoothAddress, isPeerRandom: Bool = false, epoch: Duration,
         log: @escaping @Sendable (String) -> Void
@@ -37,7 +36,8 @@ package final class LinkRecorder: @unchecked Sendable {
         guard format.level == .hci else {
             throw CaptureFileError(
                 path: path,
-                sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
+                sentence:
+                    "cannot be written: the format \(format) has no HCI packets; use the suffix .btsnoop or .pcapng")
         }
         self.path = path
         file = try OutputFile(path, kind: .capture, mode: 0o666, isRecording: true)
@@ -48,8 +48,8 @@ package final class LinkRecorder: @unchecked Sendable {
         writer = CaptureWriter(format)
     }
 
-    /// Starts the recording, which replaces the file's content. Call it after the link is open: a program without a
-    /// link must not replace another recording.
+    /// Starts the recording and replaces the file. Call it after the link is open, so that a failed start does not
+    /// replace an older recording.
     package func begin() {
         queue.sync {
             do { try file.publish() } catch { fail("\(error)") }
@@ -131,7 +131,7 @@ package final class LinkRecorder: @unchecked Sendable {
 
     /// Logs a failure once. A full disk must not stop the bottle.
     private func fail(_ why: String) {
-        if !hasFailed { log("the recording ends here: \(why)") }
+        if !hasFailed { log("the recording is incomplete: \(why)") }
         hasFailed = true
     }
 }

@@ -3,7 +3,7 @@ import Captures
 import BlueZ
 import Replay
 
-/// Writes packets of the HCI monitor channel to a capture: all, or those of an adapter or a bottle. Counts the packets.
+/// Converts packets of the HCI monitor channel to a capture, and counts them.
 package struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
@@ -15,8 +15,8 @@ package struct MonitorRecorder {
     private var connections = 0
 
     /// - Parameters:
-    ///   - adapter: the index; `nil` for all adapters.
-    ///   - bottle: records only this bottle's traffic.
+    ///   - adapter: the index of the adapter to record; `nil` for all adapters.
+    ///   - bottle: the bottle to record; `nil` for all traffic.
     package init(_ format: CaptureFormat, adapter: UInt16?, bottle: BluetoothAddress?) {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)

@@ -13,7 +13,7 @@ package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// As `text`, after a priority such as `<4>` (`sd-daemon(3)`), for systemd.
     case journal
 
-    /// `journal` if standard error is connected to systemd's journal (`JOURNAL_STREAM`), else `text`.
+    /// The default: `journal` if standard error is connected to the systemd journal (`JOURNAL_STREAM`), else `text`.
     package static func usual(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, descriptor: Int32 = STDERR_FILENO
     ) -> LogFormat {
@@ -33,9 +33,9 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - label: the program.
+    ///   - label: the name of the program.
     ///   - link: metadata of every line.
-    ///   - isTalkative: also writes debug events.
+    ///   - isTalkative: whether to write debug events.
     package func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
             format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)
@@ -44,7 +44,7 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
         return logger
     }
 
-    /// Redirects diagnostics to the log, which formats them. The text format does not change them.
+    /// Redirects `Diagnostics` to the log. The text format prints them unchanged, so it does not need this.
     package func takeOver(_ label: String) {
         guard format ?? .usual() != .text else { return }
         let log = logger(label)
@@ -60,7 +60,7 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
 
 /// Writes each event of swift-log as one line without control characters.
 ///
-/// A service must not stop because of its log: a line that a full disk or a stalled reader does not take is dropped.
+/// A line that cannot be written within 1 s is dropped, because a service must not stop because of its log.
 package struct ServiceLogHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
@@ -70,7 +70,7 @@ package struct ServiceLogHandler: LogHandler {
     private let time: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - isTimed: whether a line of text starts with the time. JSON always has it, and the journal adds its own.
+    ///   - isTimed: whether a line in the text format starts with the time. JSON always contains it.
     ///   - descriptor: the output; not closed by this object.
     package init(
         _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, descriptor: Int32 = STDERR_FILENO,
@@ -89,8 +89,8 @@ package struct ServiceLogHandler: LogHandler {
         output.line(text(event.level, "\(event.message)", all.map { ($0.key, "\($0.value)") }))
     }
 
-    /// systemd's journal splits lines of more than 48 KiB (`LineMax`). These limits (in Unicode characters) keep a line
-    /// shorter, even if each character is escaped in six bytes.
+    /// The maximum lengths in Unicode scalars. The systemd journal splits lines of more than 48 KiB (`LineMax`);
+    /// escaping can extend each scalar to six bytes.
     private static let (longestMessage, longestValue) = (4096, 256)
 
     func text(_ level: Logger.Level, _ message: String, _ metadata: [(String, String)]) -> String {
@@ -117,7 +117,7 @@ package struct ServiceLogHandler: LogHandler {
         return scalars.count > length ? String(String.UnicodeScalarView(scalars.prefix(length))) + "…" : text
     }
 
-    /// A value that is not a single word is quoted, so that it cannot be mistaken for another value.
+    /// Quotes a value that is not a single word.
     private static func quoted(_ value: String) -> String {
         let isWord =
             !value.isEmpty
@@ -137,9 +137,9 @@ package struct ServiceLogHandler: LogHandler {
     }
 
     private final class Output: Sendable {
-        /// `PIPE_BUF`: a pipe that is ready takes this many bytes at once.
+        /// The number of bytes that a ready pipe accepts at once (`PIPE_BUF`).
         private static let piece = 4096
-        /// The time limit for a stalled reader in milliseconds. After that, lines are dropped until the reader reads.
+        /// The time limit in milliseconds for a reader that does not read. Then lines are dropped until it reads again.
         private static let limit: Int32 = 1000
         private let descriptor: Int32
         private let state = Mutex((isCut: false, isStalled: false))

@@ -4,7 +4,7 @@ import Synchronization
 /// Runs another program with a time limit and a limit of its output.
 package struct ChildProcess: Sendable {
     package struct Result: Sendable {
-        /// The exit code; 128 plus the number for a signal.
+        /// The exit code, or 128 plus the number of the signal that ended the program.
         package var exitCode: Int32
         /// Standard output and standard error, at most 1 MiB.
         package var output: String
@@ -29,7 +29,7 @@ package struct ChildProcess: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// Runs the program for at most `limit` seconds. `nil` if it could not be started or was stopped.
+    /// Runs the program. Returns `nil` if it cannot be started or does not end within `limit` seconds.
     package func run(_ arguments: [String], limit: Double = 20) async -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
@@ -39,18 +39,18 @@ package struct ChildProcess: Sendable {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in end.finish() }
         do { try process.run() } catch { return nil }
-        // A child process of the program can keep the pipe open, so do not wait for the end of the output.
+        // Do not wait for the end of the output: a child process of the program can keep the pipe open.
         let reader = Collector(pipe.fileHandleForReading)
         Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
         let number = process.processIdentifier
         let wasStopped = Mutex(false)
-        let guardian = Task {
+        let killer = Task {
             try await Task.sleep(for: .seconds(limit))
             wasStopped.withLock { $0 = true }
             kill(number, SIGKILL)
         }
         for await _ in ended {}
-        guardian.cancel()
+        killer.cancel()
         await reader.isDone(within: 2)
         guard !wasStopped.withLock({ $0 }), process.terminationReason == .exit else { return nil }
         return Result(exitCode: process.terminationStatus, output: String(decoding: reader.data, as: UTF8.self))

@@ -3,33 +3,33 @@ import Foundation
 
 /// Runs a command from its arguments to its exit code.
 package enum CommandRunner {
-    /// Parses, runs, flushes standard output and exits. Errors go to standard error. ArgumentParser's 64 becomes 2.
+    /// Runs the command, flushes standard output and exits. ArgumentParser's exit code 64 becomes 2.
     package static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
-        // A closed pipe must not end a service; the write fails instead.
+        // A write to a closed pipe must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         raiseDescriptorLimit()
         unblock([SIGINT, SIGTERM, SIGHUP])
         let status = await run(root, Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
-        guard let trouble = TextOutput.standard.trouble else { exit(status) }
+        guard let error = TextOutput.standard.trouble else { exit(status) }
         Diagnostics.error(
-            "writing standard output failed: \(trouble)",
+            "writing standard output failed: \(error)",
             advice: "The output is lost or truncated. Changes of the command are kept.")
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 
-    /// Opens closed standard descriptors. Otherwise the next opened file would get such a number.
+    /// Opens closed standard descriptors. Otherwise the next opened file would become, for example, standard output.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-            // The direction is wrong on purpose, so that using the descriptor fails.
+            // Use the wrong direction, so that reading or writing the descriptor fails.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// The minimum number of descriptors. Below it, libdispatch ends the process without a message.
+    /// The minimum limit of open files. Below it, libdispatch aborts without a message.
     private static let leastDescriptors: rlim_t = 32
-    /// The number of descriptors for a service with many open connections.
+    /// The limit of open files for a service with many connections.
     private static let wantedDescriptors: rlim_t = 65_536
 
     /// Raises the soft limit of open files up to the hard limit, and exits if that is too low.
@@ -40,12 +40,12 @@ package enum CommandRunner {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         guard limit.rlim_cur < leastDescriptors else { return }
         Diagnostics.error(
-            "cannot start: only \(limit.rlim_cur) open files are allowed, \(leastDescriptors) are needed",
+            "cannot start: the limit of open files is \(limit.rlim_cur), at least \(leastDescriptors) are needed",
             advice: "Raise the limit: ulimit -n 1024")
         exit(ExitStatus.failed.rawValue)
     }
 
-    /// Unblocks signals that the parent blocked, in one thread.
+    /// Unblocks signals in the calling thread, because the parent process can have blocked them.
     private static func unblock(_ numbers: [Int32]) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -77,12 +77,11 @@ package enum CommandRunner {
         let text = root.fullMessage(for: error)
         let isWrongUse = code == .validationFailure
         if code.isSuccess {
-            // --help and --version print to standard output. A subcommand's help lists its exit codes or the common
-            // ones.
-            let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
+            // A help text without exit codes gets the common ones.
+            let lacksExitCodes = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
             if !text.isEmpty {
                 TextOutput.standard.block(
-                    isBareHelp ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text)
+                    lacksExitCodes ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text)
             }
             return ExitStatus.done.rawValue
         }

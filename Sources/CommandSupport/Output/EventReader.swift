@@ -1,4 +1,4 @@
-/// Parses server-sent events (WHATWG HTML) in an HTTP/1.1 response. Invalid or endless responses are errors.
+/// Parses the server-sent events (WHATWG HTML) of an HTTP/1.1 response with chunked encoding.
 package struct EventReader: Sendable {
     package struct Event: Hashable, Sendable {
         package var name: String
@@ -10,7 +10,7 @@ package struct EventReader: Sendable {
         package let description: String
     }
 
-    /// The maximum length of the head, and of a line.
+    /// The maximum length in bytes of the head, of a chunk and of a line.
     private static let limit = 1 << 20
 
     private enum Part: Sendable {
@@ -31,18 +31,18 @@ package struct EventReader: Sendable {
 
     package init() {}
 
-    /// Reads bytes of the response, and returns the events that they complete.
+    /// Parses further bytes of the response, and returns the events that they complete.
     package mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
         bytes += new
         var events: [Event] = []
         while let end = try step(&events) { bytes.removeFirst(end) }
         guard bytes.count <= Self.limit, line.count <= Self.limit else {
-            throw Malformed(description: "more than \(Self.limit) bytes without an end")
+            throw Malformed(description: "more than \(Self.limit) bytes without an end of line")
         }
         return events
     }
 
-    /// Handles the next part of the buffer. Returns the number of used bytes; `nil` if more are needed.
+    /// Parses the next part of the buffer. Returns its length in bytes; `nil` if it is incomplete.
     private mutating func step(_ events: inout [Event]) throws(Malformed) -> Int? {
         switch part {
         case .head:

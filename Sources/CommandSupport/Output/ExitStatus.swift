@@ -11,22 +11,21 @@ package enum ExitStatus: Int32, Sendable {
     /// Interrupted, after a clean disconnect.
     case interrupted = 130
 
-    /// All exit codes in one line, for the help.
+    /// The description of all exit codes, for help texts.
     package static let help =
         """
         Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
         or link, 130 interrupted.
         """
-    /// `help`, wrapped at 80 columns.
     static let wrappedHelp = help.replacing("4 bad file or bytes", with: "4 bad file or\nbytes")
 }
 
-/// An error that ends a command, as a sentence with advice.
+/// An error that ends a command: exit code, sentence and advice.
 package struct CommandFailure: Error, Sendable, CustomStringConvertible {
     package var status: ExitStatus
     package var sentence: String
     package var advice: String?
-    /// A stable identifier of the error, if there is one.
+    /// A stable identifier of the error; `nil` if there is none.
     package var code: String?
 
     package init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Kinds of files by content. A command replaces only a file of its own kind.
+/// The kind of a file by its content. A command replaces only a file of the kind that it writes.
 package enum FileKind: String, Sendable {
     case text = "a text file", capture = "a capture", archive = "an archive", database = "a database"
     case other = "a file of an unknown kind"
 
-    /// The kind of a file by its first bytes, and whether it is a database with a write-ahead log, as an open store has
-    /// (SQLite file format, 1.3, byte 18). `nil` for an empty or unreadable file.
+    /// The kind of a file by its first bytes, and whether it is a database with a write-ahead log, which every store
+    /// has (SQLite file format, 1.3, byte 18); `nil` for an empty or unreadable file.
     static func ofFile(_ path: String) -> (kind: FileKind, isInUse: Bool)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -27,7 +27,7 @@ package enum FileKind: String, Sendable {
         return (head.contains(0) ? .other : .text, false)
     }
 
-    /// Whether a file is PacketLogger's. It has no signature, so this checks length (4 bytes), time and type.
+    /// Whether a file is a PacketLogger capture, by the length, the time and the type of its first packet.
     private static func isPacketLogger(_ head: [UInt8]) -> Bool {
         guard head.count >= 13 else { return false }
         func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }

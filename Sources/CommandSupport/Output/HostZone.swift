@@ -2,9 +2,9 @@ import Foundation
 
 /// The current time zone of this machine, which can change while a program runs.
 package enum HostZone {
-    /// The IANA ID: from `TZ`, else from the target of `/etc/localtime`, else from `/etc/timezone`, else Foundation's
-    /// value at the start. A rule in `TZ`, such as `JST-9`, is returned unchanged.
-    /// - Parameter variable: the value of `TZ`. Reading it is cheaper than copying the environment.
+    /// The IANA ID: from `TZ`, else from the target of `/etc/localtime`, else from `/etc/timezone`, else from
+    /// Foundation. A rule in `TZ`, such as `JST-9`, is returned unchanged.
+    /// - Parameter variable: the value of `TZ`.
     package static func id(
         variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
         timezone: String = "/etc/timezone"
@@ -17,13 +17,13 @@ package enum HostZone {
     /// The zone name in `TZ`: `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
     private static func name(inVariable text: String) -> String? {
         let name = afterZoneFiles(text) ?? text
-        // Foundation's list lacks links (`US/Eastern`) and `Etc/GMT+5`, and its parser accepts the rule `GMT+5`.
+        // Foundation does not list links (`US/Eastern`) and `Etc/GMT+5`, but accepts the rule `GMT+5` as a name.
         guard TimeZone(identifier: name) != nil else { return nil }
         return name.contains("/") || name == "UTC"
             || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
-    /// The zone name in a chain of symbolic links. The first name counts, because zone files link to each other.
+    /// The first zone name in a chain of symbolic links. Later names differ, because zone files link to each other.
     private static func name(ofTarget link: String) -> String? {
         var path = link
         for _ in 0..<8 {

@@ -1,12 +1,13 @@
 import Foundation
 
+/// The input file of a command, or standard input (`-`).
 package final class InputFile {
     private let name: String
     private let descriptor: Int32
     /// The size in bytes, if this is a regular file.
     private let size: Int?
 
-    /// - Parameter sparing: files that must not be opened by any path, such as the open store.
+    /// - Parameter sparing: files that must not be read under any path, such as the open store.
     /// - Throws: `CommandFailure`.
     package init(_ path: String, sparing: [String] = []) throws {
         name = path == "-" ? "standard input" : path
@@ -22,7 +23,7 @@ package final class InputFile {
                     continue
                 }
                 throw CommandFailure(
-                    .wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to read.")
+                    .wrongUse, "\(path) is \(spared), which is in use.", advice: "Name another file to read.")
             }
             descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)
         }
@@ -62,9 +63,9 @@ package final class InputFile {
         }
     }
 
-    private static func failure(_ name: String, _ trouble: Int32) -> CommandFailure {
+    private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
         CommandFailure(
-            .failed, "\(name) cannot be read: \(String(cString: strerror(trouble))).",
+            .failed, "\(name) cannot be read: \(String(cString: strerror(code))).",
             advice: "Check the name and its permissions.")
     }
 }

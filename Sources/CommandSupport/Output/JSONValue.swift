@@ -1,4 +1,4 @@
-/// A JSON value that keeps the order of its keys, so that output is stable.
+/// A JSON value that keeps the order of its keys.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -30,7 +30,6 @@ package indirect enum JSONValue: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The value of a key of an object, or `nil`.
     package subscript(_ key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The output file of a command, which is replaced as a whole.
+/// The output file of a command, which replaces an existing file atomically.
 ///
-/// A regular file is written to a temporary file in the same directory, synchronised and renamed. It keeps mode and
-/// owner. Only a file of the command's own kind is replaced. A symbolic link is followed: its target is replaced. A
-/// FIFO or a device is written to. `-` is standard output.
+/// The content is written to a temporary file in the same directory, synchronised and renamed. The file keeps its mode
+/// and owner. An existing file of another kind is not replaced. For a symbolic link, the target is replaced. A FIFO or
+/// a device is written directly. The path `-` is standard output.
 package final class OutputFile {
     private let path: String
     private var descriptor: Int32
@@ -15,10 +15,10 @@ package final class OutputFile {
     private var replacement: (temporary: String, target: String)?
 
     /// - Parameters:
-    ///   - kind: the kind of the output. A database is replaced only if it is a backup that no program uses.
+    ///   - kind: the kind of the output. An existing database is replaced only if it is a backup.
     ///   - mode: the permissions of a new file, before the umask.
-    ///   - sparing: files that must not be replaced or created by any path, such as the open store.
-    ///   - isRecording: the file is locked against another recording.
+    ///   - sparing: files that must not be written under any path, such as the open store.
+    ///   - isRecording: whether to lock the file against another recording.
     /// - Throws: `CommandFailure`. Nothing is changed before `commit` or `publish`.
     package init(
         _ path: String, kind: FileKind = .text, mode: mode_t = 0o600, sparing: [String] = [], isRecording: Bool = false
@@ -57,14 +57,14 @@ package final class OutputFile {
             return
         }
         guard let target = Self.followed(path) else { throw Self.failure(path, ELOOP) }
-        // A rename requires no permission to write the old file, so check that permission here.
+        // Check the permission of the old file, because a rename does not require it.
         if exists, access(target, W_OK) != 0 { throw Self.failure(path, errno) }
         descriptor = -1
         if isRecording, exists {
             lock = open(target, O_RDONLY | O_CLOEXEC)
             if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
                 throw CommandFailure(
-                    .failed, "\(path) cannot be written: another program records into it.",
+                    .failed, "\(path) cannot be written: another program records to it.",
                     advice: "Name another file to write.")
             }
         }
@@ -76,7 +76,7 @@ package final class OutputFile {
         replacement = (temporary, target)
         if isRecording { flock(descriptor, LOCK_EX | LOCK_NB) }
         var own = stat()
-        // Set the owner first, because that clears bits of the mode.
+        // Set the owner before the mode, because chown(2) clears bits of the mode.
         if exists, fstat(descriptor, &own) == 0,
             (own.st_uid != old.st_uid || own.st_gid != old.st_gid) && fchown(descriptor, old.st_uid, old.st_gid) != 0
                 || fchmod(descriptor, old.st_mode & 0o7777) != 0
@@ -97,7 +97,7 @@ package final class OutputFile {
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
-    /// Removes the written bytes from `bytes`, also if writing the rest fails.
+    /// Writes `bytes`, and removes the written ones also if an error occurs.
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
@@ -105,7 +105,7 @@ package final class OutputFile {
         try bytes.withUnsafeBytes { try write($0) { written += $0 } }
     }
 
-    /// Renames the file to its final name. Later writes are visible at once, as a recording requires.
+    /// Gives the file its final name before it is complete, so that readers can follow a recording.
     package func publish() throws {
         // fsync fails for a FIFO or a device.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
@@ -129,7 +129,7 @@ package final class OutputFile {
         if close(descriptor) != 0, errno != EINTR { throw Self.failure(path, errno) }
     }
 
-    /// The reader has closed the output (`| head`): the command stops without an error.
+    /// Thrown when the reader has closed the output (`| head`). The command then stops without an error.
     package struct ReaderClosed: Error {
         package init() {}
     }
@@ -164,7 +164,7 @@ package final class OutputFile {
         return nil
     }
 
-    /// Whether two paths lead to the same file, existing or not.
+    /// Whether two paths name the same file, which need not exist.
     private static func isSame(_ path: String, _ other: String) -> Bool {
         var (one, two) = (stat(), stat())
         switch (stat(path, &one), stat(other, &two)) {
@@ -182,7 +182,7 @@ package final class OutputFile {
     private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
         let advice =
             switch code {
-            case ENOENT: "Check that the directory exists."
+            case ENOENT: "Check that the directory of the file exists."
             case EACCES, EPERM, EROFS: "Check the permissions of the file and of its directory."
             case ENOSPC, EDQUOT: "Free some space, or name a file on another disk."
             default: "Check the disk, or name another file."

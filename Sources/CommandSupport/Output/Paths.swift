@@ -48,20 +48,19 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    /// The path of this user's socket; see `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// A path for the user's session: `$XDG_RUNTIME_DIR`, else a private temporary directory, else that of the store.
+    /// A path in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
-        let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
-        guard !makePrivate(usual) else { return "\(usual)/\(name)" }
-        let otherwise = URL(fileURLWithPath: store).deletingLastPathComponent().path + "/run"
-        _ = (try? makeParent(of: otherwise), makePrivate(otherwise))
-        return "\(otherwise)/\(name)"
+        let temporary = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
+        guard !makePrivate(temporary) else { return "\(temporary)/\(name)" }
+        let fallback = URL(fileURLWithPath: store).deletingLastPathComponent().path + "/run"
+        _ = (try? makeParent(of: fallback), makePrivate(fallback))
+        return "\(fallback)/\(name)"
     }
 
-    /// A path for the machine's uptime: systemd's runtime directory, `$XDG_RUNTIME_DIR`, or the temporary directory.
+    /// The directory for files that a restart of the machine deletes.
     package static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
@@ -76,8 +75,7 @@ package enum Paths {
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
     }
 
-    /// Creates a directory.
-    /// - Returns: whether it exists, is not a link, and was never writable by others.
+    /// Creates a directory. Returns whether it is a directory that only this user can write.
     private static func makePrivate(_ path: String) -> Bool {
         _ = mkdir(path, 0o700)
         var status = stat()
@@ -88,9 +86,9 @@ package enum Paths {
     }
 
     private static var home: String { variable("HOME") ?? NSHomeDirectory() }
-    private static func base(_ name: String, _ otherwise: String) -> String { variable(name) ?? otherwise }
+    private static func base(_ name: String, _ fallback: String) -> String { variable(name) ?? fallback }
 
-    /// A non-empty environment variable; XDG ignores relative paths.
+    /// The absolute path in an environment variable; `nil` if it is unset or relative (XDG).
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 
 extension ServiceSocket {
-    /// The maximum number of pending events; more end the stream.
+    /// The maximum number of pending events. One more ends the stream.
     private static let eventLimit = 256
 
-    /// The events of the service. The stream ends with an error if the service ends or sends nothing for too long.
-    /// Cancelling the stream disconnects. A thread reads the socket.
+    /// The events of the service. The stream ends with an error if the service ends, or sends nothing within the time
+    /// limit. Cancelling the stream disconnects.
     package func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))

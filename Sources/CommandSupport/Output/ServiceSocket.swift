@@ -13,14 +13,13 @@ package struct ServiceSocket: Sendable {
     /// Returns advice for a problem code.
     private let advice: @Sendable (_ code: String) -> String?
 
-    /// - Parameter advice: returns advice for a problem code.
     package init(
         path: String, limitSeconds: Int = 40, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }
     ) {
         (self.path, self.limitSeconds, self.advice) = (path, limitSeconds, advice)
     }
 
-    /// The sockets of the other services on this machine that this user can access. Each has 2 s to respond.
+    /// The sockets of the other services on this machine, as far as this user can access them. Each has 2 s to respond.
     /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
         let own = [own(forStore: store), path(forStore: store)]
@@ -36,24 +35,24 @@ package struct ServiceSocket: Sendable {
     /// The socket directory of a system service (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
 
-    /// The socket on which the service of a store listens: in systemd's directory, else in the user's; one per store.
+    /// The path of the socket on which a service of this process listens: in systemd's directory, else in the user's.
     package static func own(forStore store: String) -> String {
         Paths.ofService.map { $0 + "/" + name(store, "sock") } ?? file(forStore: store, "sock")
     }
 
-    /// The socket for requests about a store: this user's service, else the system's.
+    /// The path of the socket for requests about a store: that of this user's service, else of the system service.
     package static func path(forStore store: String) -> String {
         let (own, system) = (own(forStore: store), systemFolder + "/" + name(store, "sock"))
         return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
     }
 
-    /// A file of the store's programs for the user's session.
+    /// The path of a file in the user's session directory that belongs to a store.
     /// - Parameter kind: the suffix of its name.
     package static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
 
     private static func name(_ store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
-        // FNV-1a, to distinguish stores.
+        // The name contains the FNV-1a hash of the store's path.
         let hash = url.path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return "waterh-\(String(hash, radix: 36)).\(kind)"
     }
@@ -65,7 +64,7 @@ package struct ServiceSocket: Sendable {
     }
 
     /// Sends a POST request with JSON and returns the response.
-    /// - Parameter surface: the original interface: `dbus`, `notification`.
+    /// - Parameter surface: the interface of the user's action: `dbus` or `notification`.
     /// - Throws: `CommandFailure`, also for an error response.
     package func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
         let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
@@ -76,7 +75,7 @@ package struct ServiceSocket: Sendable {
 
     package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
-    /// Requests a file and writes it to a new private file. Throws if the file is incomplete.
+    /// Requests a file and writes it to a new private file. Throws if the response is incomplete.
     package func get(_ target: String, to file: String) throws {
         guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
             let copy = FileHandle(forWritingAtPath: file)
@@ -98,8 +97,7 @@ package struct ServiceSocket: Sendable {
         return answer
     }
 
-    /// Sends a request and passes the body of the response to `take`.
-    /// - Throws: `CommandFailure` for an error response, and for one that is incomplete.
+    /// Sends a request, and passes the body of the response to `take` in pieces.
     private func request(_ what: String, _ rest: String, _ take: (Data) throws -> Void) throws {
         let descriptor = try open()
         defer { close(descriptor) }
@@ -137,7 +135,8 @@ package struct ServiceSocket: Sendable {
         guard (200..<300).contains(status) else {
             let problem = try? JSONDecoder().decode(Refused.self, from: problem)
             throw CommandFailure(
-                status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).",
+                status < 500 ? .refused : .failed,
+                problem?.detail ?? "The service responded with HTTP status \(status).",
                 advice: problem?.code.flatMap(advice), code: problem?.code)
         }
         guard rest == 0 || status == 204 else { throw noResponse }
@@ -165,7 +164,7 @@ package struct ServiceSocket: Sendable {
         return descriptor
     }
 
-    /// The user ID of the listening process.
+    /// The user ID of the process that listens.
     private static func peer(of descriptor: Int32) -> uid_t? {
         // struct ucred: process, user, group.
         var credentials = [UInt32](repeating: .max, count: 3)
@@ -174,7 +173,7 @@ package struct ServiceSocket: Sendable {
         return credentials[1]
     }
 
-    /// Whether the user can be the service's: this user, root, or the owner of a directory that only it can write.
+    /// Whether a service can run as this user: the caller's user, root, or the only user who can write the directory.
     func mayBeService(_ user: uid_t) -> Bool {
         if user == geteuid() || user == 0 { return true }
         var folder = stat()

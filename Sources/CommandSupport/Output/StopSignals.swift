@@ -3,9 +3,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// SIGINT and SIGTERM as a stream, for an orderly exit.
+/// Signals as a stream, for an orderly exit.
 package enum StopSignals {
-    /// The signals in order. After this function returns, no signal is lost or ends the process.
+    /// A stream of received signals. After this function returns, the signals no longer end the process.
     package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
@@ -21,16 +21,16 @@ package enum StopSignals {
         return [SIGINT, SIGTERM] + (isHandled ? [SIGHUP] : [])
     }
 
-    /// SIG_IGN, which Swift does not import (signal(2)).
+    /// The value of SIG_IGN (signal(2)), which Swift does not import.
     private static let ignoring = 1
 
-    /// The exit code of a signal: 130 for SIGINT, 0 for a stopped service.
+    /// The exit code after a signal: 130 for SIGINT, otherwise 0, because stopping a service is not an error.
     package static func status(for number: Int32) -> ExitStatus {
         number == SIGINT || number == SIGHUP ? .interrupted : .done
     }
 }
 
-/// Passes signals from the handlers, which write one byte, to the streams. A dispatch source loses early signals.
+/// Passes signals to the streams: each handler writes one byte to a pipe. A dispatch source loses early signals.
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
 
@@ -54,7 +54,7 @@ private final class SignalPipe: Sendable {
     private init() {
         var ends: [Int32] = [-1, -1]
         let isMade = pipe(&ends) == 0
-        precondition(isMade, "a pipe for signals can be made")
+        precondition(isMade, "cannot create a pipe for signals")
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
@@ -68,7 +68,7 @@ private final class SignalPipe: Sendable {
             for number in numbers.prefix(max(0, count)) { listeners.send(Int32(number)) }
         }
         source.interest = .reading
-        // libdispatch opens its timer descriptor at the first timer, and aborts if there are too many open files.
+        // Start a timer now: libdispatch opens its descriptor at the first timer, and aborts if that fails later.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
     }
 
@@ -85,5 +85,5 @@ private final class SignalPipe: Sendable {
     }
 }
 
-/// The descriptor for the handlers, set before the first handler is installed.
+/// The write end of the pipe, set before the first handler is installed.
 nonisolated(unsafe) private var signalPipeEnd: Int32 = -1

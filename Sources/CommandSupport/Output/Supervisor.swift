@@ -1,6 +1,6 @@
 import Foundation
 
-/// Notifies systemd (`sd_notify`) through `NOTIFY_SOCKET`; does nothing without it.
+/// Notifies systemd through `NOTIFY_SOCKET` (sd_notify(3)). Without the variable it does nothing.
 package struct Supervisor: Sendable {
     private let path: String?
     /// The watchdog interval in microseconds; `nil` without a watchdog.
@@ -14,7 +14,6 @@ package struct Supervisor: Sendable {
         watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
-    /// Sends one message, such as `READY=1`.
     package func notify(_ message: String) {
         guard let path else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -40,8 +39,8 @@ package struct Supervisor: Sendable {
         notify("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
-    /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`. Without
-    /// them systemd restarts the service.
+    /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`. systemd
+    /// restarts the service if they stop.
     package func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {

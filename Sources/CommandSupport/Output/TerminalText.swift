@@ -1,9 +1,9 @@
 /// Escapes text for a terminal. Names from the radio and from files can contain control characters, which could move
 /// the cursor, change the title or reverse the line.
 package enum TerminalText {
-    /// Escapes every control character as `\\u001b`: C0 and C1, direction marks, invisible characters, line separators
-    /// and noncharacters. In JSON the string keeps its value.
-    /// - Parameter keepsLines: keeps line breaks.
+    /// Escapes every control character, as in `\\u001b`: C0 and C1, direction marks, invisible characters, line
+    /// separators and noncharacters. A JSON string keeps its value.
+    /// - Parameter keepsLines: whether to keep line breaks.
     package static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
@@ -14,7 +14,7 @@ package enum TerminalText {
     static func append(_ text: String, to bytes: inout [UInt8], keepsLines: Bool, isColoured: Bool) {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
-            guard !utf8.contains(where: isSuspect) else { return false }
+            guard !utf8.contains(where: startsControl) else { return false }
             bytes.append(contentsOf: utf8)
             return true
         }
@@ -33,8 +33,8 @@ package enum TerminalText {
         }
     }
 
-    /// Whether a byte can start a control character in UTF-8.
-    private static func isSuspect(_ byte: UInt8) -> Bool {
+    /// Whether a byte can be the first one of a control character in UTF-8.
+    private static func startsControl(_ byte: UInt8) -> Bool {
         byte < 0x20
             ? byte != 0x09
             : byte >= 0x7F && (byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2 || byte == 0xEF)
@@ -51,7 +51,7 @@ package enum TerminalText {
     }
 }
 
-/// The colours of the commands. Coloured text contains markers, which only `TextOutput` converts to escape sequences.
+/// The colours of terminal output. Coloured text contains markers, which `TextOutput` converts to escape sequences.
 package enum TextColour: String, CaseIterable, Sendable {
     case blue = "34"
     case amber = "33"
@@ -60,7 +60,7 @@ package enum TextColour: String, CaseIterable, Sendable {
     case grey = "90"
     case bold = "1"
 
-    /// The text between colour markers.
+    /// Returns the text between colour markers.
     package func paint(_ text: String) -> String {
         Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
     }
@@ -74,7 +74,7 @@ package enum TextColour: String, CaseIterable, Sendable {
     }
 
     private static let end = 31
-    /// The character after each marker. Random per process, because external text can contain the same noncharacters.
+    /// The character after each marker. It is random per process, because external text can contain the same markers.
     private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
     /// A marker: a noncharacter, which Unicode reserves for internal use.
     private static func mark(_ number: Int) -> String {

@@ -23,7 +23,7 @@ package struct TestReport: Sendable {
         self.suite = suite
     }
 
-    /// One `testsuite` with a `testcase` per case; characters that XML cannot represent become U+FFFD.
+    /// The report as JUnit XML. Characters that XML cannot represent become U+FFFD.
     package var junit: String {
         let suite = Self.attribute(suite)
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -54,7 +54,7 @@ package struct TestReport: Sendable {
         return text + "</testsuite>\n"
     }
 
-    /// A plan, then a line per case with its failures as comments.
+    /// The report as TAP: the plan, then one line per case with its failures as comments.
     package var tap: String {
         var lines = ["TAP version 13", "1..\(cases.count)"]
         for (number, each) in cases.enumerated() {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Utilities
 
-/// Writes lines of text to a descriptor, buffered unless it is a terminal. Escapes control characters (`TerminalText`).
+/// Writes lines to a descriptor, buffered unless it is a terminal. Control characters are escaped (`TerminalText`).
 package final class TextOutput: Sendable {
     package static let standard = TextOutput(descriptor: STDOUT_FILENO)
 
@@ -25,13 +25,13 @@ package final class TextOutput: Sendable {
 
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// A stream that ends when the reader closes the pipe, also without writes. A thread waits for it.
+    /// A stream that ends when the reader closes the pipe. A thread waits for this event.
     package func readerClosed() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
         Thread.detachNewThread {
             var place = pollfd(fd: descriptor, events: 0, revents: 0)
-            // A regular file has no reader.
+            // poll(2) returns at once for a regular file, which has no reader.
             while poll(&place, 1, -1) >= 0 || errno == EINTR {
                 if place.revents != 0 { break }
             }
@@ -40,7 +40,7 @@ package final class TextOutput: Sendable {
         return stream
     }
 
-    /// The system's error of a failed write; `nil` if there is none, or if the reader closed the pipe.
+    /// The error text of a failed write; `nil` if there is none, or if the reader closed the pipe.
     package var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
 
     /// Writes one line; line breaks in it are escaped.
@@ -89,10 +89,10 @@ package enum Diagnostics {
 
     private static let repeatedStore = Mutex<String?>(nil)
 
-    /// Adds `--store` with this path to all command lines printed later.
+    /// Adds `--store` with this path to all command lines in later messages.
     package static func repeatStore(_ path: String) { repeatedStore.withLock { $0 = path } }
 
-    /// Adds `--store` to each command line of this project that lacks it.
+    /// Adds `--store` to each command line of this project in the text, unless the text contains the option.
     package static func withStore(_ text: String) -> String {
         guard let path = repeatedStore.withLock({ $0 }), !text.contains("--store") else { return text }
         return text.replacing(
@@ -100,12 +100,12 @@ package enum Diagnostics {
         ) { "\($0.0) --store \(Escaping.shellWord(path))" }
     }
 
-    /// Sends all later diagnostics to the logger.
+    /// Sends all later diagnostics to `logger` instead of standard error.
     package static func redirect(to logger: @escaping @Sendable (Weight, String) -> Void) {
         Self.logger.withLock { $0 = logger }
     }
 
-    /// Passes a line to the logger. Returns `false` if there is no logger.
+    /// Passes a line to the logger; returns `false` if there is none.
     private static func isLogged(_ weight: Weight, _ text: String) -> Bool {
         guard let logger = logger.withLock({ $0 }) else { return false }
         logger(weight, text)
@@ -149,7 +149,7 @@ package enum Diagnostics {
     }
 }
 
-/// A line that is updated during a long operation, on a terminal only.
+/// A progress line that is updated during a long operation. It is shown only on a terminal.
 package struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
@@ -171,7 +171,7 @@ package struct ProgressLine: Sendable {
     }
 }
 
-/// Writes all bytes. Returns errno, or `nil`.
+/// Writes all bytes. Returns the value of errno if an error occurs.
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -2,7 +2,7 @@ import Bluetooth
 import Glibc
 
 extension UnixSocket {
-    /// A connected, blocking stream socket.
+    /// Returns a blocking stream socket that is connected to the path.
     /// - Parameter limit: the time limit of a read or write in seconds.
     func connect(limit: Int) throws(LinkError) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,12 +1,12 @@
 import Foundation
 
-// The precedence of link, bottle and time zone, equal for all commands. For the store see `StorePlace`.
+// The precedence of options, environment and file for link, bottle and time zone. For the store, see `StorePlace`.
 extension Configuration {
     /// The default link: bluetoothd.
-    package static let usualLink = "bluez"
+    package static let defaultLink = "bluez"
 
     package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
-        flag ?? Machine.variable("WATERH_LINK", in: environment) ?? link ?? Self.usualLink
+        flag ?? Machine.variable("WATERH_LINK", in: environment) ?? link ?? Self.defaultLink
     }
 
     /// The bottle by precedence: option, `WATERH_BOTTLE`, configuration file; `nil` if none is set.
@@ -14,12 +14,12 @@ extension Configuration {
         flag ?? Machine.variable("WATERH_BOTTLE", in: environment) ?? bottle
     }
 
-    /// The time zone: option, `WATERH_ZONE`, configuration file. `nil` if none is set (then settings apply).
+    /// The time zone by precedence: option, `WATERH_ZONE`, configuration file; `nil` if none is set.
     package func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         flag ?? Machine.variable("WATERH_ZONE", in: environment) ?? zone
     }
 
-    /// The encryption key of an ESPHome device, `WATERH_ESPHOME_KEY`. Not an option, because other users could read it.
+    /// The encryption key of an ESPHome device, `WATERH_ESPHOME_KEY`. Other users could read an option.
     package static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         Machine.variable("WATERH_ESPHOME_KEY", in: environment)
     }

@@ -4,8 +4,8 @@ import Synchronization
 import TOMLKit
 import TrackerCore
 
-/// The configuration file of the service and of every command that needs the store. Flags and environment take
-/// precedence.
+/// The configuration file of the service and of every command that uses the store. Options and environment variables
+/// take precedence.
 ///
 /// ```toml
 /// link = "bluez:hci0"
@@ -22,9 +22,9 @@ package struct Configuration: Equatable, Sendable {
     /// The IANA id of the time zone of days.
     package var zone: String?
     package var dialect: RecordDialect?
-    /// Whether polls leave the log in the bottle.
+    /// Whether polls acknowledge nothing, so that the log stays in the bottle.
     package var keep: Bool?
-    /// Whether the computer's clock is correct without a time server.
+    /// Whether the user confirms that the computer's clock is right, although no time server confirms it.
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
@@ -53,8 +53,8 @@ package struct Configuration: Equatable, Sendable {
     /// The maximum size of the file in bytes.
     private static let limitBytes = 1 << 20
 
-    /// Reads the given file, or the one at the default path if it exists. An unreadable file at the default path
-    /// belongs to a service: it is ignored, and `isHidden` is set.
+    /// Reads the given file, else the file at the default path if it exists. If the latter cannot be read, it belongs
+    /// to a service: the defaults apply, and `isHidden` is set.
     package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()
@@ -91,7 +91,7 @@ package struct Configuration: Equatable, Sendable {
         return configuration
     }
 
-    /// Whether unit files, D-Bus names and MQTT topics can contain this name.
+    /// Whether unit names, D-Bus names and MQTT topics can contain the text.
     static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
 
     package init() {}
@@ -106,7 +106,7 @@ package struct Configuration: Equatable, Sendable {
     static func table(_ text: String, _ name: String) throws -> TOMLTable {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
-                .badInput, "invalid TOML in \(name): line \(line): no name after the bracket",
+                .badInput, "invalid TOML in \(name): line \(line): a table header has no name",
                 advice: fixAdvice)
         }
         if let line = TOMLGuard.endlessKey(text) {
@@ -152,7 +152,7 @@ package struct Configuration: Equatable, Sendable {
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var trial = Settings()
                 do { try trial.set(setting, to: text) } catch {
-                    throw Self.wrong(key, "an address that begins with http:// or https://", name)
+                    throw Self.wrong(key, "an address that starts with http:// or https://", name)
                 }
                 publicURL = text
             case "mqtt", "ntfy", "webhook":
@@ -176,7 +176,7 @@ package struct Configuration: Equatable, Sendable {
         return value
     }
 
-    /// The settings of a table in the file: `ca-file` in `[mqtt]` is `mqtt.caFile`.
+    /// Returns the settings in a table of the file: `ca-file` in `[mqtt]` is the setting `mqtt.caFile`.
     static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, trial) = ([String: String](), Settings())
         for key in table.keys {
@@ -206,7 +206,7 @@ package struct Configuration: Equatable, Sendable {
 
     private static let warnings = Mutex<Set<String>>([])
 
-    /// Whether an earlier version had this key; warns once per key.
+    /// Returns whether only earlier versions had this key, and prints a warning once per key.
     static func isRemoved(_ key: String, _ name: String) -> Bool {
         guard removedKeys.contains(key) else { return false }
         let warning = "unknown key '\(key)' in \(name): removed in 0.10"
@@ -228,5 +228,5 @@ package struct Configuration: Equatable, Sendable {
         CommandFailure(.badInput, "invalid \(key) in \(name): expected \(wanted)", advice: fixAdvice)
     }
 
-    static let fixAdvice = "Fix that line, then start the service again."
+    static let fixAdvice = "Fix the line, then restart the service."
 }

@@ -4,15 +4,15 @@ import DBus
 extension Machine {
     /// Whether a time server synchronises this computer's clock; `nil` if unknown.
     ///
-    /// The sandbox of the packaged unit (`ProtectClock`) denies the kernel query. Then `org.freedesktop.timedate1` is
-    /// queried.
-    /// - Parameter bus: the bus of the query, for at most 2 s.
+    /// The sandbox of the packaged unit (`ProtectClock`) forbids the query of the kernel. Then this function queries
+    /// `org.freedesktop.timedate1`.
+    /// - Parameter bus: the D-Bus of the query, which takes at most 2 s.
     package static func isClockSynchronised(bus: DBusConnection.Bus = .system) async -> Bool? {
-        // A demonstration uses accelerated time without jumps.
+        // The clock of a demonstration does not jump.
         if leadOfPlay != nil { return true }
         var state = timex()
         guard adjtimex(&state) < 0 else {
-            // The kernel reports the system time, not the time that a preloaded library substitutes.
+            // Ignore the kernel if a preloaded library substitutes the time: the kernel reports the system time.
             let isOwnTime = abs(Int64(state.time.tv_sec) - now().wholeSeconds) < 5
             return isOwnTime ? state.status & STA_UNSYNC == 0 : nil
         }

@@ -2,29 +2,30 @@ import Foundation
 import Synchronization
 import TrackerCore
 
+/// The time, the time zone and the environment of this machine.
 package enum Machine {
-    /// The current time; in a demonstration the accelerated time.
+    /// The current time; in a demonstration, the accelerated time.
     package static func now() -> Instant {
         let real = realNow
-        return play.withLock { $0.map { $0.time(at: real) } } ?? real
+        return acceleration.withLock { $0.map { $0.time(at: real) } } ?? real
     }
 
     /// Accelerates time in this process, for a demonstration, from `start` if given.
     package static func passTime(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
-        play.withLock { $0 = Play(since: real, shows: start ?? now, speed: speed) }
+        acceleration.withLock { $0 = Acceleration(since: real, shows: start ?? now, speed: speed) }
     }
 
-    /// The acceleration; 1 outside a demonstration.
-    package static var speed: Double { play.withLock { $0?.speed } ?? 1 }
+    /// The factor of the acceleration; 1 outside a demonstration.
+    package static var speed: Double { acceleration.withLock { $0?.speed } ?? 1 }
 
-    /// The milliseconds by which a demonstration is ahead; `nil` outside one.
+    /// The milliseconds by which the time of a demonstration is ahead; `nil` outside one.
     package static var leadOfPlay: Int64? {
         let real = realNow
-        return play.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
+        return acceleration.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
     }
 
-    private struct Play {
+    private struct Acceleration {
         var since: Instant
         var shows: Instant
         var speed: Double
@@ -32,19 +33,19 @@ package enum Machine {
         func time(at real: Instant) -> Instant { shows.advanced(seconds: since.seconds(to: real) * speed) }
     }
 
-    private static let play = Mutex<Play?>(nil)
+    private static let acceleration = Mutex<Acceleration?>(nil)
 
     private static var realNow: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// The zone of the machine's wall clock.
-    /// - Throws: `CommandFailure` if it has no IANA name: days and the bottle's clock depend on it.
+    /// - Throws: `CommandFailure` if it has no IANA name.
     package static func zone() throws -> Zone {
         let id = HostZone.id()
         do {
             return try Zone(id)
         } catch {
             throw CommandFailure(
-                .wrongUse, "finding the time zone failed: \"\(id)\" is not an IANA name.",
+                .wrongUse, "unknown time zone of this computer: \"\(id)\" is not an IANA name",
                 advice: "Name one, for example TZ=Europe/Berlin, or use --zone, or set zone in waterh.toml.")
         }
     }

@@ -1,7 +1,7 @@
 import TOMLKit
 
-/// A configuration of 0.9 that lists several people (`[[person]]`), as one configuration per person. Each person has a
-/// service, `waterh-gateway@NAME`, with the configuration `/etc/waterh/NAME.toml`.
+/// Splits a configuration of 0.9 with several people (`[[person]]`) into one configuration per person. Each person gets
+/// a service, `waterh-gateway@NAME`, with the configuration `/etc/waterh/NAME.toml`.
 package struct SplitConfiguration: Sendable {
     package struct Part: Equatable, Sendable {
         package let name: String
@@ -11,7 +11,6 @@ package struct SplitConfiguration: Sendable {
         package var path: String { Paths.configuration(ofInstance: name) }
     }
 
-    /// The persons' parts in the order of the list.
     package let parts: [Part]
 
     /// - Returns: `nil` if the text has no list of people.
@@ -39,7 +38,7 @@ package struct SplitConfiguration: Sendable {
             }
             let own = TOMLTable()
             for key in table.keys where key != "person" { own[key] = table[key] }
-            // A goal in the list applied only to a new store. This store already has it.
+            // A goal in the list was only for a new store, so the existing store has it.
             for key in person.keys where !["name", "goal"].contains(key) { own[key] = person[key] }
             if index > 0 { own["listen"] = Self.listen(table["listen"]?.string, index) }
             parts.append(Part(name: name, text: own.convert(to: .toml, options: []) + "\n"))
@@ -47,7 +46,7 @@ package struct SplitConfiguration: Sendable {
         self.parts = parts
     }
 
-    /// The page's address of a person after the first: the same host and the next ports.
+    /// The page's address of a person after the first: the same host, with the next ports.
     private static func listen(_ text: String?, _ index: Int) -> String {
         let first = text ?? "127.0.0.1:8077"
         guard let colon = first.lastIndex(of: ":"), let port = UInt16(first[colon...].dropFirst()), port > 0 else {
@@ -60,7 +59,7 @@ package struct SplitConfiguration: Sendable {
     func failure(file: String) -> CommandFailure {
         CommandFailure(
             .badInput,
-            "The configuration \(file) lists several people: since 0.10 each person has a service of their own.",
+            "The configuration \(file) lists several people: since 0.10 each person has a separate service.",
             advice: parts.map {
                 """
                 Write \($0.path):

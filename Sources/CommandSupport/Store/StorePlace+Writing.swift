@@ -1,10 +1,10 @@
 import Foundation
 
 extension StorePlace {
-    /// The reason why a readable store cannot be written, and the advice; `nil` if it can. Writes nothing.
+    /// Returns the reason why a readable store cannot be written, with advice; `nil` if it can. Writes nothing.
     /// - Parameter path: an existing store.
     package static func writeProblem(_ path: String) -> (words: String, advice: String)? {
-        // SQLite writes its WAL to the directory of the file, and drinks need some space.
+        // The directory must be writable too, because SQLite writes its WAL there.
         var folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         while access(folder, F_OK) != 0, folder != "/" { folder = (folder as NSString).deletingLastPathComponent }
         guard access(path, W_OK) == 0 || access(path, F_OK) != 0, access(folder, W_OK) == 0 else {
@@ -18,6 +18,6 @@ extension StorePlace {
         }
         var disk = statvfs()
         guard statvfs(folder, &disk) == 0, UInt64(disk.f_bavail) * UInt64(disk.f_frsize) < 256 << 10 else { return nil }
-        return ("the disk with \(path) is full", "Free some space. What was stored before is intact.")
+        return ("the disk with \(path) is full", "Free some space. The stored data is intact.")
     }
 }

@@ -2,18 +2,17 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The path of the store, equal for all commands.
+/// The path of the store, determined in the same way for all commands.
 ///
-/// In this order: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
-/// system service, and else the user's new store.
+/// The first of: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
+/// system service, and the path of a new store for the user.
 package struct StorePlace: Equatable, Sendable {
     package enum Origin: Sendable { case flag, environment, configuration, own, service }
 
     package var path: String
     package var origin: Origin
-    /// The store of a system service, if there is one in addition to the user's store.
+    /// The path of a system service's store, if it exists in addition to the user's store.
     package var serviceStore: String?
-    /// The default unit of amounts.
     package var units: AmountUnits?
 
     package init(path: String, origin: Origin = .flag, serviceStore: String? = nil) {
@@ -25,8 +24,8 @@ package struct StorePlace: Equatable, Sendable {
     /// - Parameters:
     ///   - flag: the value of `--store`.
     ///   - own, service: the default paths.
-    ///   - isServed: whether a service has a store that this user cannot read.
-    /// - Throws: `CommandFailure` if only an unreadable file names the store.
+    ///   - isServed: whether a service uses a store that this user cannot read.
+    /// - Throws: `CommandFailure` if the path is in a configuration that this user cannot read.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -72,7 +71,7 @@ package struct StorePlace: Equatable, Sendable {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.usualUnits = units
             if access == .writing { Self.report(removedSettings: store.removedSettings) }
-            // The default directory is private; the mode of other directories is not changed.
+            // Make the default directory private. The modes of other directories are not changed.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store
         } catch let error as StoreError {
@@ -80,7 +79,7 @@ package struct StorePlace: Equatable, Sendable {
         }
     }
 
-    /// Prints the names of the settings that a conversion from 0.9 skipped.
+    /// Prints the names of the settings that the conversion of a store of 0.9 skipped.
     package static func report(removedSettings names: [String]) {
         guard !names.isEmpty else { return }
         Diagnostics.line("Skipped settings removed in 0.10: \(names.joined(separator: ", ")).")
@@ -88,7 +87,7 @@ package struct StorePlace: Equatable, Sendable {
 
     // MARK: - A service's store
 
-    /// Whether this machine has a system service: its unit, or its socket. Files of a removed package do not count.
+    /// Whether this machine has a system service, by its unit or its runtime directory.
     package static var hasService: Bool {
         let units = [
             "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
@@ -101,8 +100,8 @@ package struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service uses the store at the path. True if this user can open it, if its directory is unreadable
-    /// while a service exists, or if this non-root user owns its directory.
+    /// Whether a service uses the path. Without a visible file, this is true if this user owns its directory and is not
+    /// root, such as the user `waterh`.
     private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
@@ -110,7 +109,7 @@ package struct StorePlace: Equatable, Sendable {
         return geteuid() != 0 && stat(folder, &status) == 0 && status.st_uid == geteuid()
     }
 
-    /// Whether a service's store is unreadable for this user.
+    /// Whether the store belongs to a service and this user has no access.
     private func isClosed(for access: TrackerStore.Access) -> Bool {
         (origin == .service || origin == .configuration) && isDenied(for: access)
     }
@@ -128,7 +127,7 @@ package struct StorePlace: Equatable, Sendable {
             "cannot \(access == .reading ? "read" : "write") \(path): it belongs to a service",
             advice:
                 """
-                Run the command as the service's user: sudo -u \(owner) waterh-tracker …  Or use your own store: \
+                Run the command as the service's user: sudo -u \(owner) waterh-tracker … Or use your own store: \
                 --store FILE, or WATERH_STORE.
                 """
         )

@@ -1,6 +1,6 @@
-/// Detects input that crashes the TOML parser.
+/// Finds input that would crash the TOML parser (TOMLKit 0.6).
 package enum TOMLGuard {
-    /// The line (from 1) of a table header without a name, such as `[[[person]]`, which makes TOMLKit 0.6 abort.
+    /// The line (from 1) of a table header without a name, such as `[[[person]]`; `nil` if there is none.
     package static func brokenHeader(_ text: String) -> Int? {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             var rest = line.utf8.drop { $0 == 32 || $0 == 9 }
@@ -20,10 +20,10 @@ package enum TOMLGuard {
         return nil
     }
 
-    /// The limit of dots in a key, far more than any valid key has.
+    /// The maximum number of dots in a key, far more than any valid key has.
     private static let mostDots = 1000
 
-    /// The line (from 1) of a dotted key with too many parts, which would overflow the stack of the recursive parser.
+    /// The line (from 1) of a key with too many dots, which overflows the stack of the recursive parser.
     package static func endlessKey(_ text: String) -> Int? {
         text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
             line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots

@@ -1,7 +1,7 @@
 import BlueZ
 import Bluetooth
 
-/// Findings and advice from the facts about Bluetooth on this machine. A pure function of the facts.
+/// Derives findings with advice from the state of Bluetooth on this machine.
 package struct BluetoothDiagnosis {
     private let facts: BluetoothFacts
     private let link: LinkName
@@ -23,10 +23,10 @@ package struct BluetoothDiagnosis {
     private var needsRadio: Bool { needsDaemon || needsRaw }
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
-    private static let elsewhere =
+    private static let otherLinks =
         """
-        or use a link without hardware: unix:PATH, capture:FILE, or the test VM (waterh-bench-vm; in a \
-        checkout hardware/bench vm).
+        or use a link without hardware: unix:PATH, capture:FILE, or the test VM (waterh-bench-vm, or in a \
+        checkout: hardware/bench vm).
         """
 
     // MARK: - Kernel and switches
@@ -38,14 +38,14 @@ package struct BluetoothDiagnosis {
             return [
                 Finding(
                     "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth loaded",
-                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.elsewhere)", isAbsence: true,
+                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.otherLinks)", isAbsence: true,
                     remedy: Remedy(["modprobe", "bluetooth"], needsRoot: true))
             ]
         case .adapters([]):
             return [
                 Finding("kernel", .good, "\(named) with Bluetooth"),
                 Finding(
-                    "adapter", needsRadio ? .bad : .note, "none found", advice: "Plug one in, \(Self.elsewhere)",
+                    "adapter", needsRadio ? .bad : .note, "none found", advice: "Plug one in, \(Self.otherLinks)",
                     isAbsence: true),
             ]
         case .adapters(let names):
@@ -58,7 +58,8 @@ package struct BluetoothDiagnosis {
             blockade.isHard
                 ? Finding(
                     "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
-                    advice: "Turn the switch, or press the key for wireless (aeroplane mode).", isAbsence: true)
+                    advice: "Switch wireless on: turn the switch, or press the key for aeroplane mode.", isAbsence: true
+                )
                 : Finding(
                     "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software",
                     advice: "rfkill unblock bluetooth", isAbsence: true,
@@ -134,30 +135,31 @@ package struct BluetoothDiagnosis {
         guard let census else { return [] }
         var findings: [Finding] = []
         if let wanted, !census.adapters.contains(where: { $0.name == wanted }) {
-            let there = census.adapters.isEmpty ? "none" : census.adapters.map(\.name).joined(separator: ", ")
+            let available = census.adapters.isEmpty ? "none" : census.adapters.map(\.name).joined(separator: ", ")
             findings.append(
                 Finding(
-                    "adapter \(wanted)", .bad, "unknown to bluetoothd; available: \(there)",
+                    "adapter \(wanted)", .bad, "unknown to bluetoothd; available: \(available)",
                     advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
         }
         let hasPower = census.adapters.contains(where: \.isPowered)
         for adapter in census.adapters {
-            let isMeant = needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower)
-            findings.append(contentsOf: self.findings(about: adapter, isMeant: isMeant))
+            let isSelected = needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower)
+            findings.append(contentsOf: self.findings(about: adapter, isSelected: isSelected))
         }
         return findings
     }
 
-    private func findings(about adapter: BlueZCensus.Adapter, isMeant: Bool) -> [Finding] {
+    private func findings(about adapter: BlueZCensus.Adapter, isSelected: Bool) -> [Finding] {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
             let advice =
                 facts.blockades.isEmpty
-                ? "bluetoothctl select \(adapter.address), then power on."
-                : "First the rfkill above, then bluetoothctl power on."
+                ? "bluetoothctl select \(adapter.address), then: bluetoothctl power on"
+                : "Remove the rfkill block above first, then: bluetoothctl power on"
             return [
                 Finding(
-                    check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true,
+                    check, isSelected ? .bad : .note, "\(adapter.address), switched off", advice: advice,
+                    isAbsence: true,
                     remedy: power(adapter.name))
             ]
         }
@@ -166,7 +168,7 @@ package struct BluetoothDiagnosis {
         guard isCentral else {
             return [
                 Finding(
-                    check, isMeant ? .bad : .note, "\(adapter.address), on, and cannot be a central",
+                    check, isSelected ? .bad : .note, "\(adapter.address), on, does not support the central role",
                     advice: "Use another adapter for the gateway.")
             ]
         }
@@ -174,7 +176,8 @@ package struct BluetoothDiagnosis {
         if adapter.isDiscovering { words.append("scanning") }
         let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
         if isPeripheral, adapter.canServe, let advertisements = adapter.advertisements {
-            words.append("can be a bottle (advertises \(advertisements.active), room for \(advertisements.free) more)")
+            words.append(
+                "can be a bottle (advertisements: \(advertisements.active) active, \(advertisements.free) free)")
             return [Finding(check, .good, words.joined(separator: ", "))]
         }
         words.append("can be a gateway, not a bottle")
@@ -205,7 +208,7 @@ package struct BluetoothDiagnosis {
                 "without \(lacking.joined(separator: " and ")): the link l2cap and waterh-replay record do not work",
                 advice:
                     """
-                    Run those as root, or setcap cap_net_raw,cap_net_admin+ep on the program. The link bluez needs \
+                    Run these commands as root, or: setcap cap_net_raw,cap_net_admin+ep PROGRAM. The link bluez needs \
                     neither.
                     """
             )
@@ -224,8 +227,8 @@ package struct BluetoothDiagnosis {
             Finding(
                 "EATT", .note,
                 """
-                on (Channels = \(channels.count), \(origin)): between two BlueZ hosts, log entries might arrive \
-                out of order, which is slower; a real bottle has one channel
+                on (Channels = \(channels.count), \(origin)): between two BlueZ hosts, log entries can arrive out \
+                of order, which slows polls down; a real bottle has one channel
                 """,
                 advice:
                     """
@@ -270,17 +273,17 @@ package struct BluetoothDiagnosis {
                         """,
                         advice:
                             """
-                            If no program polls it now, a stopped program left it: bluetoothctl disconnect \
-                            \(device.address). If that does not help: bluetoothctl remove \(device.address)
+                            If no program uses it, a stopped program left it open: bluetoothctl disconnect \
+                            \(device.address). If that fails: bluetoothctl remove \(device.address)
                             """
                     ))
             } else if !device.isInRange {
                 findings.append(
                     Finding(
-                        check, .note, "bluetoothd has cached \(name) and its services; it is not in range now",
+                        check, .note, "bluetoothd has cached the services of \(name), which is not in range now",
                         advice:
                             """
-                            No action is needed. If it was updated or replaced: bluetoothctl remove \
+                            No action is needed. If the bottle was updated or replaced: bluetoothctl remove \
                             \(device.address)
                             """
                     ))

@@ -2,9 +2,9 @@ import BlueZ
 import DBus
 import Foundation
 
-/// Collects the facts from the kernel, from bluetoothd and from the bus.
+/// Queries the state of Bluetooth from the kernel, the bus and bluetoothd.
 extension BluetoothFacts {
-    /// - Parameter root: the root directory of the system files; another one in tests.
+    /// - Parameter root: a prefix of the paths of system files, for tests.
     package static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
         var facts = BluetoothFacts()
         facts.readFiles(root: root)
@@ -22,9 +22,9 @@ extension BluetoothFacts {
     mutating func readFiles(root: String) {
         func text(_ path: String) -> String? { try? String(contentsOfFile: root + path, encoding: .utf8) }
         func names(_ path: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: root + path) }
-        func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root + path) }
+        func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root + path) }
         release = text("/proc/sys/kernel/osrelease")?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        // `hci0:64` is a connection, not an adapter.
+        // A name such as `hci0:64` is a connection, not an adapter.
         kernel =
             names("/sys/class/bluetooth").map {
                 .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted())
@@ -37,9 +37,9 @@ extension BluetoothFacts {
             return Blockade(name: value("name") ?? name, isSoft: value("soft") == "1", isHard: value("hard") == "1")
         }
         daemonPath = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"]
-            .first(where: isThere)
+            .first(where: exists)
         channels = text("/etc/bluetooth/main.conf").flatMap { Self.channels(in: $0) }
-        hasPolicy = isThere("/etc/dbus-1/system.d/waterh.conf") || isThere("/usr/share/dbus-1/system.d/waterh.conf")
+        hasPolicy = exists("/etc/dbus-1/system.d/waterh.conf") || exists("/usr/share/dbus-1/system.d/waterh.conf")
     }
 
     mutating func readProcess() {
@@ -61,7 +61,7 @@ extension BluetoothFacts {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
     }
 
-    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. A commented line has the default.
+    /// Returns `Channels` of the section `[GATT]` in bluetoothd's main.conf. A commented line contains the default.
     static func channels(in configuration: String) -> (count: Int, isSet: Bool)? {
         var isInside = false
         var byDefault: Int?

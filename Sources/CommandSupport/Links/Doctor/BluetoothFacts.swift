@@ -7,12 +7,11 @@ package struct BluetoothFacts: Sendable {
         case adapters([String])
     }
 
-    /// An rfkill switch.
+    /// An rfkill switch that blocks Bluetooth.
     package struct Blockade: Hashable, Sendable {
         package var name: String
-        /// Whether `rfkill unblock bluetooth` removes the block.
+        /// Whether software blocks the adapter, so that `rfkill unblock bluetooth` removes the block.
         package var isSoft: Bool
-        /// Whether a hardware switch blocks the adapter.
         package var isHard: Bool
         package init(name: String, isSoft: Bool, isHard: Bool) {
             self.name = name
@@ -37,7 +36,7 @@ package struct BluetoothFacts: Sendable {
     package var daemon = Daemon.notRunning
     /// The path of bluetoothd; `nil` if it is not installed.
     package var daemonPath: String?
-    /// `[GATT] Channels`, or the default in a commented line.
+    /// The value of `[GATT] Channels` in main.conf, or the default in a commented line.
     package var channels: (count: Int, isSet: Bool)?
     package var hasPolicy = false
     package var isRoot = false

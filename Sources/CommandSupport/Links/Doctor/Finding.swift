@@ -1,9 +1,8 @@
-/// A result of a check, with advice.
+/// The result of a check of the doctor, with advice.
 package struct Finding: Hashable, Sendable {
-    /// The severity.
     package enum Status: String, Hashable, Sendable {
         case good
-        /// Unusual, or missing but not required by the current link.
+        /// Unusual, or missing but not required by the selected link.
         case note
         case bad
     }
@@ -13,7 +12,7 @@ package struct Finding: Hashable, Sendable {
     package var status: Status
     package var found: String
     package var advice: String?
-    /// Whether the check found no bottle, adapter or link, although setup and store are correct.
+    /// Whether the bottle, the adapter or the link is missing; this has its own exit code.
     package var isAbsence: Bool
 
     package var remedy: Remedy?
