@@ -25,7 +25,7 @@ import Testing
 
     private static func lines(_ text: String) -> Int { text.split(separator: "\n").count }
 
-    @Test func `att of a file that grows, byte by byte in the end`() async throws {
+    @Test func `att --follow prints the PDUs of a growing file`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("growing.btsnoop")
         try Data(Self.twoDays.prefix(3000)).write(to: URL(fileURLWithPath: path))
@@ -105,7 +105,7 @@ import Testing
         #expect(piped.output == ReplayCommandTests.sampleLine && piped.exitCode == 0)
     }
 
-    @Test func `columns are chosen, in their order`() async throws {
+    @Test func `selected columns are printed in the selected order`() async throws {
         let sample = Array(ReplayCommandTests.sample.utf8)
         let words = try await replay.run("att - --columns frame,uuid,handle,value,direction", input: sample)
         #expect(
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: [
         ("att", "\u{1B}[34m"), ("commands", "\u{1B}[1m"), ("stats", "\u{1B}[33m"), ("drinks", "\u{1B}[33m"),
     ])
-    func `colour where it is wanted`(_ verb: String, _ escape: String) async throws {
+    func `piped output is coloured only with --color always`(_ verb: String, _ escape: String) async throws {
         // A suspect drink: its month is invalid. A write longer than the MTU is a warning only if the capture has the
         // beginning of the connection. Here the times go back.
         let text = """
@@ -246,7 +246,7 @@ import Testing
         #expect(occurrences("<img", dom) == 0 && dom.contains("&lt;img src=x onerror=alert(2)&gt;"))
     }
 
-    @Test func `an empty capture, one without times, a clock that goes back, one that is cut`() async throws {
+    @Test func `the report page describes empty, undated, unordered and truncated captures`() async throws {
         let folder = try TemporaryFolder()
         let whole = try Data(contentsOf: URL(fileURLWithPath: Self.twoDays))
         let texts = [
@@ -309,7 +309,7 @@ import Testing
     }
 
     /// One damaged bit in a timestamp gives a response time of 292,000 years. That exceeds Int64 microseconds.
-    @Test func `an answer after ages is no trap`() async throws {
+    @Test func `a response time of 292,000 years does not crash stats`() async throws {
         let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
         let file =
             Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4) + record(time ^ 1 << 63, 0, 0, [0x12, 3, 0, 1, 0])
@@ -322,7 +322,7 @@ import Testing
         #expect(latency["medianMs"] as? Double == latency["worstMs"] as? Double, "\(latency)")
     }
 
-    @Test func `json and csv say the same`() async throws {
+    @Test func `stats has the same values in JSON and CSV`() async throws {
         let object = try await json([Self.twoDays])
         let total = try #require(object["total"] as? [String: Any])
         #expect(total["pdus"] as? Int == 113 && total["notifications"] as? Int == 15 && total["commands"] as? Int == 6)
@@ -341,7 +341,7 @@ import Testing
     }
 
     /// Counts of each opcode, and the time from each request to its response.
-    @Test func `tshark counts the same and takes the same times`() async throws {
+    @Test func `tshark has the same counts and response times`() async throws {
         let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         var files = [
             Self.twoDays, ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng",
@@ -409,7 +409,7 @@ import Testing
             (["--from", "+0", "--to", "+10"], 113), (["--from", "2026-11-22"], 0), (["--to", "2026-11-21"], 0),
             (["--only", "errors"], 14),
         ] as [([String], Int)])
-    func `one filter for every verb`(_ filter: [String], _ count: Int) async throws {
+    func `every subcommand supports the same filter`(_ filter: [String], _ count: Int) async throws {
         let att = try await replay.run(["att", Self.twoDays] + filter)
         #expect(att.exitCode == 0 && att.lines.count == count, "\(att.error)")
         #expect(
@@ -451,7 +451,7 @@ import Testing
         #expect(result.exitCode == 2 && result.output.isEmpty && !result.error.isEmpty)
     }
 
-    @Test func `an empty file, no capture, several, and one that is cut`() async throws {
+    @Test func `stats describes empty, invalid, several and truncated captures`() async throws {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("empty"))
         let empty = try await replay.run("stats \(folder.file("empty")) \(Self.twoDays)")
@@ -467,7 +467,7 @@ import Testing
         #expect(cut.exitCode == 4 && cut.output.contains("ATT PDUs") && cut.error.contains("cut"), "\(cut.error)")
     }
 
-    @Test func `names from the air do nothing to a terminal`() async throws {
+    @Test func `advertised names cannot control a terminal`() async throws {
         let text = ReplayCommandTests.sample.replacingOccurrences(
             of: "address: A4:C1:38:01:02:03", with: "name: WaterH\u{1B}]0;x\u{07}\u{202E}")
         let result = try await replay.run("stats -", input: Array(text.utf8))

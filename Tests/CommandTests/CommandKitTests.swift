@@ -110,7 +110,7 @@ import TrackerCore
         }
     }()
 
-    @Test(arguments: [1, 2, 3, 7, 1000]) func `events split at any byte are equal`(size: Int) throws {
+    @Test(arguments: [1, 2, 3, 7, 1000]) func `events are the same when split at any byte`(size: Int) throws {
         var reader = EventReader()
         var events: [EventReader.Event] = []
         var rest = Self.answer[...]
@@ -133,7 +133,7 @@ import TrackerCore
         #expect(throws: EventReader.Malformed.self) { try reader.read(Array(answer.utf8)) }
     }
 
-    @Test func `an endless response is limited`() throws {
+    @Test func `an endless response is an error`() throws {
         var reader = EventReader()
         let piece = [UInt8](repeating: 65, count: (1 << 19) + 1)
         #expect(throws: EventReader.Malformed.self) { for _ in 0..<2 { _ = try reader.read(piece) } }
@@ -203,7 +203,7 @@ import TrackerCore
     }
 
     /// A parent process that blocks SIGTERM passes its mask on.
-    @Test func `a command started with SIGTERM blocked ends on it`() async throws {
+    @Test func `a command started with SIGTERM blocked still ends on SIGTERM`() async throws {
         let environment = try #require(Program(system: "env"))
         let folder = try TemporaryFolder()
         let running = try environment.start([

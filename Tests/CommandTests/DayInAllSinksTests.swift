@@ -87,7 +87,6 @@ import Testing
             ] { try await tracker(line) }
         }
 
-        /// Sets the clock of the programs.
         private func set(_ time: Double) throws {
             now = time
             try shift.set(seconds: Int64(time - Date().timeIntervalSince1970))

@@ -22,7 +22,6 @@ struct DesktopSession: Sendable {
         try await Program.tracker.succeed(line, environment: onBus.environment)
     }
 
-    /// Starts a service.
     /// - Parameter hasDesktop: whether the service has access to the session bus.
     func service(hasDesktop: Bool = true) throws -> RunningProgram {
         try Program.gateway.start(
@@ -56,7 +55,6 @@ struct DesktopSession: Sendable {
         return (all, try #require(all.first { $0.isReminder }))
     }
 
-    /// The entries of the session.
     func logs() async throws -> [[String: Any]] {
         try #require(try await tracker("session show --json").object()["logs"] as? [[String: Any]])
     }

@@ -59,7 +59,7 @@ private struct Bottle {
 }
 
 @Suite struct EmulatorTests {
-    @Test func `the flow of the original app reads the newest drinks first`() async throws {
+    @Test func `the request sequence of the original app reads the newest drinks first`() async throws {
         let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
@@ -258,7 +258,7 @@ private struct Bottle {
         #expect(commands.lines.count == 3, "\(commands.output)")
     }
 
-    @Test func `control has words, JSON and exit codes`() async throws {
+    @Test func `control has text output, JSON output and exit codes`() async throws {
         let bottle = try Bottle()
         let (program, _) = try await bottle.run()
         let mode =
@@ -319,7 +319,7 @@ private struct Bottle {
 
     /// An emulator that cannot open its link leaves the recording as it was. A pipe and a symbolic link remain what
     /// they are.
-    @Test func `a recording can be written to a file, a pipe and a link`() async throws {
+    @Test func `a recording can be written to a file, a pipe and a symbolic link`() async throws {
         let bottle = try Bottle()
         let (file, link, pipe) = (
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
@@ -350,7 +350,7 @@ private struct Bottle {
     }
 
     @Test(arguments: ["SQLite format 3\0 a store", "a text\n", "\u{89}PNG\r\n\u{1A}\n\0\0\0\rIHDR"])
-    func `a file of another kind is not recorded over`(content: String) async throws {
+    func `a recording does not replace a file of another kind`(content: String) async throws {
         let bottle = try Bottle()
         let file = bottle.folder.file("precious")
         try Data(content.utf8).write(to: URL(fileURLWithPath: file))

@@ -59,7 +59,7 @@ import Testing
         #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")
     }
 
-    @Test func `the state has the result of the last poll`() async throws {
+    @Test func `the state contains the result of the last poll`() async throws {
         let pair = try await Pair()
         let none = "poll --link unix:\(pair.folder.path)/none"
         let absent = try await pair.gateway(none)

@@ -23,7 +23,7 @@ import Testing
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
     }
 
-    @Test func `a removed configuration key is one warning on standard error and in the service's log`() async throws {
+    @Test func `a removed configuration key causes one warning on standard error and in the log`() async throws {
         let pair = try await Pair()
         let config = try pair.configure("[fleet]\nurl = \"https://fleet.example\"")
         let warning = "unknown key 'fleet' in \(config): removed in 0.10"
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// The output of the log blocks (a pager, a stopped terminal, a hanging collector), and polls continue.
-    @Test func `a service with a closed log polls and stops`() async throws {
+    @Test func `a service with a blocked log polls and stops`() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
         let bash = try #require(Program(system: "bash"))

@@ -22,7 +22,6 @@ struct Home: Sendable {
         ].merging(variables) { $1 }
     }
 
-    /// The same home with more variables.
     func with(_ more: [String: String]) -> Home {
         var home = self
         home.variables.merge(more) { $1 }

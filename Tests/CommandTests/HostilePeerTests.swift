@@ -61,7 +61,7 @@ import Testing
         return (try #require(result), Double(time.components.seconds))
     }
 
-    @Test func `endless noise ends the poll at its limit`() async throws {
+    @Test func `a poll ends at its limit when notifications are endless`() async throws {
         let liar = try await Liar { [0xEE, UInt8($0 & 0xFF), UInt8($0 >> 8 & 0xFF)] }
         let (result, seconds) = try await poll(liar.socket)
         await liar.close()
@@ -70,7 +70,7 @@ import Testing
         #expect(seconds < 40)
     }
 
-    @Test func `an endless log is read in parts`() async throws {
+    @Test func `a poll reads a part of an endless log`() async throws {
         // An endless sequence of frames, each with one different record.
         let liar = try await Liar { number in
             [
@@ -181,7 +181,7 @@ import Testing
         try #require(answer["records"] as? [String]).map { try #require(Int($0.dropFirst(12).prefix(4), radix: 16)) }
     }
 
-    @Test func `a foreign central reads the retail bottle's log`() async throws {
+    @Test func `an independent central reads the retail bottle's log`() async throws {
         try await withEmulator("retail", sips: [120, 80, 45]) { ask in
             let first = try await ask(["drain", "retail"])
             let second = try await ask(["drain", "retail"])
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a foreign central reads the draft bottle's log`() async throws {
+    @Test func `an independent central reads the draft bottle's log`() async throws {
         try await withEmulator("draft", sips: [120, 80, 45]) { ask in
             for way in [["drain", "draft"], ["founding"]] {
                 let answer = try await ask(way)
@@ -229,7 +229,9 @@ import Testing
         bottle.send(signal: SIGKILL)
     }
 
-    @Test(arguments: [1, 8, 20, 500]) func `the gateway reads the log of a foreign bottle`(records: Int) async throws {
+    @Test(arguments: [1, 8, 20, 500]) func `the gateway reads the log of an independent bottle emulator`(records: Int)
+        async throws
+    {
         try await withBottle(["--records", "\(records)"]) { poll, heard in
             let first = try json(try await poll().output)
             #expect(first["new"] as? Int == records)
@@ -283,7 +285,7 @@ import Testing
         var sips: Int
     }
 
-    @Test func `every drink is kept with unseen losses`() async throws {
+    @Test func `every drink is stored despite undetected losses`() async throws {
         try await concurrently([
             Loss(profile: "retail", faults: "split=20,drop=3", seed: 16, sips: 15),
             Loss(profile: "draft", faults: "drop=20", seed: 3, sips: 40),

@@ -48,7 +48,7 @@ import Testing
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("loop")) }
     }
 
-    @Test func `output to a FIFO works`() async throws {
+    @Test func `output is written to a FIFO`() async throws {
         let path = scratch.file("fifo")
         #expect(mkfifo(path, 0o600) == 0)
         let reading = try Program(path: "/bin/cat").start([path])

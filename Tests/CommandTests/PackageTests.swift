@@ -138,7 +138,7 @@ import Testing
     }
 
     /// systemd verifies the units with the paths of the package.
-    @Test func `the package has the expected files`() async throws {
+    @Test func `the package contains the expected files`() async throws {
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
         try #require(result.exitCode == 0, "\(result.error)")

@@ -26,10 +26,8 @@ struct Pair {
 
     func sip(_ ml: Int) async throws { try ask("sip", "\(ml)") }
 
-    /// The bottle's state.
     func status() throws -> [String: Any] { try ask("status") }
 
-    /// The number of records in the bottle.
     func records() throws -> Int { try #require(try status()["records"] as? Int) }
 
     @discardableResult
@@ -48,7 +46,6 @@ struct Pair {
         return (result.exitCode, (try? result.object()) ?? [:], result.error)
     }
 
-    /// Starts the service.
     func serve(_ more: String = "", environment: [String: String] = [:]) throws -> RunningProgram {
         try Program.gateway.start("run --link \(socket) --store \(store) \(more)", environment: environment)
     }
@@ -65,7 +62,6 @@ struct Pair {
         try await Program.gateway.run("\(line) --store \(store)", environment: environment)
     }
 
-    /// The state in the store.
     func state() async throws -> [String: Any] { try await tracker("status --json").object() }
 
     /// Runs `waterh-tracker` on the store.

@@ -53,7 +53,7 @@ import Testing
         #expect(try files.contentsOfDirectory(atPath: home.folder.file("state/waterh")) == ["waterh.sqlite"])
     }
 
-    @Test func `a default subcommand takes words that name no subcommand`() async throws {
+    @Test func `arguments without a subcommand go to the default subcommand`() async throws {
         let home = try makeHome()
         #expect(try await home.tracker("settings hydration.goalMl").output == "2500\n")
         #expect(try await home.tracker("session 3f2a").exitCode == 3)

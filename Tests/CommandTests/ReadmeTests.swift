@@ -63,12 +63,11 @@ import Testing
         "hardware/bench vm -- bluetoothctl list": "hardware/machine/tests",
     ]
 
-    @Test func `pages have blocks of every kind`() {
+    @Test func `the pages have blocks of every kind`() {
         #expect(Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
     }
 
-    @Test(arguments: Configuration.keys) func `pages show every key of waterh.toml in a block that runs`(_ key: String)
-    {
+    @Test(arguments: Configuration.keys) func `a block that runs contains every key of waterh.toml`(_ key: String) {
         #expect(
             Self.blocks.contains {
                 $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n"))

@@ -23,7 +23,7 @@ import Testing
             "batteryPercent":null,"raw":"1a020216150f00100000016100","frame":3,"capturedAt":"2026-02-02T22:21:20.450Z"}
             """# + "\n"
 
-    @Test func `the verified sample through standard input`() async throws {
+    @Test func `drinks reads the verified sample from standard input`() async throws {
         for dialect in ["calendar", "strict"] {
             let result = try await replay.run(
                 ["drinks", "-", "--json", "--dialect", dialect], input: Array(Self.sample.utf8))
@@ -89,7 +89,7 @@ import Testing
             ([], "is empty"), ([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], "gzip"), (Array("hello\n".utf8), "not a capture"),
             ([0x7F, 0x45, 0x4C, 0x46, 1, 2, 3], "program"),
         ] as [([UInt8], String)])
-    func `foreign files are refused in a sentence`(bytes: [UInt8], word: String)
+    func `files that are not captures are rejected with a message`(bytes: [UInt8], word: String)
         async throws
     {
         let result = try await replay.run("info -", input: bytes)
@@ -99,7 +99,7 @@ import Testing
         #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
     }
 
-    @Test func `handles by hand, decimal and hex`() async throws {
+    @Test func `handles can be given in decimal and in hex`() async throws {
         let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(
             of: "FFE4", with: "handle:0019")
         for handles in [
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Golden files have the output for the shipped captures.
-    @Test func `every real capture gives words and no trap`() async throws {
+    @Test func `every real capture is described without a crash`() async throws {
         guard let folder = Self.real else { return print("the real captures are not on this machine") }
         for name in try FileManager.default.contentsOfDirectory(atPath: folder)
         where ![".jsonl", ".md", ".tsv"].contains(where: name.hasSuffix) {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `more connections than are listed are counted once each`() async throws {
+    @Test func `connections above the list's limit are counted once each`() async throws {
         let text = (0..<1500).map {
             """
             \($0) connected A4:C1:38:00:\(String($0 / 256 + 16, radix: 16)):\(String($0 % 240 + 16, radix: 16))\n\
@@ -140,7 +140,7 @@ import Testing
         #expect(info.output.contains("connections: 1500 in all; --json lists 1000\n"))
     }
 
-    @Test func `diff and clone look at a part of a capture`() async throws {
+    @Test func `diff and clone can select a part of a capture`() async throws {
         let folder = try TemporaryFolder()
         let source = "\(Self.captures)/boost_two-days.btsnoop"
         // The two days were transferred in two connections, a third of a second apart.
@@ -173,7 +173,7 @@ import Testing
         #expect(try await replay.run(["clone", source, "-o", folder.file("x.json"), "--from", "soon"]).exitCode == 2)
     }
 
-    @Test func `convert, then diff finds nothing`() async throws {
+    @Test func `diff finds no difference after convert`() async throws {
         let folder = try TemporaryFolder()
         let source = "\(Self.captures)/vita_reports-inside-log.pcapng"
         let converted = try await replay.succeed([
@@ -244,7 +244,7 @@ import Testing
         try await player.stop()
     }
 
-    @Test func `strict shows both sides and ends with 3`() async throws {
+    @Test func `play in strict mode prints both requests and has exit code 3`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("sample.hex")
         try Data(Self.sample.utf8).write(to: URL(fileURLWithPath: file))
@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test(arguments: ["pcap", "btsnoop", "hex", "nrf"])
-    func `a source before 1970 is converted, and over an existing file`(format: String) async throws {
+    func `a capture from before 1970 is converted and replaces an existing file`(format: String) async throws {
         let folder = try TemporaryFolder()
         let expected = try await replay.run("drinks \(Self.source)").lines.count
         // Midnight of the year 0, and a day before 1970.

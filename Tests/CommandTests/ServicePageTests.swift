@@ -22,7 +22,6 @@ import Testing
             signedIn = try await Pair.signedIn(store)
         }
 
-        /// Starts the service again at the same address.
         func restart() throws -> RunningProgram {
             try pair.serve("--listen \(page.dropFirst("http://".count).dropLast())")
         }
@@ -102,7 +101,7 @@ import Testing
         try await served.service.stop()
     }
 
-    @Test func `metrics have the known bottles, link, store and outbox`() async throws {
+    @Test func `metrics contain the known bottles, link, store and outbox`() async throws {
         let served = try await Served()
         func figure(_ name: String) async throws -> Double? {
             let line = try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }
@@ -315,7 +314,7 @@ import Testing
         stream.send(signal: SIGTERM)
     }
 
-    @Test func `a service that never holds disconnects also while a viewer is active`() async throws {
+    @Test func `a service with bottle.hold never disconnects also while a viewer is active`() async throws {
         let pair = try await Pair()
         _ = try await Program.tracker.run("settings set bottle.hold never --store \(pair.store)")
         let (service, page) = try await served(pair)

@@ -79,7 +79,6 @@ struct SettingEffect: Sendable {
     }
 }
 
-/// An empty home.
 private struct World {
     private let home: Home
     private var folder: TemporaryFolder { home.folder }

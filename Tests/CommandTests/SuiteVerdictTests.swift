@@ -130,7 +130,7 @@ import Testing
         (["pf", "pf", "pf"], 1, "1 passed, 1 failed"),
         (["pf", "pf", "pp"], 0, "flaky (failed, then passed alone): T/b()"), (["pp", "pp"], 0, "2 passed"),
     ])
-    func `the verdict has the results of every lane`(runs: [String], status: Int32, line: String) async throws {
+    func `the verdict contains the results of every lane`(runs: [String], status: Int32, line: String) async throws {
         let bench = try Bench()
         try await bench.part(runs, lanes: ["T/a", "T/b"])
         let verdict = try await bench.verdict()
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// A test outside all lanes would never run.
-    @Test func `every test with input and output is in one lane`() async throws {
+    @Test func `every test with I/O is in exactly one lane`() async throws {
         let bench = Program.repository + "/hardware/bench"
         let script = """
             eval \"$(grep -E '^(peers|inputs_and_outputs|lanes)=' \(bench))\"; printf '%s\\n' \
@@ -240,7 +240,7 @@ import Testing
         #expect(try await run(folder, failures: 2).exitCode == 1, "failed twice")
     }
 
-    @Test(arguments: [true, false]) func `VMs are emulated where User Mode Linux does not run`(userMode: Bool)
+    @Test(arguments: [true, false]) func `VMs are emulated if User Mode Linux does not run`(userMode: Bool)
         async throws
     {
         let folder = try TemporaryFolder()

@@ -93,7 +93,7 @@ import TrackerCore
     }
 
     /// SIGKILL while processes log drinks one after another: each confirmed log entry is stored once.
-    @Test func `killed loggers lose no drink`() async throws {
+    @Test func `killed log commands lose no confirmed drink`() async throws {
         let home = try Home(["TZ": "Asia/Tokyo"])
         var random = SeededGenerator(seed: 7)
         var done: Set<Int> = []
@@ -131,7 +131,7 @@ import TrackerCore
 
     init() throws { home = try Home() }
 
-    @Test func `status before setup shows the way to it`() async throws {
+    @Test func `status before setup prints the command for the setup`() async throws {
         let fresh = try await home.tracker("status", at: "14:00").output
         #expect(
             fresh.contains("Welcome. Your goal and your hours: waterh-tracker setup") && !fresh.contains("behind"),
@@ -231,7 +231,7 @@ import TrackerCore
         #expect(try await home.tracker("edit w1 --estimate 2").exitCode == 3)
     }
 
-    @Test func `missing things are reported with an action`() async throws {
+    @Test func `missing prerequisites are reported with an action`() async throws {
         _ = try await home.tracker("log 100")
         let findings = try #require(try await home.object("check --doctor")["findings"] as? [[String: Any]])
         #expect(
@@ -427,7 +427,6 @@ import TrackerCore
     }
 
     @Test func `why explains in sentences`() async throws {
-        // On pace, the text has no missing amount.
         let ahead = try await home.tracker("why --all --now 2026-06-15T06:00")
         #expect(
             ahead.output.contains(

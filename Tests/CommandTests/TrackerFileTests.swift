@@ -207,7 +207,7 @@ import TrackerCore
         " lead and trail ",
     ]
 
-    @Test(arguments: ["csv", "jsonl", "influx"]) func `a foreign reader finds every name as it is`(format: String)
+    @Test(arguments: ["csv", "jsonl", "influx"]) func `an independent parser reads every name unchanged`(format: String)
         async throws
     {
         let python = try #require(Program(system: "python3"), "this test needs python3")
@@ -272,7 +272,7 @@ import TrackerCore
     }
 
     /// A reader that resumes at a position in another store must get an error, not the rest of that store.
-    @Test func `a position before a purge is rejected and a follower starts again`() async throws {
+    @Test func `a position before a purge is rejected, and a follower starts again`() async throws {
         for ml in ["100", "101"] { try await tracker("log \(ml)") }
         let known = try await tracker("export --format csv --after 0")
         let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
@@ -343,7 +343,7 @@ import TrackerCore
     }
 
     /// `| head`, and a pipe without a reader.
-    @Test func `a closed reader ends the command and a stalled one blocks nothing`() async throws {
+    @Test func `a closed reader ends the command, and a stalled one blocks no other program`() async throws {
         let rows = (0..<3000).map {
             """
             2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) \
@@ -393,7 +393,7 @@ import TrackerCore
 
     private func tracker(_ line: String) async throws -> Program.Result { try await home.tracker(line, at: "16:00") }
 
-    @Test func `list and show: raw bytes, reasons, what is known`() async throws {
+    @Test func `journal list and show print raw bytes, reasons and known data`() async throws {
         #expect(try await tracker("log 100").exitCode == 0)
         #expect(try await tracker("journal").output == "All records from the bottle are dated and counted.\n")
         try keep(JournalQuarantine.refused)
@@ -421,7 +421,7 @@ import TrackerCore
         #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker journal list"))
     }
 
-    @Test func `resolve reads them again by the settings of now`() async throws {
+    @Test func `journal resolve decodes records again by the current settings`() async throws {
         try keep(JournalQuarantine.refused)
         try keep(JournalQuarantine.hostClock, month: 5)
         try keep(JournalQuarantine.bottleClock, month: 4)
@@ -439,7 +439,7 @@ import TrackerCore
         #expect(refused.exitCode == 3 && refused.error.contains("2026-09-01"))
     }
 
-    @Test func `set dates one by hand, for good`() async throws {
+    @Test func `journal set gives a record a permanent date`() async throws {
         try keep(JournalQuarantine.bottleClock)
         let set = try await tracker("journal set r1 --at 2026-06-15T14:00 --json")
         let json = try set.object()

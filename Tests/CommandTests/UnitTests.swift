@@ -239,7 +239,7 @@ import Testing
 }
 
 @Suite struct SupervisorTests {
-    @Test func `the watchdog is notified only with progress`() async throws {
+    @Test func `the watchdog is notified only while polls make progress`() async throws {
         let notify = try NotifyTests.NotifySocket()
         let supervisor = Supervisor(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
         let isAlive = Mutex(true)

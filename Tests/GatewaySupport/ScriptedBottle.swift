@@ -25,7 +25,6 @@ package struct ScriptedBottle: ScriptedPeer {
     /// Payload of the answer to GT FF; `nil`: no answer.
     package var snapshot: [UInt8]?
     package var recordsPerEntry = 8
-    /// Records per PT frame.
     package var recordsPerFrame = 5000
     package var acknowledging = Acknowledging.drops
     /// The number of commands that are ignored at first, because they arrive too early.

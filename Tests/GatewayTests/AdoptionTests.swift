@@ -46,7 +46,9 @@ import TrackerCore
         #expect(journal.own.isEmpty && journal.polls.isEmpty && journal.entries.isEmpty)
     }
 
-    @Test(arguments: BottleProfile.allCases) func `an empty log is an answer, too`(_ profile: BottleProfile) throws {
+    @Test(arguments: BottleProfile.allCases) func `a bottle with an empty log is adopted`(_ profile: BottleProfile)
+        throws
+    {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(profile), start: evening)
         let report = try rig.run()
         #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
@@ -101,7 +103,7 @@ import TrackerCore
     }
 
     /// A record that was dated when it was recent and is delivered again when it is too old keeps its date.
-    @Test(arguments: [false, true]) func `a duplicate that has a date is no suspect`(_ trusts: Bool) throws {
+    @Test(arguments: [false, true]) func `a duplicate with a date is not quarantined`(_ trusts: Bool) throws {
         let journal = MemoryJournal()
         for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
             var rig = EngineRig(
@@ -124,7 +126,8 @@ import TrackerCore
     }
 
     /// Before the first poll of the own bottle a name on the air can belong to another person's bottle.
-    @Test(arguments: [false, true]) func `a name does not drain a stranger where the own bottle was never met`(
+    @Test(arguments: [false, true])
+    func `a name does not select another person's bottle before the own bottle was connected`(
         _ hasRadio: Bool
     ) throws {
         var peer = ScriptedBottle(records: drinks(3))
@@ -153,7 +156,7 @@ import TrackerCore
             ("WaterH-Boost-24oz", true), ("waterh-boost-24OZ", true),
             ("Kitchne", false), ("A4:C1:38:01:02:04", false), ("", false),
         ] as [(String?, Bool)])
-    func `a name that the store does not know is a mistyped one, as far as its bottles go`(
+    func `only a known address, alias or name selects the store's bottles`(
         _ wanted: String?, _ isAboutOwn: Bool
     ) {
         let own = AdoptedBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
@@ -172,7 +175,7 @@ import TrackerCore
     }
 
     @Test(arguments: BottleProfile.allCases, [PollOptions.Job.poll, .look])
-    func `a poll writes only the question for the log when it shares the bottle or looks into it`(
+    func `a poll that shares or inspects a bottle writes only the log request`(
         _ profile: BottleProfile, _ job: PollOptions.Job
     ) throws {
         var peer = ScriptedBottle(profile, records: drinks(5))
@@ -199,7 +202,7 @@ import TrackerCore
     }
 
     @Test(arguments: [nil, "A4:C1:38:01:02:03", "WaterH-Boost-24oz"])
-    func `a poll leaves a bottle of another gateway on this machine alone`(_ named: String?) throws {
+    func `a poll skips a bottle of another gateway on this machine`(_ named: String?) throws {
         var rig = EngineRig(
             options: options { ($0.bottle, $0.elsewhere) = (named, [Self.address]) },
             peer: ScriptedBottle(records: drinks(3)), start: evening)

@@ -7,7 +7,6 @@ import Testing
 /// A bottle on a link that changes its traffic.
 private struct Air: ScriptedPeer {
     var bottle = ScriptedBottle(records: drinks(4))
-    /// Other advertisers.
     var others: [Advertisement] = []
     /// Answers a request instead of the bottle.
     var instead: (CentralRequest, inout Self) -> [(after: Duration, event: CentralEvent)]? = { _, _ in nil }
@@ -57,7 +56,7 @@ private struct Air: ScriptedPeer {
                 && failure.values["link"] == "unix:test.sock")
     }
 
-    @Test(arguments: [-63, nil]) func `the report has the signal strength`(rssi: Int?) throws {
+    @Test(arguments: [-63, nil]) func `the report contains the signal strength`(rssi: Int?) throws {
         var air = Air()
         air.bottle.advertisement.rssi = rssi
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
@@ -80,7 +79,7 @@ private struct Air: ScriptedPeer {
     }
 
     /// BlueZ's cached attribute table of a bottle after a firmware update is empty until the device is removed.
-    @Test func `an empty attribute table is removed and read again`() throws {
+    @Test func `a device with an empty attribute table is removed and discovered again`() throws {
         var air = Air()
         air.instead = { request, air in
             guard case .discover = request, !air.isForgotten else { return nil }
@@ -93,7 +92,7 @@ private struct Air: ScriptedPeer {
         #expect(rig.peer.discoveries == 2)
     }
 
-    @Test func `a device with an empty attribute table is unknown`() throws {
+    @Test func `a device without services is reported as not a bottle`() throws {
         var air = Air()
         air.instead = { request, _ in
             guard case .discover = request else { return nil }

@@ -24,7 +24,7 @@ import TrackerCore
         return rig.journal.entries
     }
 
-    @Test func `a bottle with settings of its own is read by them`() throws {
+    @Test func `a bottle's own settings apply to its polls`() throws {
         let plain = try poll([AdoptedBottle(identities: [Self.address])])
         #expect(plain.map(\.reading) == ["calendar/u16be"])
         let own = try poll([
@@ -34,7 +34,7 @@ import TrackerCore
         #expect(own.map(\.reading) == ["strict/u8"])
     }
 
-    @Test func `another bottle's settings are another bottle's`() throws {
+    @Test func `another bottle's settings do not apply`() throws {
         let entries = try poll([
             AdoptedBottle(identities: [Self.address]),
             AdoptedBottle(identities: ["A4:C1:38:09:09:09"], settings: strict()),
@@ -49,7 +49,7 @@ import TrackerCore
         #expect(entries.map { $0.reading?.hasPrefix("calendar") } == [true])
     }
 
-    @Test func `the zone of its clock is the bottle's own`() throws {
+    @Test func `a bottle's own time zone applies to its clock`() throws {
         let zones = [nil, try strict()].map {
             PollOptions(settings: Settings().bottle, zone: .utc).following(AdoptedBottle(identities: [], settings: $0))
                 .zone

@@ -18,7 +18,7 @@ import TrackerCore
     }
 
     @Test(arguments: [(BottleLight.gentle, [gentle]), (.strong, [strong, .flash]), (.off, [dark])])
-    func `the light comes after the log's acknowledgement, and is remembered once it is written`(
+    func `the light is written after the log's acknowledgement, and then stored`(
         light: BottleLight, commands: [HostCommand]
     ) throws {
         var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
@@ -65,7 +65,9 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Failure.allCases) func `a light that fails harms no poll`(_ trouble: Failure) throws {
+    @Test(arguments: Failure.allCases) func `a light that cannot be written does not fail the poll`(_ trouble: Failure)
+        throws
+    {
         var rig = EngineRig(
             options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble),
             start: evening)
@@ -80,7 +82,7 @@ import TrackerCore
         #expect(report.isConnected == (trouble == .refuses))
     }
 
-    @Test func `the goal is written where it differs, by the settings of the bottle`() throws {
+    @Test func `the goal from the bottle's settings is written if it differs`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "2500")
         func rig(_ settings: BottleSettings, goal: Int, _ change: (inout PollOptions) -> Void = { _ in }) -> EngineRig<
@@ -111,7 +113,7 @@ import TrackerCore
 
     /// A bottle with a goal of its own accepts the command and keeps its goal: repeated writes would make it blink at
     /// every poll.
-    @Test func `a goal that a bottle did not take is not written at every poll`() throws {
+    @Test func `a goal that the bottle rejected is not written again`() throws {
         struct Stubborn: ScriptedPeer {
             var bottle: ScriptedBottle
             mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
@@ -131,7 +133,6 @@ import TrackerCore
         var second = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
         try second.run()
         #expect(!second.written.contains(.goal(ml: 2500)))
-        // Another goal is written once.
         next.goalMl = 2600
         var third = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
         try third.run()

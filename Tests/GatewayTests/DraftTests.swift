@@ -33,7 +33,7 @@ import TrackerCore
     }
 
     /// The original requirements' bottle: one value, the same at every read.
-    @Test func `draft: an unchanged value is one packet`() throws {
+    @Test func `draft: a value that does not change counts as one packet`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(3), properties: [.read])
         bottle.repeatsLastPacket = true
         bottle.acknowledging = .ignores
@@ -73,7 +73,7 @@ import TrackerCore
         }
     }
 
-    @Test func `draft: the original packet is read in the strict dialect`() throws {
+    @Test func `draft: the strict dialect decodes the packet of the original requirements`() throws {
         var bottle = ScriptedBottle(.draft, records: [sampleRecord], properties: [.read])
         bottle.repeatsLastPacket = true
         var rig = EngineRig(options: options { $0.dialect = .strict }, peer: bottle, start: evening)
@@ -82,7 +82,7 @@ import TrackerCore
         #expect(rig.journal.entries.first?.wall?.year == 2026)
     }
 
-    @Test func `draft: garbage is an unexpected response`() throws {
+    @Test func `draft: invalid data is reported as an unexpected response`() throws {
         var bottle = ScriptedBottle(.draft, records: [], properties: [.notify])
         bottle.answersLog = false
         var rig = EngineRig(options: options(), peer: bottle, start: evening)

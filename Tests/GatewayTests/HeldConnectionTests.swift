@@ -31,7 +31,7 @@ import TrackerCore
         return (rig, report)
     }
 
-    @Test func `a look on the kept connection brings the sip and acknowledges it`() throws {
+    @Test func `a poll on the kept connection reads and acknowledges the sip`() throws {
         let first = try polled(keeping, bottle())
         #expect(first.report.isConnected && !first.rig.requests.contains(.disconnect), "\(first.report)")
         #expect(first.report.storedRecords == 0)
@@ -49,7 +49,7 @@ import TrackerCore
     /// The bottle's clock jumps between two readings or is lost. Its records show this, and the clock is queried before
     /// they are dated.
     @Test(arguments: [3000, -3000, -17_280_000, 172_800] as [Double])
-    func `a clock that jumps on the kept connection is noticed by the next sip`(jump: Double) throws {
+    func `a clock jump on the kept connection is detected at the next sip`(jump: Double) throws {
         let first = try polled(keeping, bottle())
         var peer = first.rig.peer
         let wall = Zone.utc.wall(at: evening.advanced(seconds: jump))
@@ -65,12 +65,11 @@ import TrackerCore
         #expect(
             look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true,
             "\(look.report)")
-        // A poll on a new connection gives the same result.
         let alone = try polled(options(), peer, journal: polled(options(), bottle()).rig.journal)
         #expect(look.rig.journal.entries.last?.verdict == alone.rig.journal.entries.last?.verdict)
     }
 
-    @Test func `a poll that keeps nothing lets go`() throws {
+    @Test func `a poll that does not keep the connection disconnects`() throws {
         let first = try polled(keeping, bottle())
         let last = try polled(options(), first.rig.peer, held: first.rig.held)
         #expect(!last.report.isConnected && last.rig.held == nil && last.rig.requests.last == .disconnect)
@@ -123,7 +122,7 @@ import TrackerCore
 
     /// Random drinks, losses and disconnects: each drink is in the journal or still in the bottle, at all times.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func `whatever happens to the connection, no drink is lost`(seed: UInt64) throws {
+    func `losses and disconnects on a kept connection lose no drink`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let profile: BottleProfile = Int.random(in: 0..<3, using: &random) == 0 ? .draft : .retail
         var peer = ScriptedBottle(profile)

@@ -103,7 +103,7 @@ private struct Shelf {
         #expect(shelf.polls(of: one, from: 190.1).isEmpty, "\(shelf.polls)")
     }
 
-    @Test func `a sip is read within a second if reported, else within seconds`() {
+    @Test func `a sip is read within a second if the bottle reports it, else within seconds`() {
         for isReporting in [true, false] {
             var shelf = Shelf()
             shelf.isReporting = isReporting
@@ -116,7 +116,7 @@ private struct Shelf {
     }
 
     /// A reading costs battery: a bottle that notifies its drinks is not polled every few seconds.
-    @Test func `a bottle that reports is asked seldom`() {
+    @Test func `a bottle that reports its drinks is read rarely`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...390
         shelf.sips = [110]
@@ -124,7 +124,7 @@ private struct Shelf {
         #expect(shelf.polls(of: one, from: 112).count <= 5, "\(shelf.polls)")
     }
 
-    @Test func `a bottle that chatters is asked every few seconds`() {
+    @Test func `a bottle that reports often without drinks is read every few seconds`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...200
         shelf.run(until: 110)
@@ -135,7 +135,7 @@ private struct Shelf {
         #expect((15...30).contains(shelf.polls(of: one, from: 110, to: 200).count), "\(shelf.polls.count)")
     }
 
-    @Test func `every few minutes the bottle is left to the phone`() {
+    @Test func `the gateway disconnects every few minutes, so that a phone can connect`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 0...2000
         shelf.run(until: 1900)
@@ -145,7 +145,7 @@ private struct Shelf {
         #expect(stretches.allSatisfy { (325...340).contains($0) }, "\(stretches)")
     }
 
-    @Test func `a person who asks in the phone's turn is answered`() {
+    @Test func `a requested poll runs during the pause for the phone`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 0...2000
         shelf.run(until: 305)
@@ -182,7 +182,7 @@ private struct Shelf {
         #expect(pauses.first == 10 && pauses.last == 60, "\(pauses)")
     }
 
-    @Test func `two bottles that are looked at take turns`() {
+    @Test func `two bottles with viewers are connected in turns`() {
         var shelf = Shelf()
         shelf.plans = [one, two]
         shelf.watched = [one.id: 100...500, two.id: 100...500]
@@ -193,7 +193,7 @@ private struct Shelf {
         }
     }
 
-    @Test func `a bottle in a drawer takes no time from the one that answers`() {
+    @Test func `an absent bottle takes no time from a bottle that responds`() {
         var shelf = Shelf()
         shelf.plans = [one, two]
         shelf.absent = [two.id]
@@ -202,7 +202,7 @@ private struct Shelf {
         #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
     }
 
-    @Test func `always keeps the connection without viewers, but not at night`() {
+    @Test func `the setting always keeps the connection without viewers, but not at night`() {
         var shelf = Shelf()
         shelf.isAlways = true
         shelf.sips = [120]
@@ -214,7 +214,7 @@ private struct Shelf {
         #expect(!shelf.machine.isHolding)
     }
 
-    @Test func `a viewer counts for a minute`() {
+    @Test func `a single request counts as a viewer for a minute`() {
         final class Clock: Sendable { let now = Mutex(at(0)) }
         let clock = Clock()
         func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }

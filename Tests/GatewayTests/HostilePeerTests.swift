@@ -59,7 +59,7 @@ import TrackerCore
         #expect(try rig.run().new == 2)
     }
 
-    @Test func `an endless log ends the poll`() throws {
+    @Test func `a poll ends at its limit when the log is endless`() throws {
         struct Endless: ScriptedPeer {
             var bottle = ScriptedBottle()
             var next = 0
@@ -85,7 +85,7 @@ import TrackerCore
         #expect(report.failure == nil)
     }
 
-    @Test func `endless noise uses bounded memory`() throws {
+    @Test func `a poll uses bounded memory when notifications are endless`() throws {
         var bottle = ScriptedBottle(records: drinks(3))
         bottle.noise = (0..<25_000).map { [0xEE, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
         bottle.spacing = .microseconds(10)
@@ -120,7 +120,7 @@ import TrackerCore
         }
     }
 
-    @Test func `a long name and an invalid serial number are handled`() throws {
+    @Test func `a poll accepts a long name and an invalid serial number`() throws {
         for serial in [nil, [], [0, 0, 0], [0xFF, 0xFE], Array(repeating: 0x41, count: 300)] as [[UInt8]?] {
             var bottle = ScriptedBottle(records: drinks(1))
             bottle.name = Array(repeating: 0x57, count: 512)
@@ -133,7 +133,7 @@ import TrackerCore
         }
     }
 
-    @Test func `another bottle than the requested one is not read`() throws {
+    @Test func `a bottle that was not requested is not read`() throws {
         var rig = EngineRig(
             options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)),
             start: evening)
@@ -149,7 +149,7 @@ import TrackerCore
 
     /// Random values instead of answers, from a printed seed. Every poll ends in bounded time and acknowledges only
     /// stored records.
-    @Test(arguments: 0..<200) func `random values do not trap`(_ seed: Int) throws {
+    @Test(arguments: 0..<200) func `random values do not crash a poll`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var bottle = ScriptedBottle(seed % 2 == 0 ? .retail : .draft, records: drinks(seed % 9))
         let starts: [[UInt8]] = [[0x50, 0x54], [0x52, 0x50], [0x52, 0x54], [0x0E, 0x06], []]

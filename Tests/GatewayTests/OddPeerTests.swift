@@ -6,7 +6,6 @@ import Testing
 import TrackerCore
 
 @Suite struct OddPeerTests {
-    /// A bottle with modified answers.
     private struct Odd: ScriptedPeer {
         var bottle = ScriptedBottle(records: drinks(6))
         var change:

@@ -57,7 +57,7 @@ import TrackerCore
         #expect(rig.peer.records.count == 48)
     }
 
-    @Test(arguments: [0, 1, 8, 16, 48, 500]) func `every number of records is read and acknowledged`(_ count: Int)
+    @Test(arguments: [0, 1, 8, 16, 48, 500]) func `a log of any size is read and acknowledged`(_ count: Int)
         throws
     {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(count)), start: evening)
@@ -96,7 +96,7 @@ import TrackerCore
         #expect(rig.written.prefix(3) == [.snapshot, .snapshot, .snapshot])
     }
 
-    @Test func `a bottle without a snapshot gives its log`() throws {
+    @Test func `the log of a bottle without a snapshot is read`() throws {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(3)), start: evening)
         let report = try rig.run()
         #expect(report.new == 3)

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `drinks since the question are left out unless the ring is known to have room`() {
+    @Test func `drinks since the request are not acknowledged unless the ring has room`() {
         var agreement = ReadingAgreement()
         for _ in 0..<2 { _ = agreement.add(log) }
         #expect([1, 3, 9].map { agreement.acknowledgeable(of: 2, drinks: $0, ring: 0) } == [11, 9, 6])
@@ -51,7 +51,7 @@ import Testing
         return nil
     }
 
-    @Test func `a retail answer is whole after a frame and silence`() throws {
+    @Test func `a retail response is whole after a frame and silence`() throws {
         var reader = reader()
         #expect(reader.begin(at: now) == .ask)
         reader.asked(at: now)
@@ -61,7 +61,7 @@ import Testing
         #expect(reader.isWhole && reader.records.count == 3)
     }
 
-    @Test func `a draft answer is odd without its empty frame`() throws {
+    @Test func `a draft response is odd without its empty frame`() throws {
         for hasEnd in [true, false] {
             var reader = reader(.draft)
             _ = reader.begin(at: now)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `an answer is odd when it begins twice or its question is repeated`() throws {
+    @Test func `a response is odd when it starts twice or its request is repeated`() throws {
         var twice = reader()
         _ = twice.begin(at: now)
         twice.asked(at: now)
@@ -88,7 +88,7 @@ import Testing
         #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .ask && !repeated.isWhole)
     }
 
-    @Test func `the link is not quiet while something comes or a write waits for its response`() throws {
+    @Test func `the link is not quiet while data arrives or a write has no response`() throws {
         var reader = reader(isQuiet: false)
         #expect(reader.begin(at: now) == .none)
         let later = now.advanced(by: .seconds(1))

@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct RetryTableTests {
-    @Test(arguments: RetryTable.rules.map(\.code)) func `each error class has one rule that fits into a poll`(
+    @Test(arguments: RetryTable.rules.map(\.code)) func `each error class has one rule, and its pauses fit into a poll`(
         _ code: LinkError.Code
     ) throws {
         let rules = RetryTable.rules.filter { $0.code == code }
@@ -19,11 +19,11 @@ import Testing
         }
     }
 
-    @Test func `an unknown error class has the rule of the operating system`() {
+    @Test func `an unknown error class has the rule for system errors`() {
         #expect(RetryTable.rule(for: LinkError.Code(rawValue: "unheardOf")).code == .system)
     }
 
-    @Test func `each step fits into the poll and leaves time for the log`() {
+    @Test func `each recovery step leaves time for the log within the poll`() {
         let limits = PollLimits()
         #expect(limits.scan + limits.connect + limits.answer + limits.silence < limits.poll)
         #expect(limits.poll == .seconds(30), "tracker spec A8")

@@ -82,12 +82,12 @@ import TrackerCore
         #expect(polls.withLock { $0 } == 2)
     }
 
-    @Test func `pauses stay the same when the clock is not set`() async {
+    @Test func `poll intervals stay the same while the clock is not changed`() async {
         #expect(await polls(4, Time()) == [0, 600, 1200, 1800])
     }
 
     @Test(arguments: [61.0, -61.0, 3600.0, -4_406_400.0, 34_560_000.0] as [Double])
-    func `when the clock is set the bottle is polled within half a minute, once`(seconds: Double) async {
+    func `the bottle is polled once within 30 s when the clock is set`(seconds: Double) async {
         let moments = await polls(4, Time(settings: [(at: 700, by: seconds)]))
         #expect(moments[0...1] == [0, 600])
         #expect((700.0...760).contains(moments[2]), "\(moments)")
@@ -95,7 +95,7 @@ import TrackerCore
     }
 
     @Test(arguments: [59.0, -59.0, 1.0] as [Double])
-    func `a correction by less than a minute is none of its business`(seconds: Double) async {
+    func `a clock correction of less than a minute causes no poll`(seconds: Double) async {
         #expect(await polls(3, Time(settings: [(at: 700, by: seconds)])) == [0, 600, 1200])
     }
 }

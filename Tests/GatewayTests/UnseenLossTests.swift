@@ -161,7 +161,7 @@ import TrackerCore
         #expect(report.duration > .seconds(30) && report.duration < .seconds(120))
     }
 
-    @Test func `a poll ends when the log arrives for too long, and stores what came`() throws {
+    @Test func `a poll ends when the log arrives for too long, and stores the received records`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
         var rig = EngineRig(
@@ -171,7 +171,6 @@ import TrackerCore
         #expect(rig.journal.entries.count == 250 && report.duration <= .seconds(123), "\(report)")
     }
 
-    /// 60 records.
     @Test func `a log with the newest packet first is read to its end`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(60), properties: [.read])
         bottle.givesNewestFirst = true
@@ -187,7 +186,7 @@ import TrackerCore
         }
     }
 
-    @Test func `a packet that stays after its acknowledgement stops acknowledging`() throws {
+    @Test func `a poll stops acknowledging when the bottle keeps an acknowledged packet`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
         bottle.repeatsLastPacket = true
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -223,7 +222,7 @@ import TrackerCore
     }
 
     /// 40 must not be counted as acknowledged where 20 are.
-    @Test func `an aborted verification doubles nothing`() throws {
+    @Test func `an aborted verification counts no record twice`() throws {
         for profile in BottleProfile.allCases {
             for way in [ScriptedBottle.Acknowledging.drops, .ignores] {
                 for place in 0..<24 {

@@ -38,7 +38,6 @@ import Testing
 
     struct Fault: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// The finding and its advice.
         var check: String
         var found: String
         var advice: String

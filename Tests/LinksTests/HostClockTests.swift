@@ -5,7 +5,7 @@ import Testing
 @testable import CommandSupport
 
 @Suite struct HostClockTests {
-    @Test(arguments: [true, false]) func `the clock is synchronised as timedate1 says`(isSynchronised: Bool)
+    @Test(arguments: [true, false]) func `the clock is synchronised if timedate1 reports it`(isSynchronised: Bool)
         async throws
     {
         let bus = try await PrivateBus()

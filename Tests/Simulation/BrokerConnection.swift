@@ -36,7 +36,6 @@ struct BrokerConnection {
         }
     }
 
-    /// The store was written.
     mutating func wake() { isNews = true }
 
     /// The broker is unreachable from now on.
@@ -56,7 +55,7 @@ struct BrokerConnection {
         return true
     }
 
-    /// Ends the connection.
+    /// Ends the connection to the broker.
     /// - Parameter until: the earliest time of the next attempt.
     mutating func close(at now: MonotonicInstant, until: MonotonicInstant? = nil) {
         if case .delivery(let batch, let next, _) = state { unconfirmed.formUnion(batch[..<next]) }

@@ -25,7 +25,6 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
 
     /// Limit of steps in one scenario, including repetitions.
     package static let stepLimit = 20_000
-    /// 2026-06-15T00:00:00Z.
     package static let usualStart = Instant(seconds: 1_781_481_600)
 
     /// All deviations from a plain bottle and host, and one line per step.

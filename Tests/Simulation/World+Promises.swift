@@ -82,7 +82,7 @@ extension World {
             doubted.insert(entry.raw)
         }
         for raw in sorted(doubted.filter { written[$0] != nil && !overwritten.contains($0) }) {
-            fail(.unsettled, "still in doubt after six polls in good weather: \(hex(raw))")
+            fail(.unsettled, "still quarantined after six polls without faults: \(hex(raw))")
         }
         for raw in sorted(kept.filter { times[$0] != 1 }) {
             fail(
@@ -99,10 +99,10 @@ extension World {
         if !hasHabit({ $0.resend != 0 || $0.forget != 0 }), !bottle.flash.records.isEmpty {
             fail(
                 .unsettled,
-                "\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
+                "\(bottle.flash.records.count) records are still in the bottle after six polls without faults")
         }
         if let last = reports.last, last.failure != nil {
-            fail(.unsettled, "the last poll, in good weather, failed: \(last.failure?.description ?? "")")
+            fail(.unsettled, "the last poll, without faults, failed: \(last.failure?.description ?? "")")
         }
         checkBroker(entries)
         checkPromise(entries)

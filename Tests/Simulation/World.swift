@@ -79,7 +79,6 @@ package struct World {
     /// The day is over, and the user has confirmed the host's clock, which is correct to the hour.
     private var isSettling = false
     private let stepLimit: Int
-    /// The flash at the last check.
     var flashBefore = BottleFlash()
     private var goneBefore = 0
     /// The number of repeated records that the bottle sends (`resend`). They are not in the flash: newer records
@@ -89,7 +88,6 @@ package struct World {
     /// Receives every event, for the replay of one seed.
     package var trace: ((String) -> Void)?
 
-    /// Records `story`.
     package var keepsStory = false
 
     static let storyLimit = 2000

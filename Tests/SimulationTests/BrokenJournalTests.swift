@@ -27,8 +27,7 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: [17, 40] as [UInt64]) func `a journal that forgets drinks breaks an invariant`(seed: UInt64) throws
-    {
+    @Test(arguments: [17, 40] as [UInt64]) func `a journal that loses drinks breaks an invariant`(seed: UInt64) throws {
         let world = try Campaign.play(Scenario(seed: seed), spoiled: ForgetfulJournal.init)
         #expect(world.violations.contains { $0.code == .acknowledgedUnstored })
     }

@@ -40,7 +40,7 @@ import TrackerCore
         #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
     }
 
-    @Test func `a killed process and a host that slept repeat pending messages`() throws {
+    @Test func `pending messages are sent again after a kill and after a suspend`() throws {
         var day = Self.day
         day.steps = day.steps.map { step in
             if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step }
@@ -67,7 +67,7 @@ import TrackerCore
     }
 
     @Test(arguments: SpoiltOutlet.Sin.allCases)
-    func `a publisher that drops, repeats, changes or invents is found`(sin: SpoiltOutlet.Sin) throws {
+    func `a publisher that drops, repeats, changes or invents messages is detected`(sin: SpoiltOutlet.Sin) throws {
         let world = try Self.play(Self.day) { SpoiltOutlet($0, sin) }
         let codes = Set(world.violations.map(\.code))
         #expect(codes.contains(sin.shows), "\(world.violations)")

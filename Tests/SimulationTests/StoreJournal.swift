@@ -17,7 +17,6 @@ struct StoreJournal: ScenarioJournal {
         return entries
     }
 
-    /// The day totals of the store.
     func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
         (try? store.totals(from: day, through: day).first?.totalMl) ?? 0
     }

@@ -3,7 +3,7 @@ import TrackerCore
 
 @Suite struct StoreJournalTests {
     /// At 02:00 it is still the previous day; a record that is not a drink counts on no day.
-    @Test func `a day's total is the fold of its drinks`() throws {
+    @Test func `a day's total is the sum of its drinks`() throws {
         let journal = try StoreJournal(zone: "Europe/Berlin")
         let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))
         func entry(day: UInt8, hour: UInt8, ml: Int, isDrink: Bool = true) throws -> JournalEntry {

@@ -38,10 +38,8 @@ package final class Broker: @unchecked Sendable {
         guard answers == true else { throw Missing(description: "mosquitto did not start: \(running.error)") }
     }
 
-    /// The log since the last start.
     package var log: String { running?.error ?? "" }
 
-    /// Ends it with the signal.
     package func stop(_ signal: Int32 = SIGKILL) async throws {
         running?.send(signal: signal)
         _ = try await running?.finish(limit: 10)

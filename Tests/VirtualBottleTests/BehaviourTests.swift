@@ -28,14 +28,14 @@ import Emulator
     ]
 
     @Test(arguments: answers)
-    func `responses have their bytes`(_ command: HostCommand, _ expected: [String]) throws {
+    func `each command has the specified response bytes`(_ command: HostCommand, _ expected: [String]) throws {
         var bench = try Bench()
         bench.connect()
         #expect(bench.write(command) == expected.map(hex))
     }
 
     @Test(arguments: BottleModel.allCases)
-    func `the snapshot has the settings`(_ model: BottleModel) throws {
+    func `the snapshot contains the settings`(_ model: BottleModel) throws {
         var bench = try Bench(BottleIdentity(model: model))
         bench.connect()
         bench.write(.settings(goalMl: 1800, clock: Self.clock, reminder: Self.reminder))
@@ -147,7 +147,7 @@ import Emulator
     }
 
     @Test
-    func `responses need a subscription`() throws {
+    func `responses are sent only after a subscription`() throws {
         var bench = try Bench()
         bench.connect(subscribe: false)
         #expect(bench.write(.snapshot).isEmpty)

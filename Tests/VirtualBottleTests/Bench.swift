@@ -22,7 +22,6 @@ struct Bench {
     private var lastReply: ControlReply?
 
     static let central = CentralID("central 1")
-    /// 2026-11-21 12:00:00.
     static let noon = LocalTime(BottleClock(yearByte: 26, month: 11, day: 21, hour: 12, minute: 0, second: 0))!
 
     init(

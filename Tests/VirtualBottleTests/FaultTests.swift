@@ -91,7 +91,7 @@ import Emulator
     }
 
     @Test
-    func `hang-up, hang-up-once and refuse act on connections`() throws {
+    func `the faults hang-up, hang-up-once and refuse end connections`() throws {
         var (bench, values) = try poll("hang-up=3")
         #expect(values.count == 2 && bench.status.central == nil)
         bench.connect()
@@ -109,7 +109,7 @@ import Emulator
     }
 
     @Test
-    func `slow, gap, early and ignore act on timing`() throws {
+    func `the faults slow, gap, early and ignore change the timing`() throws {
         var bench = try Bench(faults: "slow=300")
         bench.connect()
         #expect(bench.write(.snapshot).isEmpty)
@@ -137,7 +137,7 @@ import Emulator
     }
 
     @Test(arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
-    func `split, shuffle, repeat and interleave keep the whole log`(_ word: String) throws {
+    func `the faults split, shuffle, repeat and interleave keep the whole log`(_ word: String) throws {
         let values = try poll(word).values
         var assembler = LogAssembler()
         let records = values.flatMap { assembler.receive($0) }.compactMap {
@@ -148,7 +148,7 @@ import Emulator
     }
 
     @Test
-    func `endless rubbish ends with the connection`() throws {
+    func `endless invalid data ends with the connection`() throws {
         var (bench, values) = try poll("endless")
         #expect((100...2000).contains(values.count))
         bench.disconnect()
@@ -156,7 +156,7 @@ import Emulator
     }
 
     @Test
-    func `lie, forget, resend and keep-alive send false data`() throws {
+    func `the faults lie, forget, resend and keep-alive send false data`() throws {
         #expect(try poll("lie=100").values == [hex("52 50 00 03 02 06 00")])
         var bench = try poll("forget=100").bench
         bench.write(.acknowledge(bytes: 13))

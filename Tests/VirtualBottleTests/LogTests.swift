@@ -268,7 +268,7 @@ import Emulator
     }
 
     @Test
-    func `packets are notified after a subscription`() throws {
+    func `draft packets are notified after a subscription`() throws {
         var bench = try bench(10)
         bench.connect()
         let values = bench.write([0x01], withResponse: true)
@@ -280,7 +280,7 @@ import Emulator
     }
 
     @Test
-    func `responses can be read`() throws {
+    func `draft responses can be read without a subscription`() throws {
         var bench = try bench(1)
         bench.connect(subscribe: false)
         bench.write(.snapshot)
