@@ -57,11 +57,11 @@ package enum PlainValue: Hashable, Sendable, Codable {
     }
 }
 
-/// The JSON object of a request, which an interface reads key by key. Unknown keys are rejected, so that a misspelt one
-/// is reported.
+/// The JSON object of a request. An interface takes the values of all known keys, then calls `finish`, which rejects
+/// unknown keys, such as misspelt ones.
 package struct Fields: Hashable, Sendable {
     private var rest: [String: PlainValue]
-    /// Whether a number may be a text.
+    /// Whether a number can also be given as text, such as "250".
     private var acceptsTextNumbers = false
 
     package init(_ values: [String: PlainValue] = [:], acceptsTextNumbers: Bool = false) {
@@ -116,14 +116,14 @@ package struct Fields: Hashable, Sendable {
     /// Removes and returns a value.
     package mutating func take(_ key: String) -> PlainValue? { rest.removeValue(forKey: key) }
 
-    /// Whether the key is `null`, for values that can be removed.
+    /// Removes a key with the value `null`, by which a client unsets a value. Returns whether there was one.
     package mutating func takeNull(_ key: String) -> Bool {
         guard rest[key] == .null else { return false }
         rest[key] = nil
         return true
     }
 
-    /// Rejects `null`, as the following methods do, because `null` does not remove a value here.
+    /// Removes and returns a text. Rejects `null`, as the following methods do, because it removes no value here.
     package mutating func text(_ key: String) throws -> String? {
         switch take(key) {
         case nil: return nil
@@ -132,7 +132,7 @@ package struct Fields: Hashable, Sendable {
         }
     }
 
-    /// A text, or a number or flag as text.
+    /// Removes and returns a text, number or flag as text.
     package mutating func word(_ key: String) throws -> String? {
         switch take(key) {
         case nil: return nil
@@ -174,7 +174,7 @@ package struct Fields: Hashable, Sendable {
         }
     }
 
-    /// One of the values of an enumeration.
+    /// Removes and returns one of the values of an enumeration.
     /// - Parameter code: the error's code.
     package mutating func choice<Value: RawRepresentable & CaseIterable>(_ key: String, _ code: String) throws -> Value?
     where Value.RawValue == String {

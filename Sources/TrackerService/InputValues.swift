@@ -59,7 +59,7 @@ package enum DayText {
         }
     }
 
-    /// A day of a week: a day as in `day`, or the number of weeks ago.
+    /// Parses a day that selects a week: a day as for `day`, or a number of weeks ago.
     /// - Throws: `WrongInput`.
     package static func dayOfWeek(_ text: String?, today: LocalDay) throws -> LocalDay {
         guard let text else { return today }
@@ -67,7 +67,7 @@ package enum DayText {
         return try day(text, today: today)
     }
 
-    /// The first day of a month: `2026-06`.
+    /// Parses a month (`2026-06`). Returns its first day.
     /// - Throws: `WrongInput`.
     package static func month(_ text: String) throws -> LocalDay {
         guard let first = LocalDay(text + "-01") else {
@@ -77,9 +77,10 @@ package enum DayText {
     }
 }
 
+/// The parser for times.
 package enum Moment {
-    /// An instant with offset, a local time (`2026-06-15T14:00`, also with a space), or `14:00`: the latest such time
-    /// not after `now`.
+    /// Parses an instant with offset, a local time (`2026-06-15T14:00`, also with a space), or `14:00`, which is the
+    /// most recent such time until `now`.
     /// - Throws: `WrongInput`, `UnsupportedInstant`.
     package static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
         if let instant = Instant(iso: text) { return try instant.checked() }
@@ -96,7 +97,7 @@ package enum Moment {
 }
 
 extension WallMoments {
-    /// The earlier of two instants.
+    /// The instant of a local time. A repeated or skipped local time has two, of which this is the earlier.
     fileprivate var first: Instant {
         switch self {
         case .once(let instant), .repeated(let instant, _), .skipped(let instant, _): instant
@@ -106,7 +107,7 @@ extension WallMoments {
 
 /// The time zone of days: the named one, else the setting `day.zone`, else the host's.
 package struct ZoneChoice: Hashable, Sendable {
-    /// The time zone of an option, the environment or the configuration.
+    /// The time zone that an option, the environment or the configuration names.
     package let named: Zone?
     package let machine: Zone
 
@@ -115,7 +116,7 @@ package struct ZoneChoice: Hashable, Sendable {
         self.machine = machine
     }
 
-    /// The time zone for "system" in the settings.
+    /// The time zone that the setting value `system` stands for.
     package var host: Zone { named ?? machine }
 
     /// The effective time zone. An unknown `day.zone` is ignored.
@@ -124,13 +125,13 @@ package struct ZoneChoice: Hashable, Sendable {
     }
 }
 
-/// A change of a drink or of a session's entry. `nil` fields stay.
+/// A change of a drink or of a session entry. Fields that are `nil` keep their value.
 package struct EntryChange: Hashable, Sendable {
     package var ml: Int?
     package var at: Instant?
     /// The local time of a drink, in its own time zone. Its day stays.
     package var time: TimeOfDay?
-    /// The time as text. A time of day is on the drink's day; for an entry of a session it is the latest past one.
+    /// The time as text. A time of day is on the day of a drink; for a session entry it is the most recent one.
     package var typed: String?
     package var estimate: Double?
     /// The volume of a water in US fluid ounces.
@@ -144,7 +145,7 @@ package struct EntryChange: Hashable, Sendable {
     }
 }
 
-/// The values of a preset. `nil` fields stay, or have their default.
+/// The values of a preset. Fields that are `nil` keep their value; in a new preset they have their default.
 package struct PresetValues: Hashable, Sendable {
     /// The name, 1 to 64 characters.
     package var name: String?
@@ -153,7 +154,7 @@ package struct PresetValues: Hashable, Sendable {
     package var sizeOz: Double?
     /// The strength in percent by volume.
     package var abv: Double?
-    /// The standard drinks. The default follows from size and strength.
+    /// The standard drinks. The default is computed from size and strength.
     package var estimate: Double?
     /// The values to remove.
     package var without: Set<Part> = []

@@ -2,33 +2,35 @@ import CCurl
 import Foundation
 import Synchronization
 
-/// An HTTP client with time limits, a limit for the response, and certificate verification. It follows no redirects,
-/// because a credential is for one server only. It uses the proxy of the environment (`http_proxy`, `https_proxy`,
-/// `no_proxy`).
+/// An HTTP client with time limits, a size limit for the response, and certificate verification. It follows no
+/// redirects, because a credential is for one server only. It uses the proxy of the environment (`http_proxy`,
+/// `https_proxy`, `no_proxy`).
 package struct OutgoingClient: Hashable, Sendable {
     /// Time limits of the connection, and of the whole exchange.
     package var connectLimit: Duration, limit: Duration
     /// The largest response body in bytes.
-    package var answerLimit: Int
+    package var responseLimit: Int
     /// Whether a longer response is truncated instead of being an error.
-    package var cutsAnswers: Bool
+    package var truncatesResponses: Bool
     /// The path of a PEM file of certification authorities; `nil` for those of the system.
     package var authorities: String?
 
     /// The time limit of the connection is at most that of the exchange.
     package init(
-        limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20,
-        cutsAnswers: Bool = false, authorities: String? = nil
+        limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), responseLimit: Int = 1 << 20,
+        truncatesResponses: Bool = false, authorities: String? = nil
     ) {
         (self.limit, self.connectLimit) = (limit, min(connectLimit, limit))
-        (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
+        (self.responseLimit, self.truncatesResponses, self.authorities) = (
+            responseLimit, truncatesResponses, authorities
+        )
     }
 
     /// Returns the response, whatever its status. Cancellation of the task ends the exchange within a second.
-    package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
+    package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingResponse {
         try request.check()
         let exchange = OutgoingExchange(request, self)
-        let result: Result<OutgoingAnswer, OutgoingFailure> = await withTaskCancellationHandler {
+        let result: Result<OutgoingResponse, OutgoingFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let thread = Thread { continuation.resume(returning: exchange.run()) }
                 thread.name = "http"
@@ -59,7 +61,7 @@ package struct OutgoingRequest: Hashable, Sendable {
         self.headers = headers.map { Header(name: $0.name, value: $0.value) }
     }
 
-    /// Throws for characters that HTTP does not allow, such as a line break in a header.
+    /// Throws if the method, the URL or a header has characters that HTTP does not allow, such as a line break.
     func check() throws(OutgoingFailure) {
         func isToken(_ text: String) -> Bool {
             !text.isEmpty
@@ -69,19 +71,19 @@ package struct OutgoingRequest: Hashable, Sendable {
                 }
         }
         let lower = url.prefix(8).lowercased()
-        guard isToken(method) else { throw OutgoingFailure(.wrongUse, "\"\(method)\" is not an HTTP method") }
+        guard isToken(method) else { throw OutgoingFailure(.invalidRequest, "\"\(method)\" is not an HTTP method") }
         guard lower.hasPrefix("http://") || lower.hasPrefix("https://"), url.utf8.count <= 8192,
             url.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
-        else { throw OutgoingFailure(.wrongUse, "\"\(url.prefix(200))\" is not an http:// or https:// address") }
+        else { throw OutgoingFailure(.invalidRequest, "\"\(url.prefix(200))\" is not an http:// or https:// address") }
         for header in headers {
             guard isToken(header.name), header.value.utf8.allSatisfy({ ($0 >= 32 || $0 == 9) && $0 != 127 }) else {
-                throw OutgoingFailure(.wrongUse, "The header \(header.name.debugDescription) is not valid")
+                throw OutgoingFailure(.invalidRequest, "The header \(header.name.debugDescription) is not valid")
             }
         }
     }
 }
 
-package struct OutgoingAnswer: Hashable, Sendable {
+package struct OutgoingResponse: Hashable, Sendable {
     package var status: Int
     /// The headers in the order of receipt.
     package var headers: [OutgoingRequest.Header] = []
@@ -100,15 +102,15 @@ package struct OutgoingAnswer: Hashable, Sendable {
 package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
         /// The address, a header or a file is invalid.
-        case wrongUse
+        case invalidRequest
         case unreachable
         /// The certificate or the host name is invalid.
         case tls
         /// The time limit has passed.
-        case noAnswer
+        case timedOut
         /// The connection was lost, or the response is not HTTP.
-        case broken
-        case tooLong
+        case connectionFailed
+        case responseTooLong
         case cancelled
     }
 
@@ -120,12 +122,12 @@ package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var description: String { sentence }
 
     /// Whether a retry does not help, because the user has to change something.
-    package var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
+    package var needsUserAction: Bool { [.invalidRequest, .tls].contains(kind) }
 }
 
 package enum OutgoingURL {
     /// Scheme, host and port for messages. Path, query and user can be secrets.
-    package static func place(_ url: String) -> String {
+    package static func origin(_ url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
         return String(url[..<colon.upperBound])
@@ -145,7 +147,7 @@ private final class OutgoingExchange: @unchecked Sendable {
     private let request: OutgoingRequest
     private let client: OutgoingClient
 
-    private var answer = OutgoingAnswer(status: 0)
+    private var response = OutgoingResponse(status: 0)
     private var headerBytes = 0
     private var isTooLong = false, isCut = false
 
@@ -154,13 +156,13 @@ private final class OutgoingExchange: @unchecked Sendable {
     /// Cancels the exchange. Thread-safe, also before the exchange begins and after it ends.
     func cancel() { isCancelled.withLock { $0 = true } }
 
-    func run() -> Result<OutgoingAnswer, OutgoingFailure> {
+    func run() -> Result<OutgoingResponse, OutgoingFailure> {
         do throws(OutgoingFailure) { return .success(try exchange()) } catch { return .failure(error) }
     }
 
-    private func exchange() throws(OutgoingFailure) -> OutgoingAnswer {
+    private func exchange() throws(OutgoingFailure) -> OutgoingResponse {
         guard Self.isReady, let easy = curl_easy_init() else {
-            throw OutgoingFailure(.broken, "libcurl cannot be initialised")
+            throw OutgoingFailure(.connectionFailed, "libcurl cannot be initialised")
         }
         var list: UnsafeMutablePointer<curl_slist>?
         let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -177,7 +179,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         for line in request.headers.map({ $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }) + ["Expect:"]
         {
             guard let longer = curl_slist_append(list, line) else {
-                throw OutgoingFailure(.wrongUse, "Out of memory for the headers")
+                throw OutgoingFailure(.invalidRequest, "Out of memory for the headers")
             }
             list = longer
         }
@@ -186,8 +188,8 @@ private final class OutgoingExchange: @unchecked Sendable {
         let code = curl_easy_perform(easy)
         guard code != CURLE_ABORTED_BY_CALLBACK else { throw Self.cancelled }
         guard code == CURLE_OK || isCut else { throw failure(code, String(cString: details)) }
-        answer.status = Int(waterh_curl_status(easy))
-        return answer
+        response.status = Int(waterh_curl_status(easy))
+        return response
     }
 
     private func prepare(
@@ -197,9 +199,9 @@ private final class OutgoingExchange: @unchecked Sendable {
         if let authorities = client.authorities, access(authorities, R_OK) != 0 {
             throw OutgoingFailure(.tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
         }
-        // Older versions of libcurl do not support this option. With them, a slow name server delays the end.
+        // Older versions of libcurl do not support this option. There, a slow name server delays a cancellation.
         _ = waterh_curl_set_number(easy, waterh_curl_option_quick_exit(), 1)
-        let me = Unmanaged.passUnretained(self).toOpaque()
+        let owner = Unmanaged.passUnretained(self).toOpaque()
         let body = UnsafeMutableRawPointer(mutating: sent.baseAddress)
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (waterh_curl_option_protocols(), waterh_curl_web()), (CURLOPT_FOLLOWLOCATION, 0),
@@ -213,14 +215,16 @@ private final class OutgoingExchange: @unchecked Sendable {
             waterh_curl_set_text(easy, CURLOPT_URL, request.url),
             waterh_curl_set_text(easy, CURLOPT_USERAGENT, "waterh"),
             waterh_curl_set_pointer(easy, CURLOPT_HTTPHEADER, list),
-            waterh_curl_set_pointer(easy, CURLOPT_WRITEDATA, me),
-            waterh_curl_set_pointer(easy, CURLOPT_HEADERDATA, me),
-            waterh_curl_set_pointer(easy, CURLOPT_XFERINFODATA, me),
+            waterh_curl_set_pointer(easy, CURLOPT_WRITEDATA, owner),
+            waterh_curl_set_pointer(easy, CURLOPT_HEADERDATA, owner),
+            waterh_curl_set_pointer(easy, CURLOPT_XFERINFODATA, owner),
             waterh_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
-                OutgoingExchange.of(owner)?.took(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+                OutgoingExchange.of(owner)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
+                    ?? 0
             },
             waterh_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
-                OutgoingExchange.of(owner)?.took(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+                OutgoingExchange.of(owner)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+                    ?? 0
             },
         ]
         codes.append(
@@ -239,25 +243,25 @@ private final class OutgoingExchange: @unchecked Sendable {
             codes.append(waterh_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method))
         }
         if let code = codes.first(where: { $0 != CURLE_OK }) {
-            throw OutgoingFailure(.wrongUse, "libcurl refuses an option: \(Self.text(code))")
+            throw OutgoingFailure(.invalidRequest, "libcurl rejects an option: \(Self.text(code))")
         }
     }
 
-    /// The exchange lives longer than its handle, whose callbacks have this pointer.
+    /// The exchange of a callback's pointer. The pointer is valid, because the exchange outlives its libcurl handle.
     private static func of(_ owner: UnsafeMutableRawPointer?) -> OutgoingExchange? {
         owner.map { Unmanaged<OutgoingExchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Receives a part of the body. Returns the number of accepted bytes; another number ends the exchange.
-    private func took(body bytes: UnsafeRawBufferPointer) -> Int {
-        let room = client.answerLimit - answer.body.count
-        answer.body.append(contentsOf: bytes.prefix(room))
+    private func receive(body bytes: UnsafeRawBufferPointer) -> Int {
+        let room = client.responseLimit - response.body.count
+        response.body.append(contentsOf: bytes.prefix(room))
         guard bytes.count > room else { return bytes.count }
-        (isCut, isTooLong) = (client.cutsAnswers, !client.cutsAnswers)
+        (isCut, isTooLong) = (client.truncatesResponses, !client.truncatesResponses)
         return 0
     }
 
-    private func took(header bytes: UnsafeRawBufferPointer) -> Int {
+    private func receive(header bytes: UnsafeRawBufferPointer) -> Int {
         headerBytes += bytes.count
         guard headerBytes <= Self.headerLimit else {
             isTooLong = true
@@ -265,10 +269,10 @@ private final class OutgoingExchange: @unchecked Sendable {
         }
         let line = String(decoding: bytes, as: UTF8.self)
         // Drop the headers of an informational response (100 Continue).
-        if line.hasPrefix("HTTP/") { answer.headers = [] }
+        if line.hasPrefix("HTTP/") { response.headers = [] }
         if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
-            answer.headers.append(.init(name: String(line[..<colon]), value: value))
+            response.headers.append(.init(name: String(line[..<colon]), value: value))
         }
         return bytes.count
     }
@@ -277,24 +281,27 @@ private final class OutgoingExchange: @unchecked Sendable {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// The failure without libcurl's details, which often contain milliseconds. Repeated errors need equal messages.
+    /// Converts libcurl's error code. Omits most of libcurl's details, because they contain milliseconds, and a
+    /// repeated error must have the same message.
     private func failure(_ code: CURLcode, _ details: String) -> OutgoingFailure {
-        let place = OutgoingURL.place(request.url)
+        let server = OutgoingURL.origin(request.url)
         let (text, details) = (Self.text(code), details.isEmpty ? Self.text(code) : details)
-        guard !isTooLong else { return OutgoingFailure(.tooLong, "The response of \(place) is longer than the limit") }
+        guard !isTooLong else {
+            return OutgoingFailure(.responseTooLong, "The response of \(server) is longer than the limit")
+        }
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
-            return OutgoingFailure(.wrongUse, "\(place) is not a valid address: \(details)")
+            return OutgoingFailure(.invalidRequest, "\(server) is not a valid address: \(details)")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
-            return OutgoingFailure(.unreachable, "The server at \(place) cannot be reached: \(text)")
+            return OutgoingFailure(.unreachable, "The server at \(server) cannot be reached: \(text)")
         case CURLE_OPERATION_TIMEDOUT:
             return OutgoingFailure(
-                .noAnswer, "The server at \(place) did not answer in \(client.limit.components.seconds) s")
+                .timedOut, "The server at \(server) did not answer in \(client.limit.components.seconds) s")
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
             CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
-            return OutgoingFailure(.tls, "The certificate of \(place) is not valid: \(details)")
-        default: return OutgoingFailure(.broken, "The exchange with \(place) failed: \(text)")
+            return OutgoingFailure(.tls, "The certificate of \(server) is not valid: \(details)")
+        default: return OutgoingFailure(.connectionFailed, "The exchange with \(server) failed: \(text)")
         }
     }
 }

@@ -9,18 +9,19 @@ import TrackerCore
 /// - Queries: `GET URL/QUERY?userId=…`. The response is a list.
 ///
 /// Every request has the credential, if there is one. A 2xx response with JSON or without a body is a success. A 4xx
-/// response rejects the change. Any other response is retried, including 401 and 403, which concern the credential.
+/// response rejects the change, except 401, 403 and 407, which concern the credential. The client retries after these
+/// and any other response.
 package struct SyncClient: Sendable {
     /// The base URL of operations and queries.
     package var base: URL
     /// The token, sent as `Authorization: Bearer TOKEN`.
     package var token: String?
-    /// The server for messages, without path and query, which can be secrets.
-    private var place: String { OutgoingURL.place(base.absoluteString) }
+    /// The server's name for messages, without path and query, which can be secrets.
+    private var server: String { OutgoingURL.origin(base.absoluteString) }
     /// The time limit of a request.
     package var timeoutSeconds: Double
     /// The maximum length of a response in bytes.
-    private static let answerLimit = 16 << 20
+    private static let responseLimit = 16 << 20
 
     package init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
@@ -40,8 +41,8 @@ package struct SyncClient: Sendable {
         package init() {}
     }
 
-    /// Sends all due changes, then queries the changes of other devices. Ends at the first error that a retry might
-    /// resolve. The store keeps the time of the retry and the error.
+    /// Sends all due changes, then requests the changes of other devices. Stops at the first error that a retry might
+    /// resolve, and stores the error and the time of the retry.
     /// - Throws: errors of the store only.
     package func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
@@ -62,7 +63,7 @@ package struct SyncClient: Sendable {
             } catch let error as SyncProblem {
                 pass.trouble = error.description
             } catch let error as Refusal {
-                pass.trouble = "The server at \(place) sent an invalid response: \(error.description)"
+                pass.trouble = "The server at \(server) sent an invalid response: \(error.description)"
             }
         }
         try store.finishSyncPass(pass.merged, trouble: pass.trouble, at: now())
@@ -70,7 +71,7 @@ package struct SyncClient: Sendable {
         return pass
     }
 
-    /// Requests the deletion of the user, as part of a purge.
+    /// Deletes the user's data on the server, as part of a purge.
     /// - Throws: `SyncProblem` if it failed.
     package func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
@@ -86,7 +87,7 @@ package struct SyncClient: Sendable {
     }
 
     /// - Parameter answer: `nil` without a complete response.
-    private func outcome(_ answer: OutgoingAnswer?) -> SendOutcome {
+    private func outcome(_ answer: OutgoingResponse?) -> SendOutcome {
         guard let answer else { return .unreachable }
         return switch answer.status {
         case 200..<300 where isPlausible(answer): .sent
@@ -96,39 +97,39 @@ package struct SyncClient: Sendable {
         }
     }
 
-    /// The response, whatever its status; `nil` without a complete one.
+    /// Sends a request and returns the response with any status; `nil` without a complete response.
     private func exchange(
         _ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
-    ) async -> OutgoingAnswer? {
+    ) async -> OutgoingResponse? {
         let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
         let client = OutgoingClient(
-            limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), answerLimit: Self.answerLimit)
+            limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), responseLimit: Self.responseLimit)
         return try? await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
     }
 
     /// Whether the body is empty or JSON. A captive portal's page is neither.
-    private func isPlausible(_ answer: OutgoingAnswer) -> Bool {
+    private func isPlausible(_ answer: OutgoingResponse) -> Bool {
         answer.body.isEmpty
             || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
     }
 
     private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
         switch outcome {
-        case .sent: "The server at \(place) accepted \(name)."
-        case .refused(let status): "The server at \(place) answered \(name) with status \(status)."
+        case .sent: "The server at \(server) accepted \(name)."
+        case .refused(let status): "The server at \(server) answered \(name) with status \(status)."
         case .unauthorised(let status):
             token == nil
-                ? "The server at \(place) requires a token (status \(status)): set sync.token or sync.tokenFile."
+                ? "The server at \(server) requires a token (status \(status)): set sync.token or sync.tokenFile."
                 : """
-                The server at \(place) rejects the token (status \(status)): set sync.token or sync.tokenFile \
+                The server at \(server) rejects the token (status \(status)): set sync.token or sync.tokenFile \
                 again.
                 """
         case .nonsense:
             """
-            The server at \(place) sent an invalid response to \(name): it might not be a sync server, or this \
+            The server at \(server) sent an invalid response to \(name): it might not be a sync server, or this \
             network requires a login.
             """
-        case .unreachable: "The server at \(place) cannot be reached."
+        case .unreachable: "The server at \(server) cannot be reached."
         }
     }
 
@@ -146,12 +147,12 @@ package struct SyncClient: Sendable {
         return merged
     }
 
-    /// The response as text; empty if the server does not support the query.
+    /// The response as text; an empty list if the server does not support the query (status 404).
     private func query(_ name: String, _ parameters: [String: String]) async throws -> String {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
         guard let url = components?.url else {
-            throw SyncProblem("\(place) is not a valid base URL.")
+            throw SyncProblem("\(server) is not a valid base URL.")
         }
         let answer = await exchange("GET", url.absoluteString)
         if answer?.status == 404 { return "[]" }
@@ -203,13 +204,13 @@ extension MergeOutcome {
     }
 }
 
-/// Runs the sync exchange independently of polls.
+/// Exchanges changes with the sync server at intervals, independently of polls.
 package struct SyncLoop: Sendable {
     package enum Event: Hashable, Sendable {
         /// Sync failed, with the reason. A repeated reason is reported once.
         case failed(String)
         case continues
-        /// The number of the server's rows that were rejected.
+        /// The store rejected this number of the server's rows.
         case refused(Int)
     }
 
@@ -227,7 +228,7 @@ package struct SyncLoop: Sendable {
     package static let queryInterval = Duration.seconds(300)
 
     /// - Parameters:
-    ///   - desk: creates an application API with the current time.
+    ///   - tracker: creates an application API with the current time.
     ///   - now: the clock for `queryInterval`.
     package init(
         tracker: @escaping @Sendable () async -> TrackerAPI,

@@ -97,11 +97,11 @@ struct CommandContext {
     }
 
     /// An amount in the configured unit.
-    func amount(_ ml: Int) -> String { ((try? tracker.settingsInForce().amountUnits) ?? .ml).text(ml) }
+    func amount(_ ml: Int) -> String { ((try? tracker.effectiveSettings().amountUnits) ?? .ml).text(ml) }
 
     /// A water's volume in the configured unit: `8 oz`, `237 ml`.
     func volume(_ oz: Double) throws -> String {
-        switch try tracker.settingsInForce().units {
+        switch try tracker.effectiveSettings().units {
         case .oz: "\(Amounts.decimal((oz * 10).rounded() / 10)) oz"
         case .ml: "\(Ounces.millilitres(oz)) ml"
         }

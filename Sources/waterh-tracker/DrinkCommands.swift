@@ -85,7 +85,7 @@ struct Undo: AskingCommand {
 
     /// The text for an undone change. The store records millilitres.
     private static func words(_ undone: String, _ context: CommandContext) -> String {
-        let units = (try? context.tracker.settingsInForce().amountUnits) ?? .ml
+        let units = (try? context.tracker.effectiveSettings().amountUnits) ?? .ml
         let shown =
             units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
         return "Undid: \(shown)."

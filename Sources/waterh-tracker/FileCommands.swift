@@ -138,7 +138,7 @@ struct Purge: StoreCommand {
         try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes, console: context.console)
         let report = try await context.tracker.purge()
         TrackerDesktop.memory(store: context.tracker.path).removeAll()
-        let left = try context.tracker.leftBehind()
+        let left = try context.tracker.staleTopicCount()
         try context.say(report) {
             ["All data is deleted. Start again with: waterh-tracker setup"]
                 + (left > 0

@@ -80,7 +80,7 @@ struct StatusFollow: Sendable {
         try await StoreFollow(place: place).run {
             do {
                 let standing = try ContextOpening(options, place: place).context(for: .reading, at: clock.now())
-                    .standing()
+                    .stateAndDuration()
                 guard let line = try line(TrackerAPI.json(standing.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
                 return clock.real(standing.lasts)

@@ -179,7 +179,7 @@ import TrackerService
             return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) } ? true : nil
         }
         #expect(cleared == true)
-        #expect(try rig.tracker().leftBehind() == 0)
+        #expect(try rig.tracker().staleTopicCount() == 0)
         await rig.stop()
     }
 }

@@ -55,13 +55,13 @@ import Testing
         let failure = await #expect(throws: OutgoingFailure.self) {
             try await client.send(OutgoingRequest(method, url, headers: [("X-A", value)]))
         }
-        #expect(failure?.kind == .wrongUse && failure?.needsPerson == true)
+        #expect(failure?.kind == .invalidRequest && failure?.needsUserAction == true)
     }
 
     static let bad: [(String, OutgoingFailure.Kind)] = [
-        (#"{"silent": 30}"#, .noAnswer), (#"{"drip": true}"#, .noAnswer), (#"{"close": true}"#, .broken),
-        (#"{"cut": true, "body": "0123456789"}"#, .broken),
-        (#"{"flood": 100000000}"#, .tooLong),
+        (#"{"silent": 30}"#, .timedOut), (#"{"drip": true}"#, .timedOut), (#"{"close": true}"#, .connectionFailed),
+        (#"{"cut": true, "body": "0123456789"}"#, .connectionFailed),
+        (#"{"flood": 100000000}"#, .responseTooLong),
     ]
 
     /// A server that is silent, slow, disconnects, aborts or sends 100 MB: always the same message, in time.
@@ -70,7 +70,7 @@ import Testing
     ) async throws {
         let peer = try await WebPeer()
         try await peer.rule(rule)
-        let client = OutgoingClient(limit: .seconds(1), answerLimit: 1 << 16)
+        let client = OutgoingClient(limit: .seconds(1), responseLimit: 1 << 16)
         let began = ContinuousClock.now
         var sentences: Set<String> = []
         for _ in 0..<2 {
@@ -87,7 +87,7 @@ import Testing
     @Test func `a long response is truncated if only the status is needed`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"flood": 300000}"#)
-        let client = OutgoingClient(limit: .seconds(10), answerLimit: 1 << 16, cutsAnswers: true)
+        let client = OutgoingClient(limit: .seconds(10), responseLimit: 1 << 16, truncatesResponses: true)
         let answer = try await client.send(OutgoingRequest("POST", peer.url, body: [1]))
         #expect(answer.status == 200 && answer.body.count == 1 << 16)
     }
@@ -97,7 +97,7 @@ import Testing
         let failure = await #expect(throws: OutgoingFailure.self) {
             try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
         }
-        #expect(failure?.kind == .unreachable && failure?.needsPerson == false)
+        #expect(failure?.kind == .unreachable && failure?.needsUserAction == false)
         #expect(
             failure?.sentence.contains("http://127.0.0.1:\(port)") == true
                 && failure?.sentence.contains("s3cret") == false)

@@ -122,5 +122,5 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { sentence }
 
     /// Whether a retry does not help, because the user must change something.
-    package var needsPerson: Bool { [.wrongUse, .refused, .tls].contains(kind) }
+    package var needsUserAction: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }

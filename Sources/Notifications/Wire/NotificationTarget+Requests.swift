@@ -10,7 +10,7 @@ extension NotificationTarget {
         let type = (name: "Content-Type", value: "application/json")
         switch channel {
         case .ntfy:
-            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url has no topic") }
+            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
             let body = try TrackerAPI.json(try NtfyMessage(message, self, place))
             return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:
@@ -31,8 +31,8 @@ extension NotificationTarget {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
-    func outcome(_ answer: OutgoingAnswer, now: Instant) -> DeliveryOutcome {
-        let place = OutgoingURL.place(url)
+    func outcome(_ answer: OutgoingResponse, now: Instant) -> DeliveryOutcome {
+        let place = OutgoingURL.origin(url)
         switch answer.status {
         case 200..<300 where channel == .webhook: return .sent
         case 200..<300:

@@ -38,7 +38,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     /// The target without secrets, such as the topic of ntfy.
     package var description: String {
         return [
-            "\(channel.title) at \(OutgoingURL.place(url))",
+            "\(channel.title) at \(OutgoingURL.origin(url))",
             token == nil ? nil : channel == .webhook ? "signed" : "with a token",
             authorities.map { "authorities \($0)" },
             publicURL.map { "buttons to \($0)" },
@@ -52,7 +52,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     /// A webhook's response body is truncated, because only the status counts.
     func client(limit: Duration) -> OutgoingClient {
         OutgoingClient(
-            limit: limit, answerLimit: 64 << 10, cutsAnswers: channel == .webhook, authorities: authorities)
+            limit: limit, responseLimit: 64 << 10, truncatesResponses: channel == .webhook, authorities: authorities)
     }
 
     func page(_ path: String) -> String? {

@@ -4,10 +4,10 @@ import TrackerCore
 
 extension TrackerAPI {
     /// Evaluates the day, delivers due notifications to all channels, and records those that at least one channel
-    /// accepted. A rejected notification is not counted and comes again (K-B15). A claim ensures that one process
-    /// delivers a decision. The claim of a process that ended expires (tracker spec B7).
+    /// accepted. A notification that every channel rejected is not counted and is delivered again (K-B15). A claim in
+    /// the store ensures that only one process delivers a decision; it expires if that process ends (tracker spec B7).
     ///
-    /// Channels first deliver what they missed, so that all have the same order.
+    /// Each channel first delivers the notifications that it missed, so all channels show them in the same order.
     @discardableResult
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let delivery = try await offer(to: sinks) { banner in
@@ -20,18 +20,18 @@ extension TrackerAPI {
         return delivery.report
     }
 
-    /// Delivers without recording, for an interface that learns later whether its response arrived. Call `settle` then.
+    /// Delivers due notifications without recording them. Call `settle` once the output has reached its reader.
     package func offer(to sinks: [any NotificationSink]) async throws -> Delivery {
         try await offer(to: sinks) { _ in }
     }
 
     /// Records the delivered notifications.
-    /// - Parameter blind: the name of a channel that did not show them after all.
-    package func settle(_ delivery: Delivery, except blind: String? = nil) throws {
+    /// - Parameter failed: the name of a channel that accepted them and failed later.
+    package func settle(_ delivery: Delivery, except failed: String? = nil) throws {
         try change {
             for banner in delivery.banners {
                 try store.settle(
-                    banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
+                    banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != failed }, context)
             }
         }
     }
@@ -41,54 +41,54 @@ extension TrackerAPI {
 
     // MARK: - Parts
 
-    /// Seconds after the offer before its claim is renewed; much shorter than a claim is valid.
-    private static let freshSeconds: Double = 10
+    /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
+    private static let claimRenewalSeconds: Double = 10
 
     private func offer(to sinks: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void)
         async throws -> Delivery
     {
-        var able: [any NotificationSink] = []
+        var available: [any NotificationSink] = []
         for sink in sinks where await result(within: sink.limit, of: { await sink.canShow() }) == true {
-            able.append(sink)
+            available.append(sink)
         }
-        var delivery = try await offer(toAble: able, delivered)
+        var delivery = try await offer(toAvailable: available, delivered)
         // Settle the unfinished delivery of another process before new decisions.
         for banner in delivery.banners where delivery.offer.isLeft {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
         guard delivery.offer.isLeft else { return delivery }
-        let more = try await offer(toAble: able, delivered)
+        let more = try await offer(toAvailable: available, delivered)
         delivery.offer = more.offer
         delivery.banners += more.banners
         return delivery
     }
 
-    private func offer(toAble able: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void)
-        async throws -> Delivery
-    {
+    private func offer(
+        toAvailable available: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void
+    ) async throws -> Delivery {
         await withTaskGroup(of: Void.self) { group in
-            for sink in able {
+            for sink in available {
                 group.addTask {
                     await result(within: sink.limit) { await sink.catchUp() }
                 }
             }
         }
-        let began = ContinuousClock.now
-        let offer = try store.offer(context, canNotify: !able.isEmpty)
+        let start = ContinuousClock.now
+        let offer = try store.offer(context, canNotify: !available.isEmpty)
         for id in offer.evaluation.closes {
-            for sink in able {
+            for sink in available {
                 await result(within: sink.limit) { await sink.close(id: id) }
             }
         }
         var delivery = Delivery(offer: offer)
         for offered in offer.banners {
-            let elapsed = began.duration(to: .now) / .seconds(1)
+            let elapsed = start.duration(to: .now) / .seconds(1)
             guard
-                try able.isEmpty || elapsed < Self.freshSeconds
+                try available.isEmpty || elapsed < Self.claimRenewalSeconds
                     || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed))
             else { continue }
             let banner = Delivery.Banner(
-                offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: able))
+                offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: available))
             try await delivered(banner)
             delivery.banners.append(banner)
         }
@@ -110,13 +110,13 @@ extension TrackerAPI {
     }
 }
 
-/// An offer, and the channels that accepted its notifications.
+/// The due notifications of one evaluation, and the channels that accepted each.
 package struct Delivery: Sendable {
     var offer: Offer
     /// The notifications in the order of the decisions.
     package internal(set) var banners: [Banner] = []
 
-    /// One displayed notification; it answers all decisions with the same text.
+    /// A notification as delivered. It stands for all decisions that have the same text.
     package struct Banner: Sendable {
         let offered: Offer.Banner
         let offer: Offer
@@ -125,13 +125,13 @@ package struct Delivery: Sendable {
         package var notification: TrackerNotification { offered.shown }
     }
 
-    /// The time of the next change without an event.
+    /// The next time at which the state changes without a write.
     package var nextChange: Instant { offer.evaluation.nextChange }
 
     package var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
-        // Channels might hide Waterline notifications. That does not mean that no channel is available.
+        // A channel that hides Waterline notifications is still available for others.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
             notifications: banners.flatMap { banner in
@@ -146,42 +146,42 @@ package struct Delivery: Sendable {
 package actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let tracker: @Sendable () async -> TrackerAPI
-    private let trouble: @Sendable (String) -> Void
-    private let looked: @Sendable (TrackerAPI) async -> Void
+    private let reportError: @Sendable (String) -> Void
+    private let afterEvaluation: @Sendable (TrackerAPI) async -> Void
     private let sleep: @Sendable (Duration) async -> Void
     private let pause = Pause()
     private var lastProblem: String?
     /// The state after the last write of another process.
     private var followed: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
-    private nonisolated let reach = Mutex(false)
+    private nonisolated let isChannelAvailable = Mutex(false)
 
     /// - Parameters:
-    ///   - desk: creates an application API with the current time.
-    ///   - trouble: receives errors; a repeated one only once.
-    ///   - looked: called after each evaluation.
+    ///   - tracker: creates an application API with the current time.
+    ///   - reportError: receives errors; a repeated one only once.
+    ///   - afterEvaluation: called after each evaluation.
     ///   - sleep: must return early when its task is cancelled.
     package init(
         sinks: [any NotificationSink], tracker: @escaping @Sendable () async -> TrackerAPI,
-        trouble: @escaping @Sendable (String) -> Void,
-        looked: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
+        trouble reportError: @escaping @Sendable (String) -> Void,
+        looked afterEvaluation: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.sinks = sinks
         self.tracker = tracker
-        self.trouble = trouble
-        self.looked = looked
+        self.reportError = reportError
+        self.afterEvaluation = afterEvaluation
         self.sleep = sleep
     }
 
     /// Whether a channel was available at the last evaluation: `notifications` in the state.
-    package nonisolated var hasReceivers: Bool { reach.withLock { $0 } }
+    package nonisolated var hasReceivers: Bool { isChannelAvailable.withLock { $0 } }
 
     /// Runs until its task is cancelled. Returns at once without a channel.
     package func run() async {
         guard !sinks.isEmpty else { return }
         let sleep = sleep
         while !Task.isCancelled {
-            let length = await look()
+            let length = await evaluate()
             await pause.wait { await sleep(length) }
         }
     }
@@ -190,16 +190,16 @@ package actor ReminderLoop {
     package func poke() { pause.end() }
 
     /// Evaluates the day, and returns the time until the next change.
-    private func look() async -> Duration {
+    private func evaluate() async -> Duration {
         let tracker = await tracker()
         do {
             let report = try await tracker.deliver(sinks)
-            reach.withLock { $0 = report.state.hasNotificationServer }
+            isChannelAvailable.withLock { $0 = report.state.hasNotificationServer }
             lastProblem = nil
-            await looked(tracker)
+            await afterEvaluation(tracker)
             return tracker.pause(until: report.nextChange)
         } catch {
-            if lastProblem != "\(error)" { trouble("\(error)") }
+            if lastProblem != "\(error)" { reportError("\(error)") }
             lastProblem = "\(error)"
             return DayObserver.longestPause
         }
@@ -209,8 +209,8 @@ package actor ReminderLoop {
 extension ReminderLoop {
     /// Reacts to writes of other processes that change the day, until its task is cancelled.
     ///
-    /// Ignores writes of this process, and writes without an effect on the snapshot, such as another process's claim.
-    /// Otherwise two services would trigger each other.
+    /// Ignores writes of this process, and writes that leave the state unchanged, such as another process's claim.
+    /// Otherwise two services would trigger each other endlessly.
     /// - Parameter writes: one element per write to the store.
     package func follow(_ writes: AsyncStream<Void>) async {
         await DayObserver(writes: writes) {
@@ -232,7 +232,7 @@ extension ReminderLoop {
 
 /// Calls a closure after each write of any process, and at each change by time, at least every 60 s (tracker spec B8).
 package actor DayObserver {
-    /// The pauses between evaluations after a write. A commit is readable only some time after the event.
+    /// The pauses between evaluations after a write. A commit can be readable only some time after the file event.
     package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// The pauses for tasks that tolerate a delay of a second.
@@ -250,37 +250,37 @@ package actor DayObserver {
 
     private let writes: AsyncStream<Void>
     private let settling: [Duration]
-    private let look: @Sendable () async -> Duration
+    private let evaluate: @Sendable () async -> Duration
     private let sleep: @Sendable (Duration) async -> Void
     private var checksSinceWrite: Int
     private let pause = Pause()
 
     /// - Parameters:
     ///   - writes: one element per write.
-    ///   - look: returns the time until the next change.
     ///   - settling: the pauses between evaluations after the last write; not empty.
     ///   - sleep: must return early when its task is cancelled.
+    ///   - evaluate: returns the time until the next change.
     package init(
         writes: AsyncStream<Void>, settling: [Duration] = DayObserver.settling,
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-        look: @escaping @Sendable () async -> Duration
+        look evaluate: @escaping @Sendable () async -> Duration
     ) {
-        (self.writes, self.settling, self.look, self.sleep) = (writes, settling, look, sleep)
+        (self.writes, self.settling, self.evaluate, self.sleep) = (writes, settling, evaluate, sleep)
         checksSinceWrite = settling.count
     }
 
     /// Runs until its task is cancelled.
     package func run() async {
         let writes = writes
-        let hearing = Task { for await _ in writes { self.poke() } }
-        defer { hearing.cancel() }
+        let receiver = Task { for await _ in writes { self.poke() } }
+        defer { receiver.cancel() }
         let sleep = sleep
         while !Task.isCancelled {
-            let length = await look()
-            let rest = checksSinceWrite < settling.count ? min(length, settling[checksSinceWrite]) : length
+            let untilChange = await evaluate()
+            let length = checksSinceWrite < settling.count ? min(untilChange, settling[checksSinceWrite]) : untilChange
             checksSinceWrite = min(checksSinceWrite + 1, settling.count)
             // Combine frequent writes into one evaluation.
-            if await !pause.wait({ await sleep(rest) }) { await sleep(settling[0]) }
+            if await !pause.wait({ await sleep(length) }) { await sleep(settling[0]) }
         }
     }
 
@@ -348,41 +348,41 @@ package final class Pause: Sendable {
     }
 }
 
-/// A notification channel that can be unavailable, such as a desktop. When it is available again, it delivers missed
-/// notifications that are still valid, in order. It records the others as missed: answered, replaced or over (tracker
-/// spec C).
+/// Wraps a notification channel that can be unavailable, such as a desktop. When the channel is available again, it
+/// delivers missed notifications that are still valid, in order, and records the others as missed, with the reason
+/// (tracker spec C).
 ///
 /// At most one notification of each kind is still valid, so a long absence ends with few notifications.
 package final class BufferedSink: NotificationSink {
-    private let place: any NotificationSink
+    private let channel: any NotificationSink
     private let tracker: @Sendable () async throws -> TrackerAPI
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
-    private let say: @Sendable (String) -> Void
-    private let turns = SerialQueue()
+    private let log: @Sendable (String) -> Void
+    private let queue = SerialQueue()
 
     /// - Parameters:
-    ///   - place: the channel.
-    ///   - desk: creates an application API with the current time.
+    ///   - channel: the wrapped channel.
+    ///   - tracker: creates an application API with the current time.
     ///   - wasShown: whether the channel has shown a notification. A process can end between showing and recording it.
-    ///   - say: receives a log line for each missed notification.
+    ///   - log: receives a log line for each missed notification.
     package init(
-        _ place: any NotificationSink, tracker: @escaping @Sendable () async throws -> TrackerAPI,
+        _ channel: any NotificationSink, tracker: @escaping @Sendable () async throws -> TrackerAPI,
         wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false },
-        say: @escaping @Sendable (String) -> Void = { _ in }
+        say log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.place, self.tracker, self.wasShown, self.say) = (place, tracker, wasShown, say)
+        (self.channel, self.tracker, self.wasShown, self.log) = (channel, tracker, wasShown, log)
     }
 
-    package var name: String { place.name }
-    package var limit: Duration { place.limit }
+    package var name: String { channel.name }
+    package var limit: Duration { channel.limit }
 
     /// Whether the channel is available; `false` while the user has switched desktop notifications off.
     package func canShow() async -> Bool {
-        guard await isOn() else { return false }
-        return await place.canShow()
+        guard await isEnabled() else { return false }
+        return await channel.canShow()
     }
 
-    private func isOn() async -> Bool {
+    private func isEnabled() async -> Bool {
         guard let store = try? await tracker().store, (try? store.settings())?.desktopNotifications == false else {
             return true
         }
@@ -390,20 +390,20 @@ package final class BufferedSink: NotificationSink {
         return false
     }
 
-    package func close(id: String) async { await place.close(id: id) }
+    package func close(id: String) async { await channel.close(id: id) }
 
-    package func recorded() async { await place.recorded() }
+    package func recorded() async { await channel.recorded() }
 
-    package func catchUp() async { _ = await turns.take { await self.deliverMissed() } }
+    package func catchUp() async { _ = await queue.run { await self.deliverMissed() } }
 
     /// Delivers missed notifications first. An urgent one is delivered even if they fail ("do not disturb").
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        await turns.take { [self] in
+        await queue.run { [self] in
             let isComplete = await deliverMissed(before: notification)
-            guard isComplete || notification.urgency == .critical, await place.deliver(notification) else {
+            guard isComplete || notification.urgency == .critical, await channel.deliver(notification) else {
                 return false
             }
-            if !isComplete { await noteOvertaken(before: notification) }
+            if !isComplete { await saveOvertaken(before: notification) }
             return true
         }
     }
@@ -411,26 +411,26 @@ package final class BufferedSink: NotificationSink {
     /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
     private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {
-        guard await canShow(), let tracker = try? await tracker(), let told = try? recorded(tracker) else {
+        guard await canShow(), let tracker = try? await tracker(), let delivered = try? recorded(tracker) else {
             return false
         }
         do {
-            let stillTrue = NotificationValidity(try tracker.store.facts(tracker.context), now: tracker.now)
-            for one in told {
+            let validity = NotificationValidity(try tracker.store.facts(tracker.context), now: tracker.now)
+            for one in delivered {
                 var missed: MissedReason?
                 if !one.sinks.contains(name) {
                     let isReplaced =
                         next?.kind.id == one.decision.kind.id
-                        || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
-                    missed = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision)
+                        || delivered.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
+                    missed = isReplaced ? .replaced : validity.reasonToMiss(one.decision)
                     if missed == nil {
-                        guard await place.deliver(one.decision) else { return false }
+                        guard await channel.deliver(one.decision) else { return false }
                     } else if await wasShown(one.decision) {
                         missed = nil
                     }
                 }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                try note(one, missed, tracker)
+                try saveResult(one, missed, tracker)
             }
             return true
         } catch {
@@ -438,16 +438,16 @@ package final class BufferedSink: NotificationSink {
         }
     }
 
-    /// The notifications of all channels since the last one that this channel has dealt with.
+    /// The notifications of all channels after the last one whose result this channel has recorded.
     private func recorded(_ tracker: TrackerAPI) throws -> [DeliveredNotification] {
         try tracker.store.told(after: tracker.store.deliveredThrough(name))
     }
 
-    private func note(_ one: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
+    private func saveResult(_ one: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
         try tracker.store.recordDelivered(
             [one], name, missed: missed.map { [one.place: $0] } ?? [:], through: one.place)
         guard let missed else { return }
-        say(
+        log(
             """
             Notification \(one.decision.kind.id) (\(one.decision.notificationId)) skipped while the desktop was \
             unavailable: \(missed.rawValue).
@@ -455,10 +455,10 @@ package final class BufferedSink: NotificationSink {
     }
 
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
-    private func noteOvertaken(before notification: TrackerNotification) async {
-        guard let tracker = try? await tracker(), let told = try? recorded(tracker) else { return }
-        for one in told where one.place < notification.place && !one.sinks.contains(name) {
-            try? note(one, .overtaken, tracker)
+    private func saveOvertaken(before notification: TrackerNotification) async {
+        guard let tracker = try? await tracker(), let delivered = try? recorded(tracker) else { return }
+        for one in delivered where one.place < notification.place && !one.sinks.contains(name) {
+            try? saveResult(one, .overtaken, tracker)
         }
     }
 }
@@ -469,7 +469,7 @@ package final class SerialQueue: Sendable {
 
     package init() {}
 
-    package func take<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+    package func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
         await begin(body).value
     }
 
@@ -487,7 +487,7 @@ package final class SerialQueue: Sendable {
     }
 }
 
-/// Returns the result of a call, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
+/// Returns the result of a call, or `nil` after the time limit. It then cancels the call and does not wait for its end.
 /// Cancellation of the calling task has no effect.
 @discardableResult
 private func result<Value: Sendable>(within limit: Duration, of body: @escaping @Sendable () async -> Value) async

@@ -10,10 +10,10 @@ extension TrackerAPI {
 
     /// Undoes the last manual change.
     /// - Parameters:
-    ///   - reach: the changes to consider. Changes of sessions require access to Waterline.
-    ///   - instant: the time of a delayed request; newer changes are not undone.
+    ///   - reach: the changes that can be undone. Changes of sessions require access to Waterline.
+    ///   - instant: the time of a delayed request; later changes are not undone.
     package func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
-        if reach == .session { try needWaterline() }
+        if reach == .session { try requireWaterlineAccess() }
         let reach = reach == .everything && !mayReadWaterline ? .drinks : reach
         return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
     }
@@ -30,7 +30,7 @@ extension TrackerAPI {
     /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
     package func edit(_ name: String, _ wanted: EntryChange) throws -> EntryOutcome {
         try change {
-            guard try meansLog(name) else {
+            guard try isSessionEntry(name) else {
                 guard wanted.estimate == nil, wanted.oz == nil else {
                     throw WrongInput(
                         "noSessionEntry", "\(name) is not a session entry: change its amount in ml or its time.",
@@ -52,16 +52,17 @@ extension TrackerAPI {
         }
     }
 
-    /// Deletes a drink or an entry of a session. No poll adds the drink again. A derived water is excluded.
+    /// Deletes a drink or a session entry. Later polls do not add the drink again. A water that was derived from the
+    /// bottle's drinks is excluded from the session.
     package func delete(_ name: String) throws -> EntryOutcome {
         try change {
-            guard try meansLog(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
+            guard try isSessionEntry(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
             try store.deleteLog(name, context)
             return .session(try latestSession())
         }
     }
 
-    /// Deletes all drinks of the current day, including the bottle's. No poll adds them again.
+    /// Deletes all drinks of the current day, including the bottle's. Later polls do not add them again.
     package func resetToday() throws -> ResetOutcome {
         try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
@@ -74,9 +75,8 @@ extension TrackerAPI {
         DrinkOutcome(drink: report(drink), state: try state())
     }
 
-    /// Whether a name means an entry of a session. A listed drink takes precedence. A remark reports a key equal to its
-    /// name.
-    private func meansLog(_ name: String) throws -> Bool {
+    /// Whether a name belongs to a session entry. A drink number takes precedence over an equal key, with a remark.
+    private func isSessionEntry(_ name: String) throws -> Bool {
         guard mayReadWaterline else { return false }
         let drinks = try store.drinks(named: name)
         if let shown = drinks.first, name == "d\(shown.number)" {
@@ -139,7 +139,7 @@ extension TrackerAPI {
     }
 
     /// Ends the active session.
-    /// - Parameter atLastLog: the end is the time of the last entry, not now.
+    /// - Parameter atLastLog: `true` ends the session at the time of its last entry instead of now.
     package func endSession(atLastLog: Bool = false) throws -> SessionReport {
         try change { SessionReport(view: try store.endSession(atLastLog: atLastLog, context)) }
     }
@@ -216,12 +216,12 @@ extension TrackerAPI {
 }
 
 extension TrackerAPI {
-    /// Performs the action of a notification's button. Its key ensures that a press counts once.
+    /// Performs the action of a notification's button, once for each key.
     /// - Parameter instant: the time of a delayed press; `nil` means now.
     /// - Returns: `false` for a repeated press.
     @discardableResult
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
-        if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
+        if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try requireWaterlineAccess() }
         let request = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
         let tracker = running(request)
         do {
@@ -251,7 +251,8 @@ extension TrackerAPI {
     /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        // A message from a clock that was ahead counts as new. More than a day ahead, its session is unknown.
+        // If the clock was ahead at sending, the message counts as new. If it was more than a day ahead, the message
+        // cannot be assigned to a session.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal(

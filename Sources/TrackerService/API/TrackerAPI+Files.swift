@@ -22,7 +22,7 @@ extension TrackerAPI {
     }
 
     /// Imports the drinks of a file: all, or none. Detects the format. Known drinks add nothing.
-    /// - Parameter read: passes the file's bytes, in parts of any length.
+    /// - Parameter read: passes the file's bytes to `feed`, in parts of any length.
     /// - Throws: `HealthFileError`, and the errors of `read`.
     package func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> ImportReport
@@ -33,8 +33,9 @@ extension TrackerAPI {
                 try withoutActuallyEscaping(take) { take in
                     let reader = HealthReader { sample in
                         // A record with wrong fields would replace a real drink of the bottle.
-                        if let lie = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
-                            throw HealthFileError(reason: "The record of \(sample.uuid ?? "") is not valid: \(lie).")
+                        if let contradiction = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
+                            throw HealthFileError(
+                                reason: "The record of \(sample.uuid ?? "") is not valid: \(contradiction).")
                         }
                         try take(sample)
                     }
@@ -62,14 +63,14 @@ extension TrackerAPI {
     /// Writes a backup of the store without tokens to a new file, while other processes write.
     /// - Parameters:
     ///   - file: must not exist, or must be empty.
-    ///   - secrets: keeps passwords of other services in the settings.
+    ///   - secrets: whether the backup contains passwords and tokens of other services.
     package func backUp(to file: String, secrets: Bool = false) throws {
         try store.backUp(to: file, secrets: secrets)
     }
 
     /// Replaces the whole store by a backup, or changes nothing. Saves the previous content next to the store.
     /// - Parameter scratch: an existing directory for temporary files.
-    /// - Returns: the contents, and the names of settings of the backup that 0.10 removed.
+    /// - Returns: the contents, and the backup's settings that version 0.10 no longer has.
     package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
             let (kept, removed) = try store.restore(from: file, scratch: scratch, keepingAt: now)
@@ -79,7 +80,7 @@ extension TrackerAPI {
         }
     }
 
-    /// Deletes all data, on the sync server first. If the server does not respond, nothing is deleted.
+    /// Deletes all data, first on the sync server. If the server rejects this or does not respond, nothing is deleted.
     package func purge() async throws -> PurgeReport {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
             try await client.deleteUser(profile.userID)
@@ -105,13 +106,13 @@ extension ImportOutcome {
 
 extension TrackerAPI {
     /// The maximum number of drinks in one response.
-    package static let mostGiven = 100
+    package static let phoneBatchLimit = 100
     /// The maximum number of inbox files per call, in the order of their names.
-    private static let mostFiles = 200
+    private static let inboxFileLimit = 200
 
     /// The drinks that a phone has not yet written to its health records, oldest first (tracker spec Section 10.11).
     /// Includes water of sessions if the caller has access to Waterline.
-    /// - Parameter days: the age limit in days.
+    /// - Parameter days: the maximum age of a drink in days.
     package func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
             throw WrongInput(
@@ -119,15 +120,17 @@ extension TrackerAPI {
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
         let drinks = try store.drinksNotGiven(
-            since: since, limit: Self.mostGiven + 1, sparingSessions: !mayReadWaterline)
+            since: since, limit: Self.phoneBatchLimit + 1, sparingSessions: !mayReadWaterline)
         return PhoneDrinks(
-            drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
+            drinks: drinks.prefix(Self.phoneBatchLimit).map(PhoneDrink.init),
+            hasMore: drinks.count > Self.phoneBatchLimit)
     }
 
     /// Records the keys of drinks that the phone has written.
     package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
-        guard (1...Self.mostGiven).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) }) else {
-            throw WrongInput("keys", "invalid keys: expected a list of 1–\(Self.mostGiven) keys")
+        guard (1...Self.phoneBatchLimit).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) })
+        else {
+            throw WrongInput("keys", "invalid keys: expected a list of 1–\(Self.phoneBatchLimit) keys")
         }
         return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
     }
@@ -148,10 +151,10 @@ extension TrackerAPI {
         }
         var reports: [InboxReport] = []
         for name in names {
-            guard reports.count < Self.mostFiles else { break }
-            var found = stat()
+            guard reports.count < Self.inboxFileLimit else { break }
+            var attributes = stat()
             let path = "\(folder)/\(name)"
-            guard lstat(path, &found) == 0 else {
+            guard lstat(path, &attributes) == 0 else {
                 // A name that is not UTF-8 was converted with loss.
                 if name.contains("\u{FFFD}") {
                     reports.append(
@@ -161,9 +164,9 @@ extension TrackerAPI {
                 }
                 continue
             }
-            guard found.st_mode & S_IFMT == S_IFREG else { continue }
-            let mark = "\(found.st_size) \(found.st_mtim.tv_sec).\(found.st_mtim.tv_nsec)"
-            guard try store.inboxMark(name) != mark else { continue }
+            guard attributes.st_mode & S_IFMT == S_IFREG else { continue }
+            let version = "\(attributes.st_size) \(attributes.st_mtim.tv_sec).\(attributes.st_mtim.tv_nsec)"
+            guard try store.inboxMark(name) != version else { continue }
             do {
                 let report = try importDrinks { feed in try Self.read(path, feed) }
                 reports.append(
@@ -171,10 +174,10 @@ extension TrackerAPI {
             } catch let error as HealthFileError {
                 reports.append(InboxReport(name: name, trouble: error.sentence))
             } catch let error as InboxFileError {
-                reports.append(InboxReport(name: name, trouble: error.words))
+                reports.append(InboxReport(name: name, trouble: error.message))
             }
             // A file that is still being written will change and be read again.
-            try store.noteInbox(name, mark, present: Set(names))
+            try store.noteInbox(name, version, present: Set(names))
         }
         return reports
     }
@@ -182,17 +185,17 @@ extension TrackerAPI {
     private static func read(_ path: String, _ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
         // `O_NONBLOCK`: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw InboxFileError(words: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw InboxFileError(message: String(cString: strerror(errno))) }
         defer { close(descriptor) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
         defer { buffer.deallocate() }
         while true {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-            if count < 0 { throw InboxFileError(words: String(cString: strerror(errno))) }
+            if count < 0 { throw InboxFileError(message: String(cString: strerror(errno))) }
             guard count > 0 else { return }
             try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 
-    private struct InboxFileError: Error { let words: String }
+    private struct InboxFileError: Error { let message: String }
 }

@@ -4,13 +4,13 @@ import Store
 import TrackerCore
 
 extension TrackerAPI {
-    /// The records that are stored and not counted, and bytes that are not records, at most `limit` of each.
+    /// The quarantined records, and the received bytes that are not records, at most `limit` of each.
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
             records: try store.doubtfulRecords(limit: limit).map(RecordReport.init(record:)),
             junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
-            doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) },
+            doubts: try store.doubts().map { JournalReport.ReasonCount(reason: $0.reason, count: $0.count) },
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
@@ -26,8 +26,8 @@ extension TrackerAPI {
         return RecordReport(record: record)
     }
 
-    /// Resolves quarantined records again with the current settings and clock. Counted records keep their date. A
-    /// record of another dialect updates its row.
+    /// Determines the dates of quarantined records again with the current settings and clock. Counted records keep
+    /// their date. A record that another dialect can read updates its row.
     package func resolveJournal() throws -> ResolveOutcome {
         try change {
             if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds {
@@ -40,7 +40,7 @@ extension TrackerAPI {
                 )
             }
             let options = PollOptions(settings: try store.settings().bottle, zone: zone)
-            let done = try secondCheck(options)
+            let done = try reviewQuarantine(options)
             let resolved = done.count { $0.outcome == .promoted }
             return ResolveOutcome(
                 resolved: resolved, changed: done.count - resolved,
@@ -58,14 +58,14 @@ extension TrackerAPI {
 }
 
 extension TrackerAPI {
-    /// The maximum length of a line in bytes. An entry has a few hundred.
+    /// The maximum length of a journal line in bytes. A valid entry has a few hundred.
     static let wireLineLimit = 4096
-    /// The maximum number of entries in a file, imported in one transaction. A bottle adds about 10,000 per year.
+    /// The maximum number of entries in a journal file, which is imported in one transaction. A bottle adds about
+    /// 10,000 per year.
     static let wireLimit = 500_000
 
     /// Writes the journal as JSON Lines, one `WireEntry` per line, in the order of receipt.
     package func exportJournal(to write: ([UInt8]) throws -> Void) throws -> JournalExportReport {
-        // A store without a profile has no entries.
         let gateway = try store.profile()?.deviceID ?? "unknown"
         var (bytes, count) = ([UInt8](), 0)
         try store.forEachWireEntry(gateway: gateway) { entry in
@@ -81,7 +81,7 @@ extension TrackerAPI {
     }
 
     /// Imports entries of another store's journal: all, or none. Known entries change nothing.
-    /// - Parameter read: passes the file's bytes, in parts of any length.
+    /// - Parameter read: passes the file's bytes to `feed`, in parts of any length.
     /// - Throws: `WrongInput` with the line number, and the errors of `read`.
     package func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> JournalImportReport
@@ -89,21 +89,22 @@ extension TrackerAPI {
         try change {
             var lines = WireLines(now: now)
             var entries: [WireEntry] = []
-            func keep(_ entry: WireEntry) throws {
+            func append(_ entry: WireEntry) throws {
                 guard entries.count < Self.wireLimit else {
                     throw WrongInput(
                         "tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was imported.")
                 }
                 entries.append(entry)
             }
-            try read { piece in try lines.feed(piece, keep) }
-            try lines.finish(keep)
+            try read { piece in try lines.feed(piece, append) }
+            try lines.finish(append)
             let outcome = try store.take(entries)
             return JournalImportReport(added: outcome.added, known: outcome.known, state: try state())
         }
     }
 }
 
+/// Splits a journal file into lines and decodes each of them.
 private struct WireLines {
     let now: Instant
     private var line: [UInt8] = []
@@ -146,9 +147,9 @@ private struct WireLines {
         try take(entry)
     }
 
-    private func refusal(_ why: String) -> WrongInput {
+    private func refusal(_ reason: String) -> WrongInput {
         WrongInput(
-            "notAnEntry", "Line \(number) is not a valid journal entry: \(why). Nothing was imported.",
+            "notAnEntry", "Line \(number) is not a valid journal entry: \(reason). Nothing was imported.",
             values: ["line": "\(number)"])
     }
 }
@@ -199,8 +200,8 @@ extension TrackerAPI {
 
     package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }
 
-    /// Records the result of a poll, evaluates the day and writes files, as after a change.
-    /// - Parameter isLive: `false` if the poll used no real connection, as with a recording or an unknown name.
+    /// Records the result of a poll, and runs the tasks after a commit.
+    /// - Parameter isLive: `false` if the poll had no real connection, for example to a recording.
     package func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
@@ -210,25 +211,25 @@ extension TrackerAPI {
         store.afterCommit(context).forEach(remark)
     }
 
-    /// Resolves the records of every bottle again, each with its settings.
-    func secondCheck(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+    /// Determines the dates of every bottle's quarantined records again, with the settings of that bottle.
+    func reviewQuarantine(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
             let own = AdoptedBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
             return try QuarantineReview.run(store, bottles: [bottle.name], options: options.following(own), now: now)
         }
     }
 
-    /// Resolves undated records again without a poll.
-    /// - Returns: the number of records that have a date now.
+    /// Determines the dates of quarantined records again without a poll.
+    /// - Returns: the number of records that now have a date and count.
     package func checkAgain(_ options: PollOptions) throws -> Int {
         try change {
-            try secondCheck(options).count { $0.outcome == .promoted }
+            try reviewQuarantine(options).count { $0.outcome == .promoted }
         }
     }
 }
 
 extension TrackerAPI {
-    /// The failed polls that are kept, newest first. They can contain names of other bottles.
+    /// The failed polls that were kept for diagnosis, newest first. They can contain names of other bottles.
     package func failedPolls() -> [FailedPollReport] {
         FailedPollFiles.all(beside: store.path).map(FailedPollReport.init)
     }

@@ -8,7 +8,7 @@ extension TrackerAPI {
         return SettingsReport(shown(Settings.catalogue.map(\.name), settings), refused: refused)
     }
 
-    package func settingsInForce() throws -> Settings { try store.settings() }
+    package func effectiveSettings() throws -> Settings { try store.settings() }
 
     package func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
@@ -20,14 +20,14 @@ extension TrackerAPI {
         return SettingsReport([Self.line(name, settings)], refused: refused)
     }
 
-    /// Changes settings: all, or none if a rule rejects one. An empty text unsets an optional setting. A preset can be
-    /// named; the setting stores its id.
+    /// Changes settings: all, or none if a rule rejects one. An empty text unsets an optional setting. The setting
+    /// `waterline.defaultPreset` accepts the name of a preset, and stores its id.
     /// - Returns: the changed settings.
     package func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
         try Self.checkOnce(changes.map(\.name))
         return try change {
             let settings = try store.changeSettings(
-                try changes.map { (name: $0.name, text: try meantText($0)) }, context)
+                try changes.map { (name: $0.name, text: try storedText($0)) }, context)
             return SettingsReport(changes.map { Self.line($0.name, settings) })
         }
     }
@@ -101,7 +101,7 @@ extension TrackerAPI {
         SettingsReport.Line(name: name, value: settings.value(of: name) ?? .unset)
     }
 
-    private func meantText(_ change: (name: String, text: String)) throws -> String {
+    private func storedText(_ change: (name: String, text: String)) throws -> String {
         guard change.name.lowercased() == "waterline.defaultpreset", let preset = try store.preset(named: change.text)
         else { return change.text }
         return preset.id
@@ -113,7 +113,7 @@ extension TrackerAPI {
         PresetList(presets: try store.presets().map(PresetReport.init(preset:)))
     }
 
-    /// Adds a preset. The estimate defaults to the one by size and strength, else 1.0; the type to cocktail.
+    /// Adds a preset. The default type is cocktail. The default estimate is computed from size and strength, else 1.0.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
@@ -123,7 +123,7 @@ extension TrackerAPI {
         }
     }
 
-    /// Changes a preset, and its estimate after a new size or strength. Existing entries do not change.
+    /// Changes a preset. A new size or strength also changes its estimate. Existing entries do not change.
     package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)
@@ -164,11 +164,11 @@ extension TrackerAPI {
     /// All tokens, without their secret.
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init(record:))) }
 
-    /// Returns a valid token, and stores that it was used.
+    /// Returns the record of a valid token, and stores the time of its use; `nil` for an unknown or expired one.
     package func use(token: String) throws -> TokenRecord? { try store.use(token: token, at: now) }
 
-    /// Adds a token again that a purge has deleted.
-    package func keep(token: String, _ record: TokenRecord) throws {
+    /// Adds a token again after a purge has deleted it.
+    package func restore(token: String, _ record: TokenRecord) throws {
         _ = try store.addToken(token, label: record.label, scope: record.scope, context)
     }
 

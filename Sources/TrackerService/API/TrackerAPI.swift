@@ -29,7 +29,7 @@ package struct TrackerAPI: Sendable {
 
     /// Uses the time zone of the store's settings.
     /// - Parameters:
-    ///   - isAsked: see `WriteContext.isExplicit`.
+    ///   - isExplicit: see `WriteContext.isExplicit`.
     ///   - source: see `WriteContext.source`.
     package init(
         _ store: TrackerStore, now: Instant, isExplicit: Bool = false, zone: ZoneChoice, source: String,
@@ -105,7 +105,7 @@ extension TrackerAPI {
     }
 
     /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
-    func needWaterline() throws {
+    func requireWaterlineAccess() throws {
         guard !mayReadWaterline else { return }
         throw Refusal(
             "waterlineNotShared",
@@ -114,13 +114,13 @@ extension TrackerAPI {
 }
 
 extension TrackerAPI {
-    /// The state of the day, and the time until the next change.
-    package func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
+    /// The state of the day, and the time until it changes without a write.
+    package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
     }
 
-    /// The time until that moment, at most 60 s (tracker spec B8).
+    /// The time until a moment, from 50 ms to 60 s (tracker spec B8).
     func pause(until next: Instant) -> Duration {
         min(DayObserver.longestPause, .milliseconds(max(50, Int64(now.seconds(to: next) * 1000) + 1)))
     }
@@ -133,7 +133,7 @@ extension TrackerAPI {
     /// The total of the current day in millilitres.
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
-    /// The drinks with this listed name or key; usually at most one.
+    /// The drinks with this number (`d12`) or key; usually at most one.
     package func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
 
     /// The active session, else the last one; `nil` if there is none.
@@ -159,7 +159,7 @@ extension TrackerAPI {
         let junk = try store.quarantineCounts()
         return UpkeepReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) },
+            doubts: try store.doubts().map { JournalReport.ReasonCount(reason: $0.reason, count: $0.count) },
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,
@@ -170,17 +170,17 @@ extension TrackerAPI {
     package func outletTroubles() throws -> [PublisherError] { try store.outletTroubles() }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
-    package func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
+    package func staleTopicCount() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
     package func isUsed() throws -> Bool { try store.isUsed() }
 
-    /// Whether the store has data or setup is finished. Before that, the user has no goal.
+    /// Whether the store has data or its setup is finished. Before that, no goal applies.
     package func hasBegun() throws -> Bool { try store.hasBegun() }
 
-    /// The position of the last change of a drink, from which a reader of changes resumes.
+    /// The position of the last change of a drink. A client that reads changes resumes from a position.
     package func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
 
-    /// Whether a reader of changes can resume at this position.
+    /// Whether this store has issued a position, so that a client can resume from it.
     package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
 }
 
@@ -193,9 +193,9 @@ extension TrackerAPI {
         do {
             guard let client = try SyncClient.named(by: store.settings()) else { return nil }
             pass = try await client.pass(store, now: { now }, zone: zone)
-        } catch let trouble as SyncProblem {
-            try store.finishSyncPass(MergeOutcome(), trouble: trouble.sentence, at: now)
-            pass.trouble = trouble.sentence
+        } catch let problem as SyncProblem {
+            try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence, at: now)
+            pass.trouble = problem.sentence
         }
         afterCommit()
         return pass
@@ -240,9 +240,9 @@ extension TrackerAPI {
 }
 
 extension TrackerAPI {
-    /// Explains each reminder: its conditions, and what would change them. Has no side effects.
-    /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. Past notifications of
-    ///   the day are known also for an earlier moment.
+    /// Explains each reminder: its conditions, and the changes that would reverse them. Has no side effects.
+    /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. The explanation of an
+    ///   earlier moment also considers notifications that were sent after it.
     package func why(at moment: String? = nil) throws -> WhyReport {
         var then = self
         if let moment {

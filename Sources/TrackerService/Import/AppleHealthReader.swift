@@ -6,20 +6,20 @@ import TrackerCore
 final class AppleHealthReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
-    /// The bytes before the root element, until that begins.
+    /// The bytes before the root element; `nil` after the root element has begun.
     private var prolog: [UInt8]? = []
     /// The number of lines before the parser's first one.
     private var linesBefore = 0
     private var repair = XMLRepair()
-    /// Water records in units other than volumes: their number, and the unit and line of the first.
+    /// The skipped water records, whose unit is not a volume: their number, and the unit and line of the first one.
     private var skipped: (count: Int, unit: String, line: Int)?
     private(set) var exportedAt: Instant?
     private var depth = 0
     private var current: HealthSample?
-    /// Whether the record has the key in the metadata `HealthFiles.wholeKey`.
+    /// Whether the current record has the metadata entry `HealthFiles.wholeKey`, which takes precedence.
     private var hasWholeKey = false
     /// The error of a callback, which cannot throw through C.
-    private var trouble: (any Error)?
+    private var callbackError: (any Error)?
 
     init(deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
         self.deliver = deliver
@@ -55,7 +55,7 @@ final class AppleHealthReader {
         try check()
     }
 
-    /// Parses the bytes before the root element once that begins. Without its document type, the document has no
+    /// Parses the collected bytes once the root element has begun. Removes the document type: the document then has no
     /// entities to expand, and Apple's document type is not well-formed.
     private func begin(isLast: Bool) throws {
         guard let head = prolog else { return }
@@ -99,11 +99,11 @@ final class AppleHealthReader {
     }
 
     private func check() throws {
-        if let trouble { throw trouble }
+        if let callbackError { throw callbackError }
         guard context.pointee.wellFormed == 0 else { return }
-        let said = context.pointee.lastError.message.map { String(cString: $0) } ?? ""
-        let words = said.split(separator: "\n").first.map { "\($0.prefix(200)): the" } ?? "The"
-        throw HealthFileError(line: line, reason: "\(words) file is truncated or not XML.")
+        let message = context.pointee.lastError.message.map { String(cString: $0) } ?? ""
+        let start = message.split(separator: "\n").first.map { "\($0.prefix(200)): the" } ?? "The"
+        throw HealthFileError(line: line, reason: "\(start) file is truncated or not XML.")
     }
 
     // MARK: - Elements
@@ -186,7 +186,7 @@ final class AppleHealthReader {
     }
 
     private func stop(_ error: any Error) {
-        trouble = trouble ?? error
+        callbackError = callbackError ?? error
         xmlStopParser(context)
     }
 
@@ -213,7 +213,7 @@ private struct Attributes {
 /// Replaces invalid XML that exports contain: control characters, noncharacters, invalid UTF-8 and numeric references
 /// to such characters become `?`. A space in an attribute's name becomes `_`. The number of bytes does not change.
 struct XMLRepair {
-    private enum Place: Equatable {
+    private enum Context: Equatable {
         case text, elementName, tag, attributeName, attributeValue(quote: UInt8)
         /// A comment, CDATA section, processing instruction or end tag, up to this text.
         case until([UInt8])
@@ -222,7 +222,7 @@ struct XMLRepair {
     /// The number of replacements, and the line of the first.
     private(set) var count = 0
     private(set) var firstLine = 0
-    private var place = Place.text
+    private var context = Context.text
     /// The line of the next byte, from 1.
     var line = 1
     /// Incomplete bytes at the end of the last chunk.
@@ -255,18 +255,18 @@ struct XMLRepair {
             replace(bytes, at..<(at + 1))
             return at + 1
         }
-        switch place {
+        switch context {
         case .text where byte == UInt8(ascii: "<"): return markup(bytes, at, isLast: isLast)
         case .text where byte == UInt8(ascii: "&"), .attributeValue where byte == UInt8(ascii: "&"):
             return reference(bytes, at, isLast: isLast)
-        case .attributeValue(let quote): if byte == quote { place = .tag }
-        case .elementName where FileHead.isSpace(byte): place = .tag
+        case .attributeValue(let quote): if byte == quote { context = .tag }
+        case .elementName where FileHead.isSpace(byte): context = .tag
         case .elementName, .tag, .attributeName: return tag(bytes, at, isLast: isLast)
         case .until(let end):
             guard byte == end[0] else { break }
             guard isLast || at + end.count <= bytes.count else { return nil }
             guard bytes[at...].starts(with: end) else { break }
-            place = .text
+            context = .text
             return at + end.count
         case .text: break
         }
@@ -275,21 +275,21 @@ struct XMLRepair {
 
     private mutating func tag(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         switch bytes[at] {
-        case UInt8(ascii: ">"): place = .text
-        case UInt8(ascii: "\""), UInt8(ascii: "'"): place = .attributeValue(quote: bytes[at])
-        case UInt8(ascii: "="): place = .tag
-        case let byte where FileHead.isSpace(byte) && place == .attributeName:
+        case UInt8(ascii: ">"): context = .text
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): context = .attributeValue(quote: bytes[at])
+        case UInt8(ascii: "="): context = .tag
+        case let byte where FileHead.isSpace(byte) && context == .attributeName:
             guard let end = bytes[at...].firstIndex(where: { !FileHead.isSpace($0) }) else {
                 return isLast ? at + 1 : nil
             }
             if Self.isNameStart(bytes[end]) {
                 replace(bytes, at..<end, with: UInt8(ascii: "_"))
             } else {
-                place = .tag
+                context = .tag
             }
             line += bytes[(at + 1)..<end].count { $0 == UInt8(ascii: "\n") }
             return end
-        case let byte where Self.isNameStart(byte) && place == .tag: place = .attributeName
+        case let byte where Self.isNameStart(byte) && context == .tag: context = .attributeName
         default: break
         }
         return at + 1
@@ -307,10 +307,10 @@ struct XMLRepair {
                 if isLast { break }
                 return nil
             }
-            place = .until(Array(end.utf8))
+            context = .until(Array(end.utf8))
             return at + known.count
         }
-        place = .elementName
+        context = .elementName
         return at + 1
     }
 
@@ -344,7 +344,7 @@ struct XMLRepair {
         if let text = String(validating: known, as: UTF8.self), let scalar = text.unicodeScalars.first,
             text.unicodeScalars.count == 1, Self.isInXML(scalar.value)
         {
-            if place == .tag { place = .attributeName }
+            if context == .tag { context = .attributeName }
             return at + count
         }
         let bad = known.count == count && count == 3 && known.dropFirst().allSatisfy { $0 & 0xC0 == 0x80 } ? 3 : 1

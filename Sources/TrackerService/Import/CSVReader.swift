@@ -43,7 +43,7 @@ enum CSVReader {
         }
     }
 
-    /// The decimal sign that the amounts of the file show; `nil` if none shows it.
+    /// The decimal sign that the amounts of the file use; `nil` if no amount determines it.
     private static func decimalSign(_ rows: [Row], _ column: Int) throws(HealthFileError) -> Character? {
         var known: Character?
         for row in rows {
@@ -52,8 +52,8 @@ enum CSVReader {
                 throw HealthFileError(
                     line: row.line,
                     reason: """
-                        The decimal sign in \"\(SampleFields.shown(row.cells[column]))\" differs from the rows \
-                        before. Use one decimal sign in all amounts.
+                        The decimal sign in \"\(SampleFields.shown(row.cells[column]))\" differs from that of \
+                        earlier rows. Use one decimal sign in all amounts.
                         """)
             }
             known = sign
@@ -111,7 +111,7 @@ struct SeparatedValues {
             ?? UInt8(ascii: ",")
     }
 
-    /// The next row and the number of its first line; `nil` at the end.
+    /// Returns the next row and the number of its first line; `nil` at the end.
     mutating func next() throws(HealthFileError) -> (cells: [String], line: Int)? {
         guard index < text.endIndex else { return nil }
         let first = line
@@ -149,11 +149,11 @@ struct SeparatedValues {
     }
 }
 
-/// A number from a spreadsheet. `.` and `,` can be the decimal sign or the thousands separator.
+/// A number in a spreadsheet's notation, where `.` and `,` can be the decimal sign or the thousands separator.
 enum AmountText: Equatable {
     /// Digits only.
     case plain(Double)
-    /// The number determines the decimal sign.
+    /// A number whose notation determines the decimal sign, such as `1.25`.
     case shows(decimalSign: Character, Double)
     /// An ambiguous number: `1.200` or `1,200`.
     case either(sign: Character, decimal: Double, thousands: Double)
@@ -197,7 +197,7 @@ enum AmountText: Equatable {
         self = .shows(decimalSign: sign, value)
     }
 
-    /// `1.234.567`: groups of three digits after a first group that does not begin with 0.
+    /// Whether these are the groups of a number such as `1.234.567`. The first one must not begin with 0.
     private static func isGrouped(_ groups: [Substring]) -> Bool {
         guard groups.count > 1, let first = groups.first, (1...3).contains(first.count), first.first != "0" else {
             return false

@@ -1,21 +1,21 @@
 import Foundation
 import TrackerCore
 
-/// Reads a file of drinks and delivers each sample. Detects the format: the three formats of `export` (tracker spec
-/// D4), Apple Health's export (also as a ZIP archive), and CSV files of spreadsheets. Reads Apple Health's export in
-/// chunks, because it can have gigabytes.
+/// Reads a file of drinks and delivers each sample. Detects the format: one of the three formats of `export` (tracker
+/// spec D4), Apple Health's export (also as a ZIP archive), or a CSV file of a spreadsheet. Parses Apple Health's
+/// export in chunks, because it can have gigabytes.
 ///
 /// An incomplete, malformed or other file throws `HealthFileError`. Samples are valid only after `finish` has returned.
 /// Records of other types (steps, heart rate) are ignored.
 package final class HealthReader {
-    /// The maximum length of a JSON or CSV file in bytes: about 80,000 drinks. The service decodes it in 256 MiB.
+    /// The maximum length of a JSON or CSV file in bytes: about 80,000 drinks, which need up to 256 MiB of memory.
     private static let textLimit = 24 << 20
-    /// The number of bytes that show the kind of a file.
+    /// The number of bytes by which the kind of a file is detected.
     private static let headLength = 16
 
     private enum Input {
         case undetected
-        /// JSON or CSV, which `bytes` collects.
+        /// JSON or CSV, parsed at the end from `bytes`.
         case text
         case xml(AppleHealthReader)
         case zip(ZipReader)
@@ -30,10 +30,10 @@ package final class HealthReader {
 
     private let deliver: (HealthSample) throws -> Void
     private var input = Input.undetected
-    /// The bytes of the file, unless it is Apple Health's export.
+    /// The bytes of the file so far, unless it is Apple Health's export.
     private var bytes: [UInt8] = []
 
-    /// - Parameter deliver: receives each sample in the order of the file. An error of it ends the reading.
+    /// - Parameter deliver: receives each sample in the order of the file. If it throws, reading ends.
     package init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
     package func feed(_ piece: UnsafeRawBufferPointer) throws {
@@ -121,7 +121,7 @@ package final class HealthReader {
 
 /// Detection of a file's kind from its beginning.
 enum FileHead {
-    /// The number of bytes in which the root element of a document must begin.
+    /// The number of bytes within which the root element of an XML document must begin.
     static let limit = 1 << 20
     private static let byteOrderMark = Array("\u{FEFF}".utf8)
 
@@ -179,8 +179,8 @@ enum FileHead {
         }
     }
 
-    /// Replaces the document type in the prolog of an XML document by its line breaks. Returns `nil` until the root
-    /// element begins, at `root`.
+    /// Replaces the document type in the prolog of an XML document by its line breaks.
+    /// - Returns: the bytes, and the index `root` of the root element; `nil` until the root element has begun.
     static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError)
         -> (bytes: [UInt8], root: Int)?
     {

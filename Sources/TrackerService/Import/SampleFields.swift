@@ -6,8 +6,9 @@ struct SampleFields {
 
     /// - Parameters:
     ///   - value: the amount; `nil` if `shown` is not a number.
-    ///   - unit: must be valid for `HealthFiles.isUnit`.
-    ///   - line: `nil` in formats without lines.
+    ///   - shown: the amount as written in the file, for errors.
+    ///   - unit: a unit that `HealthFiles.isUnit` accepts.
+    ///   - line: the line number for errors; `nil` in formats without lines.
     static func sample(date: String, value: Double?, shown: String, unit: String = "mL", line: Int? = nil)
         throws(HealthFileError) -> HealthSample
     {
@@ -24,13 +25,14 @@ struct SampleFields {
         return HealthSample(at: at, ml: ml)
     }
 
-    /// A key or a name: text of limited length without control characters; `nil` if it is empty.
-    static func name(_ text: String, _ what: String, line: Int? = nil) throws(HealthFileError) -> String? {
+    /// Validates a key or a name: at most 1000 bytes without control characters. Returns `nil` for an empty text.
+    static func name(_ text: String, _ field: String, line: Int? = nil) throws(HealthFileError) -> String? {
         guard !text.isEmpty else { return nil }
         guard text.utf8.count <= 1000, !text.utf8.contains(where: { $0 < 0x20 }) else {
             throw HealthFileError(
                 line: line,
-                reason: "The \(what) \"\(text.prefix(60))\" is longer than 1000 bytes, or contains control characters.")
+                reason: "The \(field) \"\(text.prefix(60))\" is longer than 1000 bytes, or contains control characters."
+            )
         }
         return text
     }
@@ -69,7 +71,7 @@ struct SampleFields {
         sample.source = source.map { DrinkSource(rawValue: $0) }
     }
 
-    /// The beginning of a text, for an error.
+    /// A text for an error, truncated to 60 characters.
     static func shown(_ text: String) -> String { text.utf8.count > 60 ? text.prefix(60) + "…" : text }
 
     static func instant(_ text: String) -> Instant? { text.utf8.count <= 40 ? Instant(iso: text) : nil }

@@ -3,7 +3,7 @@ import Foundation
 import Store
 import TrackerCore
 
-/// A ZIP archive, stored in a temporary file until it is complete.
+/// A reader of a ZIP archive, which it collects in a temporary file, because the directory is at the archive's end.
 final class ZipReader {
     static let signature = Array("PK\u{3}\u{4}".utf8)
     private static let damaged = HealthFileError(reason: "The ZIP archive is truncated or damaged.")
@@ -31,9 +31,10 @@ final class ZipReader {
         }
     }
 
-    /// Reads the member that `isExport` selects by its first bytes, because names are localised.
+    /// Finds Apple Health's export in the archive and passes its bytes on. File names are localised, so the first bytes
+    /// of each member are examined.
     /// - Parameters:
-    ///   - isExport: `nil` if more bytes are needed.
+    ///   - isExport: whether a member is the export; `nil` if more bytes are needed.
     ///   - take: receives the bytes of the member.
     /// - Throws: `HealthFileError`, also if there is no such member, and the errors of `take`.
     func readExport(_ isExport: ([UInt8]) -> Bool?, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
@@ -47,7 +48,7 @@ final class ZipReader {
             guard code != ARCHIVE_EOF else {
                 throw HealthFileError(reason: "This ZIP archive contains no Apple Health export.")
             }
-            // Warnings are accepted, such as that of a name in another character set.
+            // Accept warnings, for example about a name in another character set.
             guard code >= ARCHIVE_WARN, let entry else { throw Self.damaged }
             guard archive_entry_is_data_encrypted(entry) == 0 else {
                 throw HealthFileError(reason: "The ZIP archive is encrypted: unpack it first.")

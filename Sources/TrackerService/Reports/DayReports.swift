@@ -39,7 +39,7 @@ package struct ResetOutcome: Hashable, Sendable, Encodable {
     package let state: TrackerSnapshot
 }
 
-/// The result of a change of an entry: a drink of the day, or an entry of a session.
+/// The result of changing or deleting an entry.
 package enum EntryOutcome: Hashable, Sendable, Encodable {
     case drink(DrinkOutcome)
     /// The active session, or the last one.
@@ -55,7 +55,7 @@ package enum EntryOutcome: Hashable, Sendable, Encodable {
 
 package struct DayReport: Hashable, Sendable, Encodable {
     package let day: LocalDay
-    /// The record; `nil` for future days.
+    /// The total, goal and class of the day; `nil` for future days.
     package let record: DayRecord?
 
     package func encode(to encoder: any Encoder) throws {
@@ -113,7 +113,7 @@ package struct SessionStart: Hashable, Sendable, Encodable {
     package let started: Bool, session: SessionReport
 }
 
-/// A new entry of a session, and the state of the session.
+/// The result of logging in a session: the new entry, and the session. The JSON is that of the session.
 package struct LogOutcome: Hashable, Sendable, Encodable {
     package let log: LogEntry, session: SessionReport
 
@@ -145,7 +145,7 @@ package struct LogReport: Hashable, Sendable, Encodable {
 }
 
 extension LogEntry {
-    /// The name for commands: `w7`, or the id of a derived water.
+    /// The name of the entry in commands: `w7`, or the id for a water that was derived from the bottle's drinks.
     package var shortName: String { source == .bottle ? id : "w\(seq)" }
 }
 
@@ -194,14 +194,14 @@ package struct NotificationReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The result of an evaluation with delivery.
+/// The result of evaluating the day and delivering the due notifications.
 package struct CheckReport: Hashable, Sendable, Encodable {
     /// The notifications, the most important first.
     package let notifications: [NotificationReport]
     package let state: TrackerSnapshot
-    /// The notifications that no channel accepted. They are not counted and are offered again.
+    /// The notifications that no channel accepted. They do not count, and are delivered again.
     package let unseen: [TrackerNotification]
-    /// The time of the next change without an event.
+    /// The next time at which the state changes without a write.
     package let nextChange: Instant
 
     enum CodingKeys: String, CodingKey { case notifications, state }
@@ -211,12 +211,12 @@ package struct CheckReport: Hashable, Sendable, Encodable {
 package struct ShownReport: Hashable, Sendable, Encodable {
     package struct Line: Hashable, Sendable, Encodable {
         package var id: String
-        /// The id of its kind. A later notification of the same id replaces it.
+        /// The id of the notification's kind. A later notification with the same id replaces it.
         package var kind: String
         package var sentAt: Instant
-        /// The channels that showed it: `desktop`, `output`, `mqtt` …
+        /// The channels that showed the notification: `desktop`, `output`, `mqtt` …
         package var sinks: [String]
-        /// The channels that were unavailable and did not show it later, with the reason (`replaced`, `over` …).
+        /// The channels that did not show the notification, each with a `MissedReason` (`replaced`, `over` …).
         package var missed: [String: String]
 
         package func encode(to encoder: any Encoder) throws {

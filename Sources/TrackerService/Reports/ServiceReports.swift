@@ -2,12 +2,13 @@ import TrackerCore
 
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String
-    /// `idle`, `connected` if the connection is kept, or the poll's stage `scanning`, `connecting`, `polling`.
+    /// The stage of the current poll (`scanning`, `connecting`, `polling`), `connected` while the connection is kept
+    /// between polls, or `idle`.
     package var stage: String
     package var lastPoll: Instant?
     package var nextPoll: Instant?
     package var pollSentence: String?
-    /// The last error of the current poll, and its next attempt.
+    /// The last error of the current poll and the time of its next attempt, as text.
     package var trying: String?
     /// The number of records in the bottle's log when it was last read completely.
     package var storedRecords: Int?
@@ -48,11 +49,13 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
 /// The actions of the polling service for the pages.
 package struct ServiceClient: Sendable {
-    /// A viewer's use of the day's data, which the service then keeps up to date.
+    /// A use of the data by a viewer. The service polls more often for viewers.
     package enum ViewerEvent: Sendable {
-        /// A viewer begins to follow changes.
+        /// A viewer starts to follow changes.
         case begins
+        /// That viewer has disconnected.
         case ends
+        /// A viewer requests the data once.
         case once
     }
 
@@ -64,33 +67,34 @@ package struct ServiceClient: Sendable {
     package var send: @Sendable ([String]) async throws -> String
     /// Scans for bottles as soon as no poll is running. Returns the bottles in range.
     package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceClient.cannotScan }
-    /// Reads the log of a bottle in range and stores nothing.
+    /// Reads the log of a bottle in range, without storing or acknowledging records.
     package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
         throw ServiceClient.cannotScan
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
     /// Reports a viewer to the service.
-    package var look: @Sendable (ViewerEvent) async -> Void
+    package var noteViewer: @Sendable (ViewerEvent) async -> Void
 
     package init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
         recentPolls: @escaping @Sendable () async -> [PollLine],
         send: @escaping @Sendable ([String]) async throws -> String,
-        look: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
+        look noteViewer: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
     ) {
         self.status = status
         self.pollNow = pollNow
         self.recentPolls = recentPolls
         self.send = send
-        self.look = look
+        self.noteViewer = noteViewer
     }
 }
 
+/// A completed poll in the list of recent polls.
 package struct PollLine: Hashable, Sendable, Encodable {
     package var at: Instant
-    /// The result: `done`, or the failure's code.
+    /// The name of the polled bottle; `nil` if none was found.
     package var bottle: String?
-    /// `done`, or the failure's code.
+    /// `done`, or the code of the failure.
     package var result: String
     package var sentence: String
     package var received: Int

@@ -34,13 +34,13 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     package let records: [RecordReport]
     package let junk: [JunkReport]
     /// The number of quarantined records by reason.
-    package let doubts: [Doubt]
-    /// The number of byte sequences that are not records.
+    package let doubts: [ReasonCount]
+    /// The number of received byte sequences that are not records.
     package let junkReceived: Int
-    /// The number of byte sequences that were not kept.
+    /// The number of those byte sequences that are no longer stored.
     package let junkNotKept: Int
 
-    package struct Doubt: Hashable, Sendable {
+    package struct ReasonCount: Hashable, Sendable {
         package let reason: String
         package let count: Int
     }
@@ -63,13 +63,13 @@ package struct ResolveOutcome: Hashable, Sendable, Encodable {
 }
 
 package struct BottleReport: Hashable, Sendable, Encodable {
-    /// The first identity, which never changes. It is not part of the JSON.
+    /// The bottle's first address, by which the store identifies it permanently. It is not part of the JSON.
     package let origin: String
     /// The alias, or the identity.
     package let name: String
     /// All current and former names, including `name`.
     package let names: [String]
-    /// Whether the store owns the bottle: it answered a poll, or the user adopted it.
+    /// Whether the bottle belongs to the store: it answered a poll, or the user adopted it.
     package let isOwn: Bool
     package let advertisedName: String?, model: String?
     /// The battery level in percent (0–100) at the last poll.
@@ -97,7 +97,7 @@ package struct BottleReport: Hashable, Sendable, Encodable {
 
 /// A failed poll that was kept for diagnosis.
 package struct FailedPollReport: Hashable, Sendable, Encodable {
-    /// The name of its capture.
+    /// The name of the poll's capture file.
     package var id: String
     /// The time in seconds since 1970; `nil` if unknown.
     package var at: Int64?
@@ -126,7 +126,7 @@ package struct UpkeepReport: Sendable {
     /// The errors of SQLite's integrity check; empty if there are none.
     package let damage: [String]
     package let journal: JournalCounts
-    package let doubts: [JournalReport.Doubt]
+    package let doubts: [JournalReport.ReasonCount]
     package let junkReceived: Int
     package let junkNotKept: Int
     /// Stored settings that are no longer valid.
@@ -155,8 +155,8 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
         self.refused = refused
     }
 
-    /// The settings with a placeholder for addresses that can contain credentials.
-    package var withoutSecretPlaces: SettingsReport {
+    /// The settings with a placeholder instead of addresses that can contain credentials.
+    package var withoutSecretAddresses: SettingsReport {
         SettingsReport(
             lines.map { line in
                 let isSecret = SettingReach.isSecretPlace(line.name) && line.value != .unset
@@ -215,7 +215,7 @@ package struct Revocation: Hashable, Sendable, Encodable {
 
 /// The permissions of a token. Each scope includes the ones before it.
 package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
-    /// See the widgets and use their buttons: for a token in the address of an embedded widget.
+    /// See the widgets and use their buttons. A token with this scope can be in the URL of an embedded widget.
     case widget
     case read
     /// Log, change and delete drinks; run a session.
@@ -250,7 +250,7 @@ extension PublisherError: Encodable {
     }
 
     /// The error, its start and duration, and the number of waiting messages, as sentences.
-    /// - Parameter at: formats an instant.
+    /// - Parameter at: formats an instant for the user.
     package func text(now: Instant, at: (Instant) -> String) -> String {
         var sentences = [words.hasSuffix(".") ? words : words + "."]
         if let since { sentences.append("Since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
@@ -296,7 +296,7 @@ package struct PurgeReport: Hashable, Sendable, Encodable {
 
 /// The result of importing one inbox file.
 package struct InboxReport: Hashable, Sendable, Encodable {
-    /// `name`: the file name without its directory.
+    /// `name` is the file name without its directory.
     package let name: String, added: Int, known: Int
     /// The reason why the file was rejected.
     package let trouble: String?
@@ -316,10 +316,10 @@ package struct InboxReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The drinks that a phone has not yet written.
+/// A page of the drinks that a phone has not yet written to its health records.
 package struct PhoneDrinks: Hashable, Sendable, Encodable {
     package let drinks: [PhoneDrink]
-    /// Whether more drinks follow after these are recorded.
+    /// Whether there are more drinks. The phone gets them after it has reported these as written.
     package let hasMore: Bool
 }
 

@@ -1,9 +1,9 @@
 import Store
 import TrackerCore
 
-/// A bottle in range of a service that has none of its own.
+/// A bottle that a service without an adopted bottle has found by a scan.
 package struct BottleInRange: Hashable, Sendable, Codable {
-    /// The Bluetooth address, which the user adopts.
+    /// The Bluetooth address, by which the user adopts the bottle.
     package var address: String
     package var name: String?
     /// Signal strength of the last advertisement in dBm.
@@ -60,7 +60,8 @@ package struct AdoptionChoice: Hashable, Sendable {
 }
 
 extension TrackerAPI {
-    /// Adopts a bottle and stores the user's choices: for the first bottle in the store's settings, later in its own.
+    /// Adopts a bottle and stores the user's choices. For the first bottle, they become settings of the store; for
+    /// later ones, settings of that bottle.
     /// - Returns: whether the bottle is new.
     @discardableResult
     package func adopt(_ identity: String, as other: String? = nil, _ choice: AdoptionChoice = AdoptionChoice()) throws
@@ -77,7 +78,7 @@ extension TrackerAPI {
         return isNew
     }
 
-    /// Stores the user's choices in the settings of the store.
+    /// Stores the user's choices as settings of the store.
     package func choose(_ choice: AdoptionChoice) throws {
         if !choice.changes.isEmpty { _ = try set(choice.changes) }
     }

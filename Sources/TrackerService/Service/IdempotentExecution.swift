@@ -2,12 +2,12 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// One execution of a request with an idempotency key. A repeated request gets the first response, also after a lost
-/// response or a restart of the service.
+/// The execution of a request with an idempotency key. A repeated request gets the first response, also if that was
+/// lost or if the service has restarted.
 package struct IdempotentExecution: Sendable {
     package typealias StoredResponse = TrackerStore.KnownRequest.Answer
 
-    /// When a request records its key.
+    /// The time at which a request records its key in the store.
     package enum Recording: Sendable {
         /// With its first write to the store.
         case withWrite
@@ -35,7 +35,7 @@ package struct IdempotentExecution: Sendable {
     private static let running = Mutex(Set<[String]>())
 
     /// - Parameters:
-    ///   - desk: limited to the caller's access.
+    ///   - tracker: the application API, limited to the caller's access.
     ///   - keyName: the interface's term for the key.
     ///   - reusedCode: the code of the error if another request had the key.
     package init(
@@ -48,15 +48,15 @@ package struct IdempotentExecution: Sendable {
 
     /// Executes the request, unless it was executed before.
     /// - Parameters:
-    ///   - act: the action; its first write to the store records the key.
-    ///   - stored: the form in which a response is stored.
+    ///   - act: the action. With `.withWrite`, its first write to the store records the key.
+    ///   - stored: converts a response to the form in which it is stored.
     package func run<Response>(
         _ act: (TrackerAPI) throws -> Response, stored: (Response) -> StoredResponse
     ) throws -> Outcome<Response> {
         try claim()
         defer { release() }
         if let earlier: Outcome<Response> = try begin() { return earlier }
-        return try finish(Result { try act(executingDesk) }, stored)
+        return try finish(Result { try act(executingTracker) }, stored)
     }
 
     package func run<Response>(
@@ -66,16 +66,16 @@ package struct IdempotentExecution: Sendable {
         defer { release() }
         if let earlier: Outcome<Response> = try begin() { return earlier }
         let result: Result<Response, any Error>
-        do { result = .success(try await act(executingDesk)) } catch { result = .failure(error) }
+        do { result = .success(try await act(executingTracker)) } catch { result = .failure(error) }
         return try finish(result, stored)
     }
 
     // MARK: - Parts
 
-    private var executingDesk: TrackerAPI { recording == .withResponse ? tracker : tracker.running(request) }
+    private var executingTracker: TrackerAPI { recording == .withResponse ? tracker : tracker.running(request) }
     private var name: [String] { [tracker.store.path, request.key] }
 
-    /// The store serialises requests that record their key with a write. Others run once at a time.
+    /// Reserves the key in this process. Requests that record their key with a write are serialised by the store.
     private func claim() throws {
         guard recording == .withWrite || Self.running.withLock({ $0.insert(name).inserted }) else { throw isRunning }
     }
@@ -120,7 +120,7 @@ package struct IdempotentExecution: Sendable {
     {
         switch result {
         case .success(let response):
-            // The action is done. If its response cannot be stored, a repeated request gets only the state.
+            // The action is done. If its response cannot be stored, a repeated request gets the current state instead.
             try? tracker.store.keep(recording == .beforeSecret ? nil : stored(response), to: request)
             return .executed(response)
         case .failure(is IdempotentRequest.Repeated):

@@ -171,7 +171,7 @@ actor StateFeed {
             token: token, isVisible: isVisible, showsNotifications: showsNotifications,
             mayReadWaterline: mayReadWaterline,
             has: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
-        if isVisible { await service?.look(.begins) }
+        if isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await opened() }
         return (id, stream)
@@ -202,7 +202,7 @@ actor StateFeed {
     func leave(_ id: UInt64) async {
         let watcher = watchers.removeValue(forKey: id)
         watcher?.stream.finish()
-        if watcher?.isVisible == true { await service?.look(.ends) }
+        if watcher?.isVisible == true { await service?.noteViewer(.ends) }
         if watchers.isEmpty {
             watching?.cancel()
             watching = nil

@@ -50,7 +50,7 @@ enum AccountRoutes {
             }
             let report = try await tracker.purge()
             // The requesting browser stays signed in, because its page continues with setup.
-            if let (text, record) = own { try tracker.keep(token: text, record) }
+            if let (text, record) = own { try tracker.restore(token: text, record) }
             log.notice("Everything deleted by \(call.context.caller.name).")
             return .json(report)
         }

@@ -60,7 +60,7 @@ enum SettingRoutes {
 
     private static func shown(to call: APICall, _ tracker: TrackerAPI) throws -> SettingsReport {
         let report = try tracker.settings()
-        return call.mayReadAddresses ? report : report.withoutSecretPlaces
+        return call.mayReadAddresses ? report : report.withoutSecretAddresses
     }
 
     /// Settings of Waterline require access to Waterline.

@@ -4,7 +4,7 @@ import Hummingbird
 enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { call in
-            await call.person.service?.look(.once)
+            await call.person.service?.noteViewer(.once)
             let state = try await call.person.feed.current().view(withWaterline: call.mayReadWaterline)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
