@@ -43,10 +43,9 @@ package enum Amount: Hashable, Sendable {
     }
 }
 
-/// Parsers for days, weeks and months.
+/// Parsers for days, weeks and months. They throw `WrongInput`.
 package enum DayText {
     /// Parses `today`, `yesterday`, `2026-06-15`.
-    /// - Throws: `WrongInput`.
     package static func day(_ text: String, today: LocalDay) throws -> LocalDay {
         switch text {
         case "today": return today
@@ -60,7 +59,6 @@ package enum DayText {
     }
 
     /// Parses a day that selects a week: a day as for `day`, or a number of weeks ago.
-    /// - Throws: `WrongInput`.
     package static func dayOfWeek(_ text: String?, today: LocalDay) throws -> LocalDay {
         guard let text else { return today }
         if let ago = Int(text), (0...10_000).contains(ago) { return today.adding(days: -7 * ago) }
@@ -68,7 +66,6 @@ package enum DayText {
     }
 
     /// Parses a month (`2026-06`). Returns its first day.
-    /// - Throws: `WrongInput`.
     package static func month(_ text: String) throws -> LocalDay {
         guard let first = LocalDay(text + "-01") else {
             throw WrongInput("notAMonth", "\"\(text)\" is not a valid month.", values: ["given": text])
@@ -116,7 +113,7 @@ package struct ZoneChoice: Hashable, Sendable {
         self.machine = machine
     }
 
-    /// The time zone that the setting value `system` stands for.
+    /// The time zone that the setting value `system` means.
     package var host: Zone { named ?? machine }
 
     /// The effective time zone. An unknown `day.zone` is ignored.

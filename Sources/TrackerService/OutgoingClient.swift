@@ -281,8 +281,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// Converts libcurl's error code. Omits most of libcurl's details, because they contain milliseconds, and a
-    /// repeated error must have the same message.
+    /// Converts libcurl's error code. A repeated error needs an equal message, so details with times are left out.
     private func failure(_ code: CURLcode, _ details: String) -> OutgoingFailure {
         let server = OutgoingURL.origin(request.url)
         let (text, details) = (Self.text(code), details.isEmpty ? Self.text(code) : details)

@@ -18,7 +18,6 @@ package struct SyncClient: Sendable {
     package var token: String?
     /// The server's name for messages, without path and query, which can be secrets.
     private var server: String { OutgoingURL.origin(base.absoluteString) }
-    /// The time limit of a request.
     package var timeoutSeconds: Double
     /// The maximum length of a response in bytes.
     private static let responseLimit = 16 << 20

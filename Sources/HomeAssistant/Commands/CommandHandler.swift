@@ -190,8 +190,6 @@ struct CommandHandler: Sendable {
         }
     }
 
-    // MARK: - Parts
-
     private func finished(_ request: CommandRequest, _ act: () throws -> some Encodable) throws -> CommandAnswer {
         try request.fields.finish()
         return try answer(request, act())

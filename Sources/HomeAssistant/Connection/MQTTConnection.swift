@@ -164,8 +164,6 @@ package final class MQTTConnection: Sendable {
         _ = await released.value()
     }
 
-    // MARK: - Parts
-
     /// Runs the connection until its end, and releases the client.
     private func run(_ made: OpaquePointer) {
         // DNS resolution blocks.

@@ -84,8 +84,6 @@ package final class MQTTChannel: NotificationSink {
         _ = await turns.take { [self] in await publishMissed(link, number) }
     }
 
-    // MARK: - Parts
-
     /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
     private func publishMissed(_ link: Link, _ number: Int) async -> Bool {
         guard let tracker = try? link.around.tracker(), let through = try? tracker.store.deliveredThrough(name),

@@ -232,8 +232,6 @@ package actor MQTTPublisher {
         place.isEmpty || place == "\(address)" || place.contains("\"\(address)\"")
     }
 
-    // MARK: - Parts
-
     private func turnOff() throws {
         lastProblem = nil
         recordProblem()

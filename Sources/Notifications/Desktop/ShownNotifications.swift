@@ -115,8 +115,6 @@ package final class ShownNotifications: Sendable {
     /// Resident notifications to show again.
     var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
-    // MARK: - Who is at it
-
     /// The process that waits for this server to show the notification.
     /// - Parameter seconds: the time limit of a server.
     func shower(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
@@ -151,8 +149,6 @@ package final class ShownNotifications: Sendable {
         else { return nil }
         return (now() - showing.since).magnitude < seconds ? showing.by : nil
     }
-
-    // MARK: - Parts
 
     private static func words(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 

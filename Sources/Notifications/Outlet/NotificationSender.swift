@@ -250,8 +250,6 @@ package actor NotificationSender: NotificationSink {
         return true
     }
 
-    // MARK: - Parts
-
     func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws
         -> QueuedNotification.State
     {

@@ -39,8 +39,6 @@ extension TrackerAPI {
     /// Marks all notifications as read (`unread` in the state).
     package func openNotifications() throws { try change { try store.openNotifications(context) } }
 
-    // MARK: - Parts
-
     /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
     private static let claimRenewalSeconds: Double = 10
 
@@ -116,7 +114,7 @@ package struct Delivery: Sendable {
     /// The notifications in the order of the decisions.
     package internal(set) var banners: [Banner] = []
 
-    /// A notification as delivered. It stands for all decisions that have the same text.
+    /// A notification as delivered. It represents all decisions that have the same text.
     package struct Banner: Sendable {
         let offered: Offer.Banner
         let offer: Offer
@@ -269,7 +267,6 @@ package actor DayObserver {
         checksSinceWrite = settling.count
     }
 
-    /// Runs until its task is cancelled.
     package func run() async {
         let writes = writes
         let receiver = Task { for await _ in writes { self.poke() } }

@@ -52,8 +52,7 @@ extension TrackerAPI {
         }
     }
 
-    /// Deletes a drink or a session entry. Later polls do not add the drink again. A water that was derived from the
-    /// bottle's drinks is excluded from the session.
+    /// Deletes a drink or session entry. Later polls do not add it again. A water from the bottle's drinks is excluded.
     package func delete(_ name: String) throws -> EntryOutcome {
         try change {
             guard try isSessionEntry(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
@@ -68,8 +67,6 @@ extension TrackerAPI {
     }
 
     func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, mayReadWaterline: mayReadWaterline) }
-
-    // MARK: - Parts
 
     private func outcome(_ drink: StoredDrink) throws -> DrinkOutcome {
         DrinkOutcome(drink: report(drink), state: try state())
@@ -189,8 +186,6 @@ extension TrackerAPI {
             sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
                 SessionReport.init(view:)))
     }
-
-    // MARK: - Parts
 
     /// Throws unless the volume is more than 0 and at most 100 oz.
     static func checkedWater(_ oz: Double?) throws -> Double? {

@@ -60,8 +60,7 @@ extension TrackerAPI {
 extension TrackerAPI {
     /// The maximum length of a journal line in bytes. A valid entry has a few hundred.
     static let wireLineLimit = 4096
-    /// The maximum number of entries in a journal file, which is imported in one transaction. A bottle adds about
-    /// 10,000 per year.
+    /// The maximum number of entries in a journal file. A bottle adds about 10,000 per year.
     static let wireLimit = 500_000
 
     /// Writes the journal as JSON Lines, one `WireEntry` per line, in the order of receipt.

@@ -91,8 +91,6 @@ extension TrackerAPI {
         }
     }
 
-    // MARK: - Parts
-
     private func shown(_ names: [String], _ settings: Settings) -> [SettingsReport.Line] {
         names.filter { mayReadWaterline || !SettingReach.isOfWaterline($0) }.map { Self.line($0, settings) }
     }

@@ -46,7 +46,6 @@ package struct TrackerAPI: Sendable {
     package var now: Instant { context.now }
     package var zone: Zone { context.zone }
 
-    /// The tracker's current day.
     package func today() throws -> LocalDay {
         DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
     }

@@ -72,8 +72,6 @@ package final class HealthReader {
 
     package static func samples(_ text: String) throws -> [HealthSample] { try samples(Array(text.utf8)) }
 
-    // MARK: - Parts
-
     private static let empty = HealthFileError(reason: "The file is empty.")
 
     private func detect() throws {

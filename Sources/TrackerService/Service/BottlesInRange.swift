@@ -60,8 +60,7 @@ package struct AdoptionChoice: Hashable, Sendable {
 }
 
 extension TrackerAPI {
-    /// Adopts a bottle and stores the user's choices. For the first bottle, they become settings of the store; for
-    /// later ones, settings of that bottle.
+    /// Adopts a bottle and stores the user's choices: of the first bottle as settings of the store, else as its own.
     /// - Returns: whether the bottle is new.
     @discardableResult
     package func adopt(_ identity: String, as other: String? = nil, _ choice: AdoptionChoice = AdoptionChoice()) throws

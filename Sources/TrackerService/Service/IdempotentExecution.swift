@@ -70,8 +70,6 @@ package struct IdempotentExecution: Sendable {
         return try finish(result, stored)
     }
 
-    // MARK: - Parts
-
     private var executingTracker: TrackerAPI { recording == .withResponse ? tracker : tracker.running(request) }
     private var name: [String] { [tracker.store.path, request.key] }
 

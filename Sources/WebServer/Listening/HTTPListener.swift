@@ -124,8 +124,6 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    // MARK: - Parts
-
     /// Responds like Hummingbird's `Application`, without its clock for the header `Date`.
     private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
         -> HTTPChannelHandler.Responder

@@ -79,8 +79,6 @@ enum Widget {
                 + text(width / 2, 108, isLarge ? 18 : 13, state.amountText))
     }
 
-    // MARK: - Parts
-
     private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {
         let reminder = session.nextReminderText.map { "Next reminder: \($0)" } ?? ""
         return gauge(session, 28, 24, 112) + text(96, 76, 40, value(session), weight: "bold")
