@@ -130,7 +130,7 @@ import Testing
         let closed = try await Broker { _ in ["allow_anonymous false"] }
         let refused = try #require(try await mqtt(folder, "[mqtt]\nurl = \"\(closed.url)\"\n"))
         #expect(
-            refused.status == "bad" && refused.found.contains("refuses")
+            refused.status == "bad" && refused.found.contains("rejects")
                 && refused.advice?.contains("password-file") == true, "\(refused)")
         let unreachable = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtt://127.0.0.1:1\"\n"))
         #expect(

@@ -109,7 +109,7 @@ import TrackerService
             for component in device.components {
                 guard case .text(let topic)? = component.fields["command_topic"] else { continue }
                 let name = try #require(topics.commandName(of: topic))
-                #expect((CommandHandler.stored + CommandHandler.outside).contains(name))
+                #expect((CommandHandler.storeCommands + CommandHandler.serviceCommands).contains(name))
             }
         }
     }

@@ -283,7 +283,7 @@ import TrackerService
         #expect(try rig.tracker().state().pace.dailyTotalMl == 200)
         #expect(
             rig.words.withLock {
-                $0.contains { if case .ignored(let words) = $0 { words.contains("(h/cmd/log)") } else { false } }
+                $0.contains { if case .ignored(let words) = $0 { words.contains(" h/cmd/log:") } else { false } }
             })
         let isPublished: Bool? = await event {
             object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
@@ -841,7 +841,7 @@ import TrackerService
         #expect(
             await rig.says {
                 if case .trouble(let words) = $0 {
-                    words.contains("refuses") && words.contains("mqtt.user")
+                    words.contains("rejects") && words.contains("mqtt.user")
                 } else {
                     false
                 }

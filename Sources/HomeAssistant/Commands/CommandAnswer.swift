@@ -3,7 +3,7 @@ import TrackerService
 
 /// The response to a command, in zigbee2mqtt's form.
 struct CommandAnswer: Hashable {
-    /// The answer as JSON.
+    /// The response as JSON.
     var text: String
 
     init(stored body: [UInt8]) { text = String(decoding: body, as: UTF8.self) }

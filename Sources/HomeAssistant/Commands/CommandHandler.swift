@@ -2,13 +2,13 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Executes commands by calling `TrackerAPI` or the service.
+/// Executes MQTT commands by calls of `TrackerAPI` or the service.
 struct CommandHandler: Sendable {
-    static let stored = [
+    static let storeCommands = [
         "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
     ]
-    /// Commands on the service or the bottle, which take time.
-    static let outside = ["bottle-reminder", "check", "flash", "light"]
+    /// Commands for the service or the bottle, which can take seconds.
+    static let serviceCommands = ["bottle-reminder", "check", "flash", "light"]
     static let waterline: Set = ["drink", "end", "start", "water"]
 
     let tracker: @Sendable () throws -> TrackerAPI
@@ -19,9 +19,12 @@ struct CommandHandler: Sendable {
     /// - Throws: an error if the store is locked, because the command can succeed later.
     func perform(_ request: CommandRequest) throws -> CommandAnswer {
         do {
-            let tracker = try accessibleDesk(for: request)
-            guard let execution = execution(of: request, tracker, .withWrite) else { return try act(request, tracker) }
-            return try answer(request, tracker, execution.run({ try act(request, $0) }, stored: Self.storedResponse))
+            let tracker = try accessibleTracker(for: request)
+            guard let execution = execution(of: request, tracker, .withWrite) else {
+                return try executeOnStore(request, tracker)
+            }
+            return try answer(
+                request, tracker, execution.run({ try executeOnStore(request, $0) }, stored: Self.storedResponse))
         } catch let error as any Problem where error.category == .busy {
             throw error
         } catch {
@@ -30,20 +33,21 @@ struct CommandHandler: Sendable {
     }
 
     /// Executes a command on the service or the bottle, once for each transaction.
-    func performOutside(_ request: CommandRequest) async -> CommandAnswer {
+    func performOnService(_ request: CommandRequest) async -> CommandAnswer {
         do {
-            let tracker = try accessibleDesk(for: request)
+            let tracker = try accessibleTracker(for: request)
             guard let execution = execution(of: request, tracker, .beforeAction) else {
-                return try await reach(request)
+                return try await executeOnService(request)
             }
-            let outcome = try await execution.run({ _ in try await reach(request) }, stored: Self.storedResponse)
+            let outcome = try await execution.run(
+                { _ in try await executeOnService(request) }, stored: Self.storedResponse)
             return try answer(request, tracker, outcome)
         } catch {
             return CommandAnswer(error: error, transaction: request.transaction)
         }
     }
 
-    private func accessibleDesk(for request: CommandRequest) throws -> TrackerAPI {
+    private func accessibleTracker(for request: CommandRequest) throws -> TrackerAPI {
         let isShared = sharesWaterline()
         if !isShared, Self.waterline.contains(request.name) { throw Self.notShared }
         return try tracker().seeing(waterline: isShared)
@@ -53,7 +57,7 @@ struct CommandHandler: Sendable {
         of request: CommandRequest, _ tracker: TrackerAPI, _ recording: IdempotentExecution.Recording
     ) -> IdempotentExecution? {
         request.transaction.map { transaction in
-            // A stored response with a session is not for the time after sharing.
+            // A stored response with a session must not be repeated after the end of sharing.
             let access = tracker.mayReadWaterline ? " with Waterline" : ""
             return IdempotentExecution(
                 IdempotentRequest(
@@ -68,7 +72,7 @@ struct CommandHandler: Sendable {
     ) throws -> CommandAnswer {
         switch outcome {
         case .executed(let answer): answer
-        case .repeated(let stored?): CommandAnswer(stored: stored.body)
+        case .repeated(let response?): CommandAnswer(stored: response.body)
         case .repeated(nil): try CommandAnswer(["state": try tracker.state()], transaction: request.transaction)
         }
     }
@@ -77,44 +81,46 @@ struct CommandHandler: Sendable {
         .init(status: 200, body: Array(answer.text.utf8))
     }
 
-    // MARK: - Commands
-
-    private func act(_ given: CommandRequest, _ tracker: TrackerAPI) throws -> CommandAnswer {
-        var request = given
+    private func executeOnStore(_ received: CommandRequest, _ tracker: TrackerAPI) throws -> CommandAnswer {
+        var request = received
         switch request.name {
         case "log":
             guard let word = try request.main("ml") else {
-                throw Self.missing("ml", "how much: 1 to 2000, cup, quick1 …")
+                throw Self.missing("ml", "expected 1–2000, cup, quick1 …")
             }
             guard let amount = Amount(word) else {
                 throw WrongInput(
-                    "notAnAmount", "\"\(word.prefix(64))\" is not an amount: a whole number of ml, cup, quick1 …")
+                    "notAnAmount", "\"\(word.prefix(64))\" is not a valid amount: expected 1–2000, cup, quick1 …")
             }
             let at = try Self.moment(&request, tracker)
             return try finished(request) { try tracker.logDrink(amount, at: at) }
         case "undo":
-            // Changes after the press are not undone.
+            // An undo that was sent earlier must not undo changes made after it.
             let pressed = Self.lateness(of: request, tracker.now, atMost: .infinity).map {
                 tracker.now.advanced(seconds: -$0)
             }
             return try finished(request) { try tracker.undo(asOf: pressed) }
         case "edit":
-            guard let name = try request.fields.text("drink") else { throw Self.missing("drink", "which one, as d12") }
+            guard let name = try request.fields.text("drink") else {
+                throw Self.missing("drink", "expected a drink such as d12")
+            }
             let change = EntryChange(
                 ml: try request.fields.whole("ml"), at: try Self.moment(&request, tracker),
                 estimate: try request.fields.number("estimate"), oz: try request.fields.number("oz"))
-            guard change != EntryChange() else { throw Self.missing("ml", "what it is to be") }
+            guard change != EntryChange() else { throw Self.missing("ml", "nothing to change") }
             return try finished(request) { try tracker.edit(name, change) }
         case "delete":
-            guard let name = try request.main("drink") else { throw Self.missing("drink", "which one, as d12") }
+            guard let name = try request.main("drink") else {
+                throw Self.missing("drink", "expected a drink such as d12")
+            }
             return try finished(request) { try tracker.delete(name) }
         case "goal":
-            guard let goal = try request.main("ml") else { throw Self.missing("ml", "the day's goal") }
+            guard let goal = try request.main("ml") else { throw Self.missing("ml", "expected the goal in ml") }
             // Home Assistant's slider sends 2000.0.
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
             return try finished(request) { try tracker.set([("hydration.goalMl", text)]) }
         case "reminders":
-            guard let word = try request.main("enabled") else { throw Self.missing("enabled", "on or off") }
+            guard let word = try request.main("enabled") else { throw Self.missing("enabled", "expected on or off") }
             return try finished(request) { try tracker.set([("reminders.enabled", word)]) }
         case "snooze":
             let (word, until) = (try request.main("minutes"), try request.fields.text("until"))
@@ -123,7 +129,7 @@ struct CommandHandler: Sendable {
             return try finished(request) { try tracker.snooze(length) }
         case "settings":
             let changes = request.fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }
-            guard !changes.isEmpty else { throw Self.missing("NAME", "a setting with its value") }
+            guard !changes.isEmpty else { throw Self.missing("NAME", "expected a setting and its value") }
             if let own = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
                 throw Refusal(
                     "notOverMQTT",
@@ -149,15 +155,16 @@ struct CommandHandler: Sendable {
         }
     }
 
-    private func reach(_ given: CommandRequest) async throws -> CommandAnswer {
-        var request = given
-        guard let service else { throw Refusal("noService", "No service polls a bottle here.") }
-        if let seconds = Self.lateness(of: given, try tracker().now, atMost: .infinity) {
+    private func executeOnService(_ received: CommandRequest) async throws -> CommandAnswer {
+        var request = received
+        guard let service else { throw Refusal("noService", "This service does not poll a bottle.") }
+        let now = try tracker().now
+        if let sent = Self.lateness(of: received, now, atMost: .infinity).map({ now.advanced(seconds: -$0) }) {
             throw Refusal(
                 "tooLate",
                 """
-                The command is \(Int(min(seconds, 1e9))) seconds old, because the service was not connected. It \
-                was not executed.
+                The command was not executed: it was sent \(RelativeAge.text(from: sent, to: now)), while the service \
+                was not connected.
                 """
             )
         }
@@ -176,13 +183,13 @@ struct CommandHandler: Sendable {
             return try await send(["flash"])
         case "light":
             guard let mode = try request.main("mode") else {
-                throw Self.missing("mode", "one of \(CommandRequest.lights.joined(separator: ", "))")
+                throw Self.missing("mode", "expected one of \(CommandRequest.lights.joined(separator: ", "))")
             }
             let colour = try request.fields.text("colour")
             return try await send(["light", mode] + (colour.map { [$0] } ?? []))
         case "bottle-reminder":
             guard let mode = try request.main("mode") else {
-                throw Self.missing("mode", "one of \(CommandRequest.bottleReminders.joined(separator: ", "))")
+                throw Self.missing("mode", "expected one of \(CommandRequest.bottleReminders.joined(separator: ", "))")
             }
             let (hours, minutes) = (try request.fields.text("hours"), try request.fields.word("minutes"))
             return try await send(["reminder", mode] + [hours, minutes].compactMap(\.self))
@@ -204,8 +211,8 @@ struct CommandHandler: Sendable {
         return Self.lateness(of: request, tracker.now).map { tracker.now.advanced(seconds: -$0) }
     }
 
-    /// The age of a delayed press in seconds; `nil` below 60 s, because two clocks differ.
-    /// - Parameter longest: a longer age counts as a wrong clock, and the press as one of now.
+    /// The age of a delayed command in seconds; `nil` below 60 s, because two clocks differ.
+    /// - Parameter longest: a greater age counts as an error of the sender's clock, and is ignored.
     private static func lateness(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400)
         -> Double?
     {
@@ -216,16 +223,14 @@ struct CommandHandler: Sendable {
 
     private static let notShared = Refusal(
         "waterlineNotShared",
-        "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
+        "Waterline is disabled for other machines. Enable it in the configuration.")
 
     private static func missing(_ key: String, _ what: String) -> WrongInput {
         WrongInput("missingField", "\"\(key)\" is missing: \(what).")
     }
 
     private static func unknown(_ name: String) -> WrongInput {
-        WrongInput(
-            "unknownCommand",
-            "\"\(name.prefix(64))\" is not a command. Commands: \((stored + outside).sorted().joined(separator: ", "))."
-        )
+        let all = (storeCommands + serviceCommands).sorted().joined(separator: ", ")
+        return WrongInput("unknownCommand", "\"\(name.prefix(64))\" is not a command. Commands: \(all).")
     }
 }

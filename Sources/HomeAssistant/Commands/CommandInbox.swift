@@ -2,22 +2,22 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Messages from the broker. A command on the store is executed before the broker gets its PUBACK: a command that the
-/// broker has confirmed is never lost.
+/// Handles the broker's messages. A command on the store is executed before the broker gets its PUBACK, so that no
+/// command is lost if the process ends.
 final class CommandInbox: Sendable {
-    /// The maximum number of waiting commands on the bottle.
-    private static let outsideLimit = 8
+    /// The maximum number of queued commands for the service.
+    private static let serviceRequestLimit = 8
 
     private struct State {
         var connection: MQTTConnection?
-        var other: PrefixConflict
+        var prefixConflict: PrefixConflict
         var received = 0
-        var warned: Set<String> = []
-        var isHomeBack = false
-        var isDisturbed = false
+        var reported: Set<String> = []
+        var isHomeAssistantStarted = false
+        var mustRepublish = false
     }
 
-    let outside: AsyncStream<CommandRequest>
+    let requests: AsyncStream<CommandRequest>
     private let queue: AsyncStream<CommandRequest>.Continuation
     private let state: Mutex<State>
     private let plan: MQTTPlan
@@ -34,9 +34,9 @@ final class CommandInbox: Sendable {
         say: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
-        state = Mutex(State(other: PrefixConflict(plan.topics, own: id)))
-        (outside, queue) = AsyncStream.makeStream(
-            of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
+        state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, own: id)))
+        (requests, queue) = AsyncStream.makeStream(
+            of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.serviceRequestLimit))
     }
 
     /// The topic of Home Assistant's birth message.
@@ -50,32 +50,32 @@ final class CommandInbox: Sendable {
     var received: Int { state.withLock { $0.received } }
 
     /// The id of another store that publishes to the same topics.
-    var otherStore: String? { state.withLock { $0.other.id } }
+    var otherStore: String? { state.withLock { $0.prefixConflict.id } }
 
-    /// Whether Home Assistant has started, and whether everything is to be published again, since the last call.
-    func takeNews() -> (isHomeBack: Bool, isDisturbed: Bool) {
+    /// Whether Home Assistant has started since the last call, and whether everything must be published again.
+    func takeEvents() -> (isHomeAssistantStarted: Bool, mustRepublish: Bool) {
         state.withLock { state in
-            defer { (state.isHomeBack, state.isDisturbed) = (false, false) }
-            return (state.isHomeBack, state.isDisturbed)
+            defer { (state.isHomeAssistantStarted, state.mustRepublish) = (false, false) }
+            return (state.isHomeAssistantStarted, state.mustRepublish)
         }
     }
 
-    /// Runs on the connection's thread.
+    /// Handles a message on the connection's thread.
     /// - Throws: an error if the broker must send the message again.
-    func take(_ message: MQTTMessage) throws {
-        let isOurs = state.withLock { state in
-            guard state.other.take(message) else { return false }
-            // Another store that stops publishes "offline" here.
+    func handle(_ message: MQTTMessage) throws {
+        let isStatusMessage = state.withLock { state in
+            guard state.prefixConflict.handle(message) else { return false }
+            // Another store with the same prefix publishes "offline" when it stops.
             if message.topic == plan.topics.availability, !message.isRetained, message.text != "online" {
-                state.isDisturbed = true
+                state.mustRepublish = true
             }
             return true
         }
-        guard !isOurs else { return changed() }
+        guard !isStatusMessage else { return changed() }
         state.withLock { $0.received += 1 }
         if let discovery = plan.discovery, message.topic == Self.status(discovery) {
             guard message.text == "online", !message.isRetained else { return }
-            state.withLock { ($0.isHomeBack, $0.isDisturbed) = (true, true) }
+            state.withLock { ($0.isHomeAssistantStarted, $0.mustRepublish) = (true, true) }
             return changed()
         }
         guard plan.obeysCommands, message.topic.hasPrefix(plan.topics.prefix + "/cmd/") else { return }
@@ -83,35 +83,35 @@ final class CommandInbox: Sendable {
             // A retained command would be executed again at each connection.
             return warn(
                 message.topic,
-                "A retained command is ignored (\(message.topic.prefix(200))). Publish it without retain.")
+                "Ignored a retained message on \(message.topic.prefix(200)): commands must not be retained.")
         }
         guard let name = plan.topics.commandName(of: message.topic) else {
-            return warn("?", "\(message.topic.prefix(200)) is not a command.")
+            return warn("?", "Ignored a message: \(message.topic.prefix(200)) is not the topic of a command.")
         }
         let request: CommandRequest
         do { request = try CommandRequest(name: name, payload: message.payload) } catch {
             return answer(name, CommandAnswer(error: error, transaction: nil))
         }
-        guard CommandHandler.outside.contains(name) else {
+        guard CommandHandler.serviceCommands.contains(name) else {
             do { answer(name, try handler.perform(request)) } catch {
-                // Only the sender of a message with QoS 0 receives this answer, because other messages are sent again.
+                // With QoS 1 the broker sends the message again, and the command gets another response.
                 answer(name, CommandAnswer(error: error, transaction: request.transaction))
                 throw error
             }
             return changed()
         }
         guard case .dropped = queue.yield(request) else { return }
-        let refusal = Refusal("busy", "Too many commands wait for the bottle.", category: .busy)
+        let refusal = Refusal("busy", "Too many commands are queued. Nothing was executed.", category: .busy)
         answer(name, CommandAnswer(error: refusal, transaction: request.transaction))
     }
 
     func answer(_ name: String, _ answer: CommandAnswer) {
         let message = MQTTMessage(plan.topics.response(name), answer.text)
-        state.withLock { $0.connection }?.post([message]) { [denials] in denials.note($0, $1) }
+        state.withLock { $0.connection }?.post([message]) { [denials] in denials.record($0, $1) }
     }
 
-    private func warn(_ about: String, _ sentence: String) {
-        let isNew = state.withLock { state in state.warned.count < 100 && state.warned.insert(about).inserted }
+    private func warn(_ subject: String, _ sentence: String) {
+        let isNew = state.withLock { state in state.reported.count < 100 && state.reported.insert(subject).inserted }
         if isNew { say(.ignored(sentence)) }
     }
 }

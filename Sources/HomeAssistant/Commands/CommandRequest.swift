@@ -2,19 +2,19 @@ import Foundation
 import TrackerCore
 import TrackerService
 
-/// A command: its name from the topic, and a JSON object, one plain text, or nothing.
+/// A received command: its name from the topic, and a payload that is a JSON object, one plain text, or empty.
 struct CommandRequest: Hashable {
     /// The maximum length of a payload in bytes.
     static let limit = 1 << 14
     static let lights = ["blue", "breathe", "calm", "rainbow", "warmth", "christmas"]
     static let bottleReminders = ["off", "periodic", "smart"]
-    /// The key of a plain text.
+    /// The key in `fields` for a plain text.
     private static let plainKey = ""
 
     let name: String
-    /// The sender's id of the request: a repetition gets the first answer, and is not done again.
+    /// The sender's id of the request. A repetition gets the first response and is not executed.
     let transaction: String?
-    /// The time of the press by the sender's clock, in seconds since 1970. The message can have waited at the broker.
+    /// The time of sending by the sender's clock, in seconds since 1970. The broker can have queued the message.
     let pressed: Double?
     let payload: [UInt8]
     /// The fields of the object. Home Assistant's templates send numbers as text.
@@ -24,15 +24,15 @@ struct CommandRequest: Hashable {
     init(name: String, payload: [UInt8]) throws {
         (self.name, self.payload) = (name, payload)
         guard payload.count <= Self.limit else {
-            throw WrongInput("tooLarge", "A command has \(Self.limit) bytes at most.")
+            throw WrongInput("tooLarge", "The command is longer than \(Self.limit) bytes.")
         }
         guard !payload.contains(0), let text = String(validating: payload, as: UTF8.self) else {
-            throw WrongInput("notText", "A command is text in UTF-8.")
+            throw WrongInput("notText", "The command is not text in UTF-8.")
         }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard word.hasPrefix("{") else {
             guard word.utf8.count <= 256, !word.hasPrefix("[") else {
-                throw WrongInput("notAnObject", "A command is a JSON object or one word.")
+                throw WrongInput("notAnObject", "invalid command: expected a JSON object or one word")
             }
             fields = Fields(word.isEmpty ? [:] : [Self.plainKey: .text(word)], acceptsTextNumbers: true)
             (transaction, pressed) = (nil, nil)
@@ -42,11 +42,11 @@ struct CommandRequest: Hashable {
         guard fields.take(Self.plainKey) == nil else { throw WrongInput("unknownField", "\"\" is not a known field.") }
         transaction = fields.takeNull("transaction") ? nil : try fields.word("transaction")
         if let transaction, !(1...128).contains(transaction.utf8.count) {
-            throw WrongInput("transaction", "\"transaction\" is a text or a number of 1 to 128 characters.")
+            throw WrongInput("transaction", "invalid \"transaction\": expected a text or number of 1–128 characters")
         }
         pressed = try fields.number("pressed")
     }
 
-    /// The plain text, or the value of a key.
+    /// Removes and returns the plain text or, in an object, the value of a key.
     mutating func main(_ key: String) throws -> String? { try fields.word(Self.plainKey) ?? fields.word(key) }
 }

@@ -13,7 +13,7 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(MQTTFailure) {
         // The message does not contain the text, because it might include a password.
         guard !text.contains("@") else {
-            throw MQTTFailure(.wrongUse, "A broker's address has no user and no password: set mqtt.user instead")
+            throw MQTTFailure(.wrongUse, "invalid broker address: it has a user. Set mqtt.user instead")
         }
         func invalid(_ reason: String) -> MQTTFailure {
             MQTTFailure(.wrongUse, "invalid broker address \"\(text)\": \(reason)")

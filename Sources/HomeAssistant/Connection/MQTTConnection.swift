@@ -25,17 +25,17 @@ package final class MQTTConnection: Sendable {
         var end: MQTTFailure?
         /// The expected acknowledgements by packet identifier.
         var answers: [Int32: Answer] = [:]
-        /// The reason codes that arrived before the sending call returned.
+        /// The reason codes, by packet identifier, that arrived before the library's sending call returned.
         var early: [Int32: Int32] = [:]
     }
 
     /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
     private let client = Mutex(0)
     private let state = Mutex(State())
-    /// Whether the broker has the session, from CONNACK.
+    /// The result of CONNECT: whether the broker still has the client's session (CONNACK), or the failure.
     private let admission = Once<Result<Bool, MQTTFailure>>()
     private let end = Once<MQTTFailure>()
-    /// Whether the thread has closed the socket; `false` if `close` no longer waits for it.
+    /// Set when the thread has closed the socket (`true`), or after the time limit of `close` (`false`).
     private let released = Once<Bool>()
     /// The last error that the library logged, which has the reason of a TLS failure.
     private let libraryError = Mutex<String?>(nil)
@@ -81,13 +81,13 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Waits until the broker accepts the connection.
-    /// - Returns: whether the broker has the session.
+    /// - Returns: whether the broker still has the client's session.
     package func connected() async throws(MQTTFailure) -> Bool {
         try await admission.value().get()
     }
 
     /// Subscribes, and waits for the broker's grant.
-    /// - Parameter isOwnIgnored: without messages that this client publishes, and at most once each.
+    /// - Parameter isOwnIgnored: whether to exclude messages that this client publishes.
     package func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws(MQTTFailure) {
         let codes = try await acknowledged(filters.count) { client, index, number in
             isOwnIgnored && !options.isVersion3
@@ -97,7 +97,7 @@ package final class MQTTConnection: Sendable {
         }
         guard let refused = zip(filters, codes).first(where: { $1 >= 128 || $1 < 0 }) else { return }
         throw MQTTFailure(
-            .refused, "The broker at \(options.address) refuses the subscription to \(refused.0)", code: refused.1)
+            .refused, "\(broker) rejects the subscription to \(refused.0)", code: refused.1)
     }
 
     /// Publishes messages in this order, and waits until the broker has answered for each of them.
@@ -107,7 +107,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Publishes without waiting. Can be called by `receive`.
-    /// - Parameter answered: called with the topic and the broker's answer, if it arrives.
+    /// - Parameter answered: called with the topic and the broker's acknowledgement, if it arrives.
     package func post(
         _ messages: [MQTTMessage], answered: @escaping @Sendable (String, MQTTDelivery) -> Void = { _, _ in }
     ) {
@@ -156,7 +156,7 @@ package final class MQTTConnection: Sendable {
         disconnect()
         fail(after: Self.closingLimit, "did not end the connection") { [end] in end.known == nil }
         _ = await ended()
-        // A thread that resolves a name can take longer.
+        // The thread can take longer if it resolves a host name.
         Task { [released] in
             try? await Task.sleep(for: Self.closingLimit)
             released.set(false)
@@ -201,7 +201,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Sends packets and waits for the reason codes of their acknowledgements.
-    /// - Parameter send: sends one; its error code is the negative reason code.
+    /// - Parameter send: sends one packet. Its error code is returned as a negative reason code.
     private func acknowledged(
         _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
     ) async throws(MQTTFailure) -> [Int32] {
@@ -247,7 +247,7 @@ package final class MQTTConnection: Sendable {
     /// Ends the connection after a timeout if the broker's response is still missing.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable () -> Bool) {
         let failure = MQTTFailure(
-            .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
+            .noAnswer, "\(broker) \(what) in \(limit.components.seconds) s")
         Task { [weak self] in
             repeat { try? await Task.sleep(for: limit) } while self?.state.withLock({ $0.isReceiving }) == true
             guard isMissing() else { return }
@@ -271,7 +271,7 @@ package final class MQTTConnection: Sendable {
     }
 }
 
-/// A value that is set once, and that several tasks can wait for.
+/// A value that is set once. Several tasks can wait for it.
 private final class Once<Value: Sendable>: Sendable {
     private let state: Mutex<(value: Value?, waiting: [CheckedContinuation<Value, Never>])>
 
@@ -299,8 +299,6 @@ private final class Once<Value: Sendable>: Sendable {
         }
     }
 }
-
-// MARK: - The library's callbacks, on its thread
 
 extension MQTTConnection {
     private static func of(_ owner: UnsafeMutableRawPointer?) -> MQTTConnection? {
@@ -367,8 +365,7 @@ extension MQTTConnection {
             code == 0
             ? .success(isKnown)
             : .failure(
-                MQTTFailure(
-                    .refused, "The broker at \(options.address) refuses: \(words ?? "code \(code)")", code: code))
+                MQTTFailure(.refused, "\(broker) rejects the connection: \(words ?? "code \(code)")", code: code))
         state.withLock { state in
             (state.isRetainAvailable, state.maximumQoS) = (retains && options.mayRetain, min(qos, options.qos))
         }
@@ -385,18 +382,19 @@ extension MQTTConnection {
         answer?.set(.success(code))
     }
 
+    private var broker: String { "The broker at \(options.address)" }
+
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
-        let place = "The broker at \(options.address)"
         let (words, isAdmitted) = (libraryError.withLock { $0 }, admission.known != nil)
         let system = String(cString: strerror(errno))
         if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
         if code >= 128 {
             let isTaken = code == MQTT_RC_SESSION_TAKEN_OVER.rawValue
             return MQTTFailure(
-                isTaken ? .takenOver : .lost, "\(place) disconnected: \(MQTTDelivery.words(code))", code: code)
+                isTaken ? .takenOver : .lost, "\(broker) disconnected: \(MQTTDelivery.words(code))", code: code)
         }
         if code == MOSQ_ERR_EAI.rawValue {
-            return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
+            return MQTTFailure(.unreachable, "\(broker) cannot be found: its name has no address")
         }
         if code == MOSQ_ERR_INVAL.rawValue {
             return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(words ?? MosquittoClient.words(code))")
@@ -409,12 +407,12 @@ extension MQTTConnection {
         }
         let isSystem = code == MOSQ_ERR_ERRNO.rawValue
         if !isAdmitted {
-            let isHungUp = code == MOSQ_ERR_CONN_LOST.rawValue || isSystem && [ECONNRESET, EPIPE].contains(errno)
-            return isHungUp
-                ? MQTTFailure(.noGreeting, "\(place) disconnected before it answered")
+            let isClosed = code == MOSQ_ERR_CONN_LOST.rawValue || isSystem && [ECONNRESET, EPIPE].contains(errno)
+            return isClosed
+                ? MQTTFailure(.noGreeting, "\(broker) disconnected before it answered")
                 : MQTTFailure(
-                    .unreachable, "\(place) cannot be reached: \(isSystem ? system : MosquittoClient.words(code))")
+                    .unreachable, "\(broker) cannot be reached: \(isSystem ? system : MosquittoClient.words(code))")
         }
-        return MQTTFailure(.lost, "\(place) disconnected: \(isSystem ? system : MosquittoClient.words(code))")
+        return MQTTFailure(.lost, "\(broker) disconnected: \(isSystem ? system : MosquittoClient.words(code))")
     }
 }

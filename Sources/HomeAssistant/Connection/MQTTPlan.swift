@@ -2,7 +2,7 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The settings `mqtt.…` (tracker spec Section 11).
+/// The connection to a broker as the settings `mqtt.…` define it (tracker spec Section 11).
 package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     package var address: MQTTAddress
     package var topics: Topics
@@ -28,7 +28,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
         (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
         if password != nil, user == nil {
-            throw WrongInput("mqttUserMissing", "mqtt.password is set, and mqtt.user is not: set mqtt.user.")
+            throw WrongInput("mqttUserMissing", "mqtt.password is set without mqtt.user: set mqtt.user.")
         }
         if !address.isEncrypted, caFile != nil || certificateFile != nil || keyFile != nil {
             throw WrongInput(
@@ -60,17 +60,17 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     static func firstLine(of path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, \(error.words).")
+            throw WrongInput("mqttPasswordFile", "The file \(path) (mqtt.passwordFile) \(error.words).")
         }
         guard !data.isEmpty else {
             throw WrongInput(
                 "mqttPasswordFile",
-                "The file \(path), which mqtt.passwordFile names, is empty: its first line is to be the password.")
+                "The file \(path) (mqtt.passwordFile) is empty: write the password in its first line.")
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         guard Settings.isToken(line) else {
             throw WrongInput(
-                "mqttPasswordFile", "The first line of \(path), which mqtt.passwordFile names, is no password.")
+                "mqttPasswordFile", "The first line of \(path) (mqtt.passwordFile) is not a valid password.")
         }
         return line
     }

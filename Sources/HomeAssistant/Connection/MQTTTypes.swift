@@ -23,8 +23,8 @@ package struct MQTTOptions: Hashable, Sendable {
 
     package init(address: MQTTAddress, clientID: String) { (self.address, self.clientID) = (address, clientID) }
 
-    /// Adapts the options to a broker that supports fewer features.
-    /// - Returns: whether another attempt makes sense at once.
+    /// Removes the feature that the broker has rejected as unsupported.
+    /// - Returns: whether to connect again at once with the new options.
     package mutating func adapt(to failure: MQTTFailure) -> Bool {
         switch failure.code {
         case Int32(MQTT_RC_RETAIN_NOT_SUPPORTED.rawValue)? where mayRetain: mayRetain = false
@@ -59,14 +59,14 @@ package struct MQTTMessage: Hashable, Sendable {
     package var text: String? { String(validating: payload, as: UTF8.self) }
 }
 
-/// The broker's answer to one published message.
+/// The broker's acknowledgement of a published message.
 package enum MQTTDelivery: Hashable, Sendable {
     /// - hasSubscriber: a client subscribes to the topic, as far as the broker reports it.
     case taken(hasSubscriber: Bool)
     /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
-    /// The result of sending a message that needs no packet. It counts as taken.
+    /// The code for a message that needs no packet. It counts as accepted.
     static let nothingToDo: Int32 = -1
 
     /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
@@ -90,7 +90,7 @@ package enum MQTTDelivery: Hashable, Sendable {
     package var isTaken: Bool { if case .taken = self { true } else { false } }
 }
 
-/// The reason why there is no connection.
+/// The reason why a connection failed or ended.
 package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
         /// An address, a topic or a file is invalid.

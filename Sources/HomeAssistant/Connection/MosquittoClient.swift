@@ -8,14 +8,14 @@ enum MosquittoClient {
     static func make(_ options: MQTTOptions, sendMaximum: Int32) throws(MQTTFailure) -> OpaquePointer {
         _ = start
         guard let client = mosquitto_new(options.clientID, options.isTemporary, nil) else {
-            throw MQTTFailure(.tooMuch, "libmosquitto cannot make a client: \(String(cString: strerror(errno)))")
+            throw MQTTFailure(.tooMuch, "Creating a libmosquitto client failed: \(String(cString: strerror(errno)))")
         }
         do throws(MQTTFailure) {
             let version = options.isVersion3 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5
             try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, version), "the version of MQTT")
             if !options.isVersion3 { try request(client, isTemporary: options.isTemporary) }
             try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, sendMaximum), "the send maximum")
-            // Do not set the receive maximum: in mosquitto, each message above the size limit uses up one of it.
+            // Do not set the receive maximum: mosquitto counts messages above the size limit and never subtracts them.
             try check(mosquitto_threaded_set(client, true), "threads")
             try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "TCP_NODELAY")
             if let user = options.user {
@@ -53,7 +53,7 @@ enum MosquittoClient {
             mosquitto_property_add_int32(
                 &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(MQTTMessage.incomingLimit)),
             "the maximum packet size")
-        // The library has no asynchronous call with properties. This one stores them, and then rejects the host.
+        // The library has no asynchronous call with properties. This call stores them, and fails for the host `nil`.
         let code = mosquitto_connect_bind_v5(client, nil, 0, 30, nil, properties)
         guard code == MOSQ_ERR_INVAL.rawValue else {
             throw MQTTFailure(.wrongUse, "libmosquitto rejects the properties: \(words(code))")
@@ -71,7 +71,7 @@ enum MosquittoClient {
             throw MQTTFailure(.tls, "The file \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         guard (options.certificate == nil) == (options.key == nil) else {
-            throw MQTTFailure(.wrongUse, "A client certificate needs its key: one of them is not set")
+            throw MQTTFailure(.wrongUse, "mqtt.certificateFile and mqtt.keyFile must be set together")
         }
         // A key with a passphrase fails, because the service cannot ask for it.
         let code = mosquitto_tls_set(

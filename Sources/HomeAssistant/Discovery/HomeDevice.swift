@@ -2,8 +2,8 @@ import Foundation
 import TrackerCore
 import TrackerService
 
-/// A device of Home Assistant with its entities, as one retained discovery message. If it is too long, each entity has
-/// a message.
+/// A Home Assistant device with its entities, as one retained discovery message. If that is too long for the broker,
+/// each entity has its own message.
 struct HomeDevice: Encodable {
     let id: String
     let name: String
@@ -15,7 +15,7 @@ struct HomeDevice: Encodable {
     let stateTopic: String
     let components: [HomeComponent]
 
-    /// Platforms with state from the device's topic. Others are optimistic, because the bottle does not report it.
+    /// The platforms with a state from the device's topic. Others are optimistic: the bottle reports no state.
     private static let stateful: Set = ["sensor", "binary_sensor", "number", "switch"]
 
     /// The entities of both devices (docs: home-assistant.io/integrations/mqtt).
@@ -109,14 +109,14 @@ struct HomeDevice: Encodable {
 /// An entity in Home Assistant's discovery message.
 struct HomeComponent: Encodable {
     let platform: String
-    /// A part of ids that must never change.
+    /// The entity's part of unique ids. It must never change.
     let key: String
-    /// All other fields. Without fields, Home Assistant removes the entity.
+    /// All other fields. If they are empty, Home Assistant removes the entity.
     var fields: [String: PlainValue]
 
     /// - Parameters:
     ///   - entry: an entity of `entities.json`, with `{prefix}` for the prefix of topics.
-    ///   - offers: the values of `if` with which an entity is offered.
+    ///   - offers: the values of the key `if` for which an entity is offered; others have no fields.
     init?(_ entry: [String: PlainValue], prefix: String, offers: Set<String>) {
         var fields = entry
         let condition = fields.removeValue(forKey: "if")?.text

@@ -3,10 +3,10 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The age in seconds from which an event is `historical` when it is published.
+/// The age in seconds from which a published event is marked as `historical`.
 private let lateSeconds: Double = 900
 
-/// `<p>/sip`: one drink, or one change of a drink. Duplicates have the same id.
+/// The payload of `<p>/sip`: one drink, or one change of a drink. A repeated message has the same id.
 struct SipPayload: Encodable {
     var change: DrinkChange
     var isHistorical: Bool
@@ -36,7 +36,7 @@ struct SipPayload: Encodable {
     func encode(to encoder: any Encoder) throws {
         let drink = change.drink
         try encoder.encode([
-            // The same id whether sessions are shared or not, so that a receiver finds the drink again.
+            // The id must not depend on whether sessions are shared, so that a receiver recognises the drink.
             "id": Drink.veiled(change.key), "event_type": event.rawValue, "at": drink?.at.description,
             "timestamp": drink?.at.wholeSeconds, "zone": drink?.zone, "day": drink?.localDay.description,
             "ml": drink?.ml, "source": isRedacted ? DrinkSource.cli.rawValue : drink?.source.rawValue,
@@ -45,7 +45,7 @@ struct SipPayload: Encodable {
     }
 }
 
-/// `<p>/notify`: one notification. The only payload with `shouldNotify` (tracker spec B7).
+/// The payload of `<p>/notify`: one notification. No other payload has `shouldNotify` (tracker spec B7).
 struct NotifyPayload: Encodable {
     var notification: TrackerNotification
     var snapshot: TrackerSnapshot
@@ -70,7 +70,7 @@ struct NotifyPayload: Encodable {
     }
 }
 
-/// `<p>/state`: the day, and values for a meter.
+/// The payload of `<p>/state`: the state of the day, and totals for Home Assistant's statistics.
 struct StatePayload: Encodable {
     var snapshot: TrackerSnapshot
     var service: ServiceStatus?
@@ -90,7 +90,7 @@ struct StatePayload: Encodable {
         ])
     }
 
-    /// Whether only times differ, so that there is nothing to publish (tracker spec B8).
+    /// Whether two states differ only by the passing of time and need not be published (tracker spec B8).
     func hasSameContent(as other: StatePayload) -> Bool {
         var calm = other
         // The time of the next poll is computed at each request and can differ by a second.
@@ -103,7 +103,7 @@ struct StatePayload: Encodable {
     }
 }
 
-/// `<p>/waterline`, if Waterline is shared.
+/// The payload of `<p>/waterline`: the active session. Published only if Waterline is shared.
 struct WaterlinePayload: Encodable {
     var session: WaterlineSnapshot?
 
@@ -113,9 +113,9 @@ struct WaterlinePayload: Encodable {
     }
 }
 
-/// `<p>/bottle/ID`: one bottle.
+/// The payload of `<p>/bottle/ID`: one bottle.
 struct BottlePayload: Encodable {
-    /// Values of `link`: the stage of the service, or that the last poll failed.
+    /// The values of `link`: the stage of the service, or `error` after a failed poll.
     static let links = ["idle", "scanning", "connecting", "connected", "polling", "error"]
 
     var bottle: BottleReport
@@ -129,7 +129,7 @@ struct BottlePayload: Encodable {
         link = stage == "idle" && trouble != nil ? "error" : Self.links.contains(stage) ? stage : "polling"
     }
 
-    /// The bottle's part of topics and device ids.
+    /// The part of topics and device ids that identifies the bottle.
     static func id(of bottle: BottleReport) -> String { PlainName.of(bottle.origin.replacing(":", with: "")) }
 
     func encode(to encoder: any Encoder) throws {
@@ -138,7 +138,7 @@ struct BottlePayload: Encodable {
     }
 }
 
-/// `<p>/bridge/info`: the publisher.
+/// The payload of `<p>/bridge/info`: the publisher and its configuration.
 struct BridgeInfo: Encodable, Hashable {
     var name = "waterh-bench"
     var version: String
@@ -154,7 +154,7 @@ struct BridgeInfo: Encodable, Hashable {
     var sharesWaterline: Bool
 }
 
-/// `<p>/bridge/health`: counters of the publisher.
+/// The payload of `<p>/bridge/health`: counters of the publisher.
 struct BridgeHealth: Encodable, Hashable {
     /// Seconds since the start of the publisher.
     var uptime: Int

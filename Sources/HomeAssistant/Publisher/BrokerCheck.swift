@@ -2,7 +2,7 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// The broker check of `doctor`, on a separate connection that changes nothing at the broker.
+/// The result of the broker check of `doctor`, which uses a separate connection and changes nothing at the broker.
 package enum BrokerCheck: Sendable {
     /// The broker accepts the connection, and no other store uses the prefix.
     case good(String)
@@ -18,10 +18,10 @@ package enum BrokerCheck: Sendable {
         let own = (try? store.identity(of: MQTTPublisher.name)) ?? nil
         var options = plan.options(id: "doctor-\(nonce)")
         (options.will, options.isTemporary, options.limit) = (nil, true, .seconds(5))
-        let other = Mutex(PrefixConflict(plan.topics, own: own?.id ?? ""))
+        let conflict = Mutex(PrefixConflict(plan.topics, own: own?.id ?? ""))
         do {
             let connection = try await MQTTConnection.open(options) { message in
-                _ = other.withLock { $0.take(message) }
+                _ = conflict.withLock { $0.handle(message) }
             }
             do {
                 // Retained messages arrive before the second acknowledgement.
@@ -36,10 +36,10 @@ package enum BrokerCheck: Sendable {
         } catch {
             return .failed(MQTTAdvice.words(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
         }
-        if let id = other.withLock({ $0.id }) {
-            let place = "\(plan.topics.prefix)/…"
+        if let id = conflict.withLock({ $0.id }) {
+            let topics = "\(plan.topics.prefix)/…"
             return .taken(
-                "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(place)")
+                "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(topics)")
         }
         // The errors of the running service.
         let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words

@@ -1,7 +1,7 @@
 import Synchronization
 import Utilities
 
-/// Topics and features that a broker rejects, with its reasons. A rejected topic is retried after a growing pause.
+/// The topics and features that a broker rejects, with its reasons. A rejected topic is retried after a growing pause.
 final class Denials: Sendable {
     private struct Denial {
         var sentence: String
@@ -22,17 +22,17 @@ final class Denials: Sendable {
     /// - Parameter changed: called when a topic is rejected with a new reason, and when it is accepted again.
     init(changed: @escaping @Sendable (_ sentence: String, _ isDenied: Bool) -> Void) { self.changed = changed }
 
-    /// Starts a connection.
+    /// Handles a new connection. Rejections by another broker are dropped.
     /// - Parameter limitations: the features that the broker does not support, with its reasons.
     func begin(at address: MQTTAddress, _ limitations: [String: String]) {
         state.withLock { state in
             if state.address != "\(address)" { state = State(address: "\(address)") }
         }
-        for what in ["retained messages", "QoS 1"] { note(what, limitations[what], verb: "support") }
+        for subject in ["retained messages", "QoS 1"] { record(subject, limitations[subject], verb: "support") }
     }
 
     /// One sentence per rejection; `nil` without any.
-    var words: String? {
+    var sentences: String? {
         let all = state.withLock { $0.denied.sorted { $0.key < $1.key }.map(\.value.sentence) }
         return all.isEmpty ? nil : all.joined(separator: " ")
     }
@@ -41,38 +41,38 @@ final class Denials: Sendable {
     func mayTry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
     func isTooLong(_ topic: String) -> Bool { state.withLock { $0.tooLong.contains(topic) } }
 
-    /// Whether it is time to retry a rejected topic.
+    /// Whether the pause of a rejected topic is over.
     func isDue(_ topics: some Sequence<String>) -> Bool {
         state.withLock { state in topics.contains { state.denied[$0].map { $0.until <= .now } ?? false } }
     }
 
     /// Records the broker's response for a topic.
-    /// - Parameter canSplit: a message that is too long is sent in parts, and is not a rejection.
-    func note(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
+    /// - Parameter canSplit: whether a message that is too long can be sent in parts instead.
+    func record(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
         switch delivery {
-        case .taken: note(topic, nil)
+        case .taken: record(topic, nil)
         case .denied(_, isTooLong: true) where canSplit: state.withLock { _ = $0.tooLong.insert(topic) }
-        case .denied(let reason, _): note(topic, reason)
+        case .denied(let reason, _): record(topic, reason)
         }
     }
 
     /// - Parameter reason: the broker's reason; `nil` if it accepted.
-    func note(_ what: String, _ reason: String?, verb: String = "accept") {
-        let news: (String, Bool)? = state.withLock { state in
-            let place = "The broker at \(state.address)"
+    func record(_ subject: String, _ reason: String?, verb: String = "accept") {
+        let change: (String, Bool)? = state.withLock { state in
+            let broker = "The broker at \(state.address)"
             guard let reason else {
-                guard state.denied.removeValue(forKey: what) != nil else { return nil }
-                return ("\(place) \(verb)s \(what) now.", false)
+                guard state.denied.removeValue(forKey: subject) != nil else { return nil }
+                return ("\(broker) \(verb)s \(subject) now.", false)
             }
             let advice = reason.contains("uthorized") ? " Check its access rules (ACL) for this user." : ""
-            let sentence = "\(place) does not \(verb) \(what): \(reason).\(advice)"
-            var denial = state.denied[what] ?? Denial(sentence: "")
+            let sentence = "\(broker) does not \(verb) \(subject): \(reason).\(advice)"
+            var denial = state.denied[subject] ?? Denial(sentence: "")
             denial.until = .now + denial.backoff.next(chance: 1)
-            defer { state.denied[what] = denial }
+            defer { state.denied[subject] = denial }
             guard denial.sentence != sentence else { return nil }
             denial.sentence = sentence
             return (sentence, true)
         }
-        if let (sentence, isDenied) = news { changed(sentence, isDenied) }
+        if let (sentence, isDenied) = change { changed(sentence, isDenied) }
     }
 }

@@ -1,9 +1,9 @@
 import TrackerCore
 
-/// Errors of a broker, with the setting to change.
+/// Adds advice to the errors of a broker: the setting to change.
 enum MQTTAdvice {
     static let otherClient = """
-        Another client may use our client ID: a second service of this store, or of a copy of it.
+        Another client might use the same client ID: a second service of this store, or a service of a copy.
         """
 
     /// - Parameter isRepeated: whether the connection was lost again soon after its start.
@@ -18,24 +18,24 @@ enum MQTTAdvice {
     private static func advice(_ failure: MQTTFailure, _ plan: MQTTPlan, _ isRepeated: Bool) -> String? {
         switch failure.kind {
         case .refused where plan.user == nil:
-            "It may need a user: set mqtt.user and mqtt.passwordFile (in the file user and password-file)."
+            "It might require a user: set mqtt.user and mqtt.passwordFile (in waterh.toml: user, password-file)."
         case .refused:
             """
-            Check mqtt.user, the password (mqtt.passwordFile, in the file password-file), and the rights of this user \
-            at the broker.
+            Check mqtt.user, the password (mqtt.passwordFile; in waterh.toml: password-file), and the rights of this \
+            user at the broker.
             """
         case .tls where failure.sentence.contains("wrong version number"):
-            "The port seems not to use TLS: mqtt.url then begins with mqtt://."
+            "The port does not seem to use TLS. Without TLS, mqtt.url must begin with mqtt://."
         case .tls:
             """
-            Check mqtt.caFile (in the file ca-file)\(plan.caFile == nil ? ", which is not set" : ""): it must have the \
-            authority of the broker's certificate. The certificate must be for \(plan.address.host), the name in \
+            Check mqtt.caFile (in waterh.toml: ca-file)\(plan.caFile == nil ? ", which is not set" : ""): it must have \
+            the authority of the broker's certificate. The certificate must be for \(plan.address.host), the name in \
             mqtt.url.
             """
         case .noGreeting where !plan.address.isEncrypted:
-            "If the port uses TLS (usually 8883), mqtt.url begins with mqtts://."
+            "If the port uses TLS (usually 8883), mqtt.url must begin with mqtts://."
         case .noGreeting where plan.certificateFile == nil:
-            "It may need a client certificate: mqtt.certificateFile and mqtt.keyFile."
+            "The broker might require a client certificate: set mqtt.certificateFile and mqtt.keyFile."
         case .takenOver: otherClient
         case .lost where isRepeated: otherClient
         default: nil

@@ -5,17 +5,18 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// The broker as a notification channel. A notification counts if the broker has confirmed it and a client subscribes
-/// to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
+/// The MQTT broker as a notification channel. A notification counts if the broker has confirmed it and a client
+/// subscribes to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
 package final class MQTTChannel: NotificationSink {
     package let name = "mqtt"
     package let limit: Duration
 
+    /// A connection to the broker, with the objects that publish over it.
     struct Link: Sendable {
         var connection: MQTTConnection
         var topics: Topics
         var denials: Denials
-        var around: MQTTPublisher.Dependencies
+        var dependencies: MQTTPublisher.Dependencies
     }
 
     private struct State {
@@ -23,20 +24,20 @@ package final class MQTTChannel: NotificationSink {
         /// The number of connections so far.
         var number = 0
         /// The published notifications of this connection, oldest first. The broker can confirm them late.
-        var sent: [(what: Announcement, hasSubscriber: Task<Bool, Never>)] = []
+        var sent: [(announcement: Announcement, hasSubscriber: Task<Bool, Never>)] = []
         /// The ids of the confirmed notifications of this connection.
         var confirmed: [String] = []
         /// The time until which missed notifications are not published, because no client subscribes.
-        var restsUntil: ContinuousClock.Instant?
-        var backoff = MQTTChannel.pauses
+        var pausedUntil: ContinuousClock.Instant?
+        var backoff = MQTTChannel.initialBackoff
     }
 
     /// The maximum length of `sent` and `confirmed`.
-    private static let memory = 64
+    private static let historyLimit = 64
     private static let batch = 20
-    private static let pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
+    private static let initialBackoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
     private let state = Mutex(State())
-    private let turns = SerialQueue()
+    private let queue = SerialQueue()
 
     package convenience init() { self.init(limit: .seconds(6)) }
 
@@ -49,24 +50,24 @@ package final class MQTTChannel: NotificationSink {
     }
 
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        let what = notification.announcement
+        let announcement = notification.announcement
         let result: Task<Bool, Never>? = state.withLock { state in
             guard let link = state.link, link.connection.failure == nil,
-                !notification.kind.isWaterline || link.around.sharesWaterline()
+                !notification.kind.isWaterline || link.dependencies.sharesWaterline()
             else { return nil }
-            if let known = state.sent.first(where: { $0.what == what }) { return known.hasSubscriber }
-            let (number, began) = (state.number, ContinuousClock.now)
-            let hasSubscriber = turns.begin { [self] in
+            if let known = state.sent.first(where: { $0.announcement == announcement }) { return known.hasSubscriber }
+            let (number, start) = (state.number, ContinuousClock.now)
+            let hasSubscriber = queue.begin { [self] in
                 let hasSubscriber = await publishMissed(link, number) ? await send([notification], link) : false
                 guard hasSubscriber else {
-                    self.state.withLock { $0.sent.removeAll { $0.what == what } }
+                    self.state.withLock { $0.sent.removeAll { $0.announcement == announcement } }
                     return false
                 }
-                note([notification], number)
-                if .now - began > limit { await link.around.wrote() }
+                recordConfirmed([notification], number)
+                if .now - start > limit { await link.dependencies.wrote() }
                 return true
             }
-            state.sent = (state.sent + [(what, hasSubscriber)]).suffix(Self.memory)
+            state.sent = (state.sent + [(announcement, hasSubscriber)]).suffix(Self.historyLimit)
             return hasSubscriber
         }
         return await result?.value ?? false
@@ -76,21 +77,21 @@ package final class MQTTChannel: NotificationSink {
     /// - Parameter atOnce: ignores the pause, because a client might have subscribed.
     func catchUp(atOnce: Bool) async {
         let found: (Link, Int)? = state.withLock { state in
-            if atOnce { (state.restsUntil, state.backoff) = (nil, Self.pauses) }
-            guard let link = state.link, state.restsUntil.map({ $0 <= .now }) ?? true else { return nil }
+            if atOnce { (state.pausedUntil, state.backoff) = (nil, Self.initialBackoff) }
+            guard let link = state.link, state.pausedUntil.map({ $0 <= .now }) ?? true else { return nil }
             return (link, state.number)
         }
         guard let (link, number) = found else { return }
-        _ = await turns.take { [self] in await publishMissed(link, number) }
+        _ = await queue.run { [self] in await publishMissed(link, number) }
     }
 
     /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
     private func publishMissed(_ link: Link, _ number: Int) async -> Bool {
-        guard let tracker = try? link.around.tracker(), let through = try? tracker.store.deliveredThrough(name),
+        guard let tracker = try? link.dependencies.tracker(), let through = try? tracker.store.deliveredThrough(name),
             let delivered = try? tracker.store.told(after: through)
         else { return false }
         guard let last = delivered.last else { return true }
-        let sharedFrom = try? tracker.store.noteSharing(link.around.sharesWaterline())
+        let sharedFrom = try? tracker.store.noteSharing(link.dependencies.sharesWaterline())
         let session = (try? tracker.store.activeSession(at: tracker.now))?.session.id
         var waiting = delivered.filter { one in
             // Notifications of a session stay private if Waterline was not shared at that time.
@@ -107,11 +108,11 @@ package final class MQTTChannel: NotificationSink {
                 guard await send(fresh, link) else {
                     state.withLock { state in
                         guard state.number == number else { return }
-                        state.restsUntil = .now + state.backoff.next(chance: 1)
+                        state.pausedUntil = .now + state.backoff.next(chance: 1)
                     }
                     return false
                 }
-                note(fresh, number)
+                recordConfirmed(fresh, number)
             }
             guard (try? tracker.store.recordDelivered(part, name, through: part[part.count - 1].place)) != nil else {
                 return false
@@ -121,18 +122,19 @@ package final class MQTTChannel: NotificationSink {
         return (try? tracker.store.recordDelivered([], name, through: last.place)) != nil
     }
 
-    private func note(_ notifications: [TrackerNotification], _ number: Int) {
+    private func recordConfirmed(_ notifications: [TrackerNotification], _ number: Int) {
         state.withLock { state in
             guard state.number == number else { return }
-            state.confirmed = (state.confirmed + notifications.map(\.notificationId)).suffix(Self.memory)
-            (state.restsUntil, state.backoff) = (nil, Self.pauses)
+            state.confirmed = (state.confirmed + notifications.map(\.notificationId)).suffix(Self.historyLimit)
+            (state.pausedUntil, state.backoff) = (nil, Self.initialBackoff)
         }
     }
 
     /// Publishes notifications. Returns whether the broker has confirmed all of them and a client subscribes.
     private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
         let topic = link.topics.notify
-        guard link.denials.mayTry(topic), let tracker = try? link.around.tracker(), let snapshot = try? tracker.state()
+        guard link.denials.mayTry(topic), let tracker = try? link.dependencies.tracker(),
+            let snapshot = try? tracker.state()
         else {
             return false
         }
@@ -145,7 +147,7 @@ package final class MQTTChannel: NotificationSink {
         guard messages.count == notifications.count,
             let deliveries = try? await link.connection.publish(messages)
         else { return false }
-        for delivery in deliveries { link.denials.note(topic, delivery) }
+        for delivery in deliveries { link.denials.record(topic, delivery) }
         return deliveries.allSatisfy { $0 == .taken(hasSubscriber: true) }
     }
 }

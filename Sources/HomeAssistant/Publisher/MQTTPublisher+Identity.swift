@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The identity of a store at brokers: its client ID, bound to its file.
+// The identity of a store at brokers: a client ID, bound to the location of the store's file.
 extension MQTTPublisher {
     package static let prefixTaken = "mqttPrefixTaken"
     private static let copied = "mqttCopied"
@@ -14,7 +14,7 @@ extension MQTTPublisher {
 
     /// Binds the identity to this file.
     /// - Parameters:
-    ///   - asNew: with a new client ID, for a copy.
+    ///   - asNew: whether to create a new client ID, because the store is a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func settle(
         _ tracker: TrackerAPI, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
@@ -22,7 +22,7 @@ extension MQTTPublisher {
         guard asNew else { return try tracker.store.move(name, to: home) }
         guard try tracker.store.standing(of: name, at: home) != .known else {
             throw Refusal(
-                "mqttKnown", "This store is the one that brokers know: it keeps its client ID. Nothing was changed.")
+                "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
         guard try !tracker.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") })
@@ -30,8 +30,8 @@ extension MQTTPublisher {
             throw Refusal(
                 prefixTaken,
                 """
-                The original of this store publishes at \(prefix)/…, and so would this one: it needs another prefix \
-                first. Nothing was changed.
+                The original of this store also publishes at \(prefix)/…: set another mqtt.prefix first. Nothing was \
+                changed.
                 """, values: ["prefix": prefix])
         }
         try tracker.store.beginAnew(name, id: newID(tracker), at: home)
@@ -45,11 +45,11 @@ extension MQTTPublisher {
 
     /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
     nonisolated func checkHome(_ id: String) throws {
-        guard let home = around.home() else { return }
+        guard let home = dependencies.home() else { return }
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try around.tracker().store.standing(of: Self.name, at: home) {
+        switch try dependencies.tracker().store.standing(of: Self.name, at: home) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")

@@ -4,16 +4,17 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// Publishes a store at a broker, and executes commands from there if enabled (tracker spec 10.5).
+/// Publishes a store to an MQTT broker, and executes commands from there if enabled (tracker spec 10.5).
 package actor MQTTPublisher {
     package struct Dependencies: Sendable {
         /// Creates an application API for one request.
         package var tracker: @Sendable () throws -> TrackerAPI
+        /// Applies the configuration file to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
         package var service: ServiceClient?
         package var sharesWaterline: @Sendable () -> Bool
         package var version: String
-        /// Called after a command has changed something.
+        /// Called after a command has changed the store.
         package var wrote: @Sendable () async -> Void
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
@@ -59,7 +60,7 @@ package actor MQTTPublisher {
         case copied(String)
         /// The settings name no broker.
         case off
-        /// Retained messages remain at a broker.
+        /// Retained messages remain at a broker, or drinks wait for one.
         case stays(String)
         /// A message was ignored, because it is not a valid command.
         case ignored(String)
@@ -70,16 +71,16 @@ package actor MQTTPublisher {
     /// The interval between checks if writes are reported.
     private static let slowInterval = Duration.seconds(2)
     private static let settingsInterval = Duration.seconds(1)
-    /// The maximum number of waiting drinks without a broker: about three years of them.
-    private static let mostWaiting = 20_000
+    /// The maximum number of drinks that wait for a broker: about three years of drinks.
+    private static let waitingLimit = 20_000
     /// The duration below which a connection counts as brief.
-    private static let briefly = Duration.seconds(60)
+    private static let briefDuration = Duration.seconds(60)
 
-    nonisolated let around: Dependencies
+    nonisolated let dependencies: Dependencies
     nonisolated let channel: MQTTChannel
     nonisolated let denials: Denials
     /// Whether the store has had an id at brokers. If it has none now, it was purged.
-    private nonisolated let isKnown = Mutex(false)
+    private nonisolated let hadIdentity = Mutex(false)
     private let pause = Pause()
     private var lastProblem: String?
     private var otherStore: String?
@@ -87,29 +88,29 @@ package actor MQTTPublisher {
     private var hasChecked = false
     private var isFollowing = false
     private var reportedBrokers: Set<String> = []
-    private var brief = 0
+    private var briefConnections = 0
     private var topics: Topics?
     private(set) var connections = 0
     private(set) var published = 0
     /// Changes that the broker has confirmed and the store has not recorded yet.
-    private(set) var unnoted: Set<DrinkChange> = []
-    nonisolated let began = ContinuousClock.now
+    private(set) var unrecordedChanges: Set<DrinkChange> = []
+    nonisolated let startTime = ContinuousClock.now
 
-    package init(_ around: Dependencies, channel: MQTTChannel) {
-        (self.around, self.channel) = (around, channel)
-        denials = Denials { sentence, isDenied in around.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
+    package init(_ dependencies: Dependencies, channel: MQTTChannel) {
+        (self.dependencies, self.channel) = (dependencies, channel)
+        denials = Denials { sentence, isDenied in dependencies.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
     }
 
-    /// Starts to record drinks for publication. Call it before any drink is stored.
+    /// Makes the store record drinks for publication. Call it before any drink is stored.
     package nonisolated func prepare() {
-        guard let tracker = try? around.tracker(), (try? plan()) != nil else { return }
+        guard let tracker = try? dependencies.tracker(), (try? plan()) != nil else { return }
         _ = try? open(tracker)
     }
 
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = DayObserver.waking(around.watch(), settling: DayObserver.settling) { await self.poke() }
+        let following = DayObserver.waking(dependencies.watch(), settling: DayObserver.settling) { await self.poke() }
         isFollowing = following != nil
         defer { following?.cancel() }
         while !Task.isCancelled {
@@ -128,16 +129,17 @@ package actor MQTTPublisher {
                 backoff.reset()
             } catch {
                 channel.connect(nil)
-                brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
-                trouble(error, plan, isRepeated: brief > 1)
-                await wait(isCopy(error) ? Self.slowInterval : backoff.next(chance: around.chance()), while: plan)
+                briefConnections =
+                    connections > before && ContinuousClock.now - start < Self.briefDuration ? briefConnections + 1 : 0
+                report(error, plan, isRepeated: briefConnections > 1)
+                await wait(isCopy(error) ? Self.slowInterval : backoff.next(chance: dependencies.chance()), while: plan)
             }
         }
     }
 
     package func poke() { pause.end() }
 
-    /// Checks the broker that the settings name; `nil` if they name none.
+    /// Checks the connection to the broker of the settings; `nil` if they name none.
     package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
         -> BrokerCheck?
     {
@@ -145,43 +147,41 @@ package actor MQTTPublisher {
         return await BrokerCheck.ask(plan, for: store, nonce: nonce)
     }
 
-    // MARK: - For a connection
-
     nonisolated func plan() throws -> MQTTPlan? {
-        try MQTTPlan(try around.overlay(around.tracker().store.settings()).service)
+        try MQTTPlan(try dependencies.overlay(dependencies.tracker().store.settings()).service)
     }
 
     /// Registers the publisher in the store. After a purge, all drinks since then are published.
     nonisolated func open(_ tracker: TrackerAPI) throws -> Publisher {
-        try tracker.store.noteSharing(around.sharesWaterline())
-        return try isKnown.withLock { isKnown in
-            let outlet = try tracker.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(tracker) }
-            isKnown = true
+        try tracker.store.noteSharing(dependencies.sharesWaterline())
+        return try hadIdentity.withLock { hadIdentity in
+            let outlet = try tracker.store.openOutlet(Self.name, tellsAll: hadIdentity) { Self.newID(tracker) }
+            hadIdentity = true
             return outlet
         }
     }
 
-    /// Whether to delete retained messages, because the settings name another broker or none.
-    nonisolated func isDone(with plan: MQTTPlan) -> Bool {
+    /// Whether the settings name another broker or none, so that retained messages must be deleted at the old one.
+    nonisolated func hasLeft(_ plan: MQTTPlan) -> Bool {
         do { return try self.plan()?.address != plan.address } catch { return false }
     }
 
     /// Handles a new connection.
-    /// - Returns: the connection's value in `bridge/info`.
+    /// - Returns: a unique id of the connection for `bridge/info`.
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
         (lastProblem, otherStore) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
-        around.say(.connected("\(plan)"))
-        return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
+        dependencies.say(.connected("\(plan)"))
+        return "\(connections)-\(String(UInt32(min(1, max(0, dependencies.chance())) * Double(UInt32.max)), radix: 36))"
     }
 
     /// Records that another store publishes to the same topics.
     func noteOtherStore(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
-            if let words = sharedPrefix(topics) { around.say(.prefixShared(words)) }
+            if let words = sharedPrefix(topics) { dependencies.say(.prefixShared(words)) }
         }
         recordProblem()
     }
@@ -197,27 +197,27 @@ package actor MQTTPublisher {
 
     /// Stores the errors, which `status` and `doctor` show.
     private func recordProblem() {
-        let words = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.words
-        if let tracker = try? around.tracker() {
+        let words = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.sentences
+        if let tracker = try? dependencies.tracker() {
             try? tracker.store.recordProblem(words, of: Self.name, at: tracker.now)
         }
     }
 
     func count(published more: Int) { published += more }
 
-    func noteTaken(_ changes: [DrinkChange]) { unnoted.formUnion(changes) }
+    func addConfirmed(_ changes: [DrinkChange]) { unrecordedChanges.formUnion(changes) }
 
-    func forgetTaken(through sequence: Int64) { unnoted = unnoted.filter { $0.sequence > sequence } }
+    func removeConfirmed(through last: Int64) { unrecordedChanges = unrecordedChanges.filter { $0.sequence > last } }
 
     func waitForChanges() async { await rest(isFollowing ? Self.slowInterval : Self.fastInterval) }
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
-        for left in (try? around.tracker().store.leavings()) ?? []
-        where !left.place.isEmpty && !(plan.map { Self.isPlace(left.place, $0.address) } ?? false)
+        for left in (try? dependencies.tracker().store.leavings()) ?? []
+        where !left.place.isEmpty && !(plan.map { Self.isAddress(left.place, $0.address) } ?? false)
             && reportedBrokers.insert(left.place).inserted
         {
-            around.say(
+            dependencies.say(
                 .stays(
                     """
                     The broker at \(left.place) still retains \(counted(left.topics.count, "message")) of this store \
@@ -227,33 +227,33 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Whether a stored address is this broker. Version 0.9 stored JSON with the address.
-    static func isPlace(_ place: String, _ address: MQTTAddress) -> Bool {
+    /// Whether a stored text is the address of this broker. Version 0.9 stored JSON that contains the address.
+    static func isAddress(_ place: String, _ address: MQTTAddress) -> Bool {
         place.isEmpty || place == "\(address)" || place.contains("\"\(address)\"")
     }
 
     private func turnOff() throws {
         lastProblem = nil
         recordProblem()
-        let store = try around.tracker().store
-        let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
+        let store = try dependencies.tracker().store
+        let wasOpen = try store.closeOutlet(Self.name, sparing: Self.waitingLimit)
         guard isOn || wasOpen || !hasChecked else { return }
-        if isOn || wasOpen { around.say(.off) }
+        if isOn || wasOpen { dependencies.say(.off) }
         (isOn, hasChecked) = (false, true)
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isOutletOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
-            around.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
+            dependencies.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
         try store.leave(Self.name)
         reportStaleTopics(except: nil)
     }
 
-    private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
+    private func report(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
         let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
         guard words != lastProblem, !Task.isCancelled else { return }
         lastProblem = words
-        around.say(
+        dependencies.say(
             isCopy(error)
                 ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
         // Do this last, because it can wait for the store.

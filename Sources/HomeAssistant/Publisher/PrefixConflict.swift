@@ -2,7 +2,7 @@ import Foundation
 
 /// Detects another store that publishes to the same topics.
 struct PrefixConflict: Sendable {
-    /// The topics to subscribe to in this order: availability shows whether a retained `bridge/info` is current.
+    /// The topics to subscribe to, in this order. Availability determines whether a retained `bridge/info` is current.
     static func filters(_ topics: Topics) -> [String] { [topics.availability, topics.bridgeInfo] }
 
     private struct Info: Decodable { var id: String }
@@ -15,7 +15,7 @@ struct PrefixConflict: Sendable {
     init(_ topics: Topics, own: String) { (self.topics, self.own) = (topics, own) }
 
     /// Handles a message of the subscribed topics. Returns `false` for messages of other topics.
-    mutating func take(_ message: MQTTMessage) -> Bool {
+    mutating func handle(_ message: MQTTMessage) -> Bool {
         switch message.topic {
         case topics.availability:
             if message.isRetained { isOnline = message.text == "online" }
