@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import TrackerCore
 
+/// The HTTP server of one person's pages and API.
 package struct HTTPServer: Sendable {
     /// The maximum number of connections for each address; further ones wait in the kernel's queue.
     package static let connectionLimit = 2500
@@ -15,7 +16,7 @@ package struct HTTPServer: Sendable {
     private let addresses: @Sendable () -> PageAddresses
 
     /// - Parameters:
-    ///   - uptime: time since a fixed moment, independent of the wall clock; `nil`: this process's.
+    ///   - uptime: a monotonic clock for access codes; `nil` uses that of this process.
     ///   - addresses: the page's addresses for browsers.
     ///   - metrics: the program's metrics in Prometheus format, in addition to the server's.
     package init(
@@ -32,7 +33,7 @@ package struct HTTPServer: Sendable {
         codes = AccessCodes(log: log, random: random, uptime: uptime)
     }
 
-    /// Creates the one-time access code of a link that signs a browser in as administrator.
+    /// Creates a one-time access code for a link that signs a browser in as administrator.
     package func administratorCode() async -> String {
         await codes.make(AccessCodes.Grant(scope: .admin, label: "browser"), for: "this process")
     }

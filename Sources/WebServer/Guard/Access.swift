@@ -6,7 +6,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The scope of a request and its credential.
+/// The client of a request: its scope and its credential.
 struct Caller: Sendable {
     var scope: Scope?
     var token: Credential?
@@ -18,7 +18,7 @@ struct Caller: Sendable {
         var id: String
     }
 
-    /// Whether the caller may administer the service: at its socket, or with the scope `admin`.
+    /// Whether the caller may administer the service: through the service's socket, or with the scope `admin`.
     var isAdministrator: Bool { scope.map { $0 >= .admin } ?? false }
 
     var name: String { token.map { "token \($0.id.prefix(8))" } ?? "the socket" }
@@ -59,10 +59,10 @@ struct Access: Sendable {
         return caller
     }
 
-    /// The cookie of an instance. Cookies do not depend on the port, so each instance needs its own name.
+    /// The name of an instance's cookie. Browsers share cookies between ports, so each instance has its own name.
     static func cookie(ofInstance name: String) -> String { name == Person.unnamed ? cookie : "\(cookie)-\(name)" }
 
-    /// The caller with the highest scope of the tokens: a browser may have signed in more than once.
+    /// The caller with the highest scope among several tokens: a browser can have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
         let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { text -> Caller? in
             guard let record = try person.tracker().use(token: text) else { return nil }
@@ -71,7 +71,7 @@ struct Access: Sendable {
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }
     }
 
-    /// - Throws: `HTTPProblem` for a bearer without a token. Other schemes belong to a proxy and are ignored.
+    /// The token of `Authorization: Bearer`. Throws if it is missing; other schemes belong to a proxy and are ignored.
     private static func bearer(_ request: Request) throws -> String? {
         let parts = request.headers[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
         guard parts.first?.lowercased() == "bearer" else { return nil }
@@ -88,7 +88,7 @@ struct Access: Sendable {
                 .prefix(cookieLimit))
     }
 
-    /// Whether the request is not a cross-origin request of a browser.
+    /// Whether the request comes from this service's own page or from a program, and not from another site's page.
     private static func isOwnPage(_ request: Request) -> Bool {
         if let site = request.headers[.secFetchSite] { return site == "same-origin" || site == "none" }
         guard let origin = request.headers[.origin] else { return true }
@@ -108,8 +108,8 @@ struct Access: Sendable {
         return plain(origin[colon.upperBound...]) == plain(Substring(authority))
     }
 
-    /// The client that the limit of wrong access codes applies to: its IPv4 address, or the first 64 bits of its IPv6
-    /// address. A proxy on this machine appends the address of its client to `X-Forwarded-For`.
+    /// The client to which the limit of wrong access codes applies: its IPv4 address, or the first 64 bits of its IPv6
+    /// address. If a proxy on this machine connects, it is the last address in `X-Forwarded-For`.
     static func peer(of request: Request, _ remote: SocketAddress?) -> String {
         guard let remote, let address = bytes(of: remote), address.first == 127 || address == loopback6 else {
             return remote.flatMap(bytes).map(name) ?? ""
@@ -149,11 +149,11 @@ extension HTTPProblem {
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken",
         """
-        This token is unknown, revoked, or was not used for 90 days. Make a new one with "waterh-tracker token new".
+        This token is unknown, revoked or expired (90 days without use). Make a new one with "waterh-tracker token new".
         """,
         headers: [.wwwAuthenticate: "Bearer"])
 
     static func missingScope(_ needed: Scope) -> HTTPProblem {
-        HTTPProblem(.forbidden, "scope", "This needs a token with the scope \"\(needed.rawValue)\".")
+        HTTPProblem(.forbidden, "scope", "This request needs a token with the scope \"\(needed.rawValue)\".")
     }
 }

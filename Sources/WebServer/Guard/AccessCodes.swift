@@ -8,9 +8,9 @@ import TrackerService
 /// A client with a wrong code must wait longer each time. After 10 wrong codes all present codes become invalid for
 /// this client. Other clients are not affected.
 actor AccessCodes {
-    /// The validity of a code in seconds.
+    /// The validity period of a code in seconds.
     static let lifetime: Double = 600
-    /// The number of wrong codes of one client after which the client must wait for the lifetime of a code.
+    /// The number of wrong codes after which a client must wait for the lifetime of a code.
     static let guesses = 10
     /// The pause after the first wrong code in seconds, doubled each time, and the longest pause.
     static let (firstPause, longestPause): (Double, Double) = (1, 60)
@@ -33,7 +33,7 @@ actor AccessCodes {
         case accepted(Grant)
         case wrong
         case used
-        /// There were too many wrong codes. Has the seconds after which a retry is possible.
+        /// The client has sent too many wrong codes, and must wait for this number of seconds.
         case wait(Int)
     }
 
@@ -41,7 +41,7 @@ actor AccessCodes {
         var text: String
         var grant: Grant
         var until: Instant
-        /// The token of the redeemed code, and the idempotency key of the request.
+        /// The token for which the code was exchanged, and the idempotency key of that request; `nil` if unused.
         var use: (token: String, key: String?)?
     }
 
@@ -58,7 +58,7 @@ actor AccessCodes {
     private let uptime: @Sendable () -> Instant
     private let log: Logger
 
-    /// - Parameter uptime: time since a fixed moment, independent of the wall clock; `nil`: this process's.
+    /// - Parameter uptime: a monotonic clock; `nil` uses that of this process.
     init(log: Logger, random: @escaping @Sendable () -> UInt32, uptime: (@Sendable () -> Instant)? = nil) {
         let start = ContinuousClock.now
         self.uptime = uptime ?? { Instant(milliseconds: Int64((ContinuousClock.now - start) / .milliseconds(1))) }
@@ -80,7 +80,7 @@ actor AccessCodes {
     /// - Parameters:
     ///   - key: the request's idempotency key.
     ///   - client: the client's address.
-    ///   - make: creates the token and revokes the lost one. If it throws, the code stays valid.
+    ///   - make: creates the token, and revokes the one whose response was lost. If it throws, the code stays valid.
     func redeem(
         _ entered: String, key: String?, from client: String,
         make: @Sendable (Grant, _ lost: String?) throws -> NewToken

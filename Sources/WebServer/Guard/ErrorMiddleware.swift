@@ -46,11 +46,11 @@ struct ErrorMiddleware: RouterMiddleware {
         }
         // The router ignores empty path segments; a proxy's path rule does not.
         guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else {
-            throw HTTPProblem.missing("There is nothing at this path.")
+            throw HTTPProblem.missing("There is no resource at this path.")
         }
     }
 
-    /// - Parameter isWidget: pages of other origins may embed the response.
+    /// - Parameter isWidget: whether pages of other origins may embed the response.
     private func addHeaders(_ response: inout Response, isWidget: Bool) {
         response.headers[.xContentTypeOptions] = "nosniff"
         if response.headers[.contentSecurityPolicy] == nil {
@@ -76,7 +76,7 @@ extension HTTPField.Name {
     static let referrerPolicy = Self("Referrer-Policy")!
     static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let idempotencyKey = Self("Idempotency-Key")!
-    /// The interface that a forwarded request came from: the session's bus, a notification.
+    /// The interface from which a forwarded request came: `dbus` or `notification`.
     static let waterhSurface = Self("Waterh-Surface")!
     static let idempotentReplayed = Self("Idempotent-Replayed")!
     static let lastEventID = Self("Last-Event-ID")!
@@ -100,7 +100,7 @@ extension HTTPProblem {
         }
     }
 
-    /// The codes of errors of valid requests that conflict with the current state.
+    /// The error codes for requests that are valid but conflict with the current state (status 409).
     private static let conflicts: Set<String> = [
         "idempotencyKeyReused", "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
         "outcomeUnknown", "secretGivenOnce", "underWay",
@@ -119,7 +119,7 @@ extension HTTPProblem {
 
     private static func words(_ status: HTTPResponse.Status) -> (code: String, words: String) {
         switch status {
-        case .notFound: ("notFound", "There is nothing here.")
+        case .notFound: ("notFound", "There is no resource at this path.")
         case .contentTooLarge: ("tooLarge", "The request is too large.")
         default: ("refused", status.reasonPhrase)
         }

@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOCore
 
+/// The context of a request for Hummingbird's router.
 struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

@@ -14,7 +14,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     static let firstRequestLimit = TimeAmount.seconds(10)
     /// The time limit for the client to read available data.
     static let readLimit = TimeAmount.seconds(60)
-    /// The time for which a connection stays open after its last response. Closing with unread bytes would discard it.
+    /// The time for which a connection stays open after its last response, so that the client can read the response.
     static let closeDelay = TimeAmount.seconds(1)
 
     /// The time limit of a response after the server was stopped.

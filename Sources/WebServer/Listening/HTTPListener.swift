@@ -12,7 +12,7 @@ package struct HTTPListener: Sendable {
     static let idleSeconds: Int64 = 60
     static let stopLimit = Duration.seconds(5)
     /// The pause between the last accepted connection and closing the address.
-    static let settling = Duration.milliseconds(100)
+    static let closePause = Duration.milliseconds(100)
 
     package enum Endpoint: Hashable, Sendable {
         case tcp(host: String, port: Int)
@@ -44,8 +44,8 @@ package struct HTTPListener: Sendable {
     private let connectionLimit: Int
     private let log: Logger
 
-    /// - Parameter connectionLimit: the maximum number of connections, or fewer if the limit of open files is too low.
-    ///   Others wait in the kernel's queue.
+    /// - Parameter connectionLimit: the maximum number of connections. It is reduced if the process may open fewer
+    ///   files. Further connections wait in the kernel's queue.
     package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
         (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
     }
@@ -88,7 +88,7 @@ package struct HTTPListener: Sendable {
             Task {
                 // Stop accepting first: accepting while the address closes would end the process (swift-nio #2637).
                 try? await channel?.setOption(.autoRead, value: false).get()
-                try? await Task.sleep(for: Self.settling)
+                try? await Task.sleep(for: Self.closePause)
                 let limit = Task {
                     try await Task.sleep(for: Self.stopLimit)
                     serving.cancel()
@@ -99,8 +99,8 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// The number of connections that the limit of open files allows: half of the files that stores, buses and brokers
-    /// leave, because there may be a second address.
+    /// The number of connections that the limit of open files allows. 128 files are for stores, buses and brokers, and
+    /// the rest is divided between two addresses.
     static func connectionCount(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
 
     private static var fileLimit: Int {
@@ -124,7 +124,7 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// Responds like Hummingbird's `Application`, without its clock for the header `Date`.
+    /// Responds as Hummingbird's `Application` does, but computes the header `Date` for each response.
     private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
         -> HTTPChannelHandler.Responder
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -151,7 +151,7 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// The time as an HTTP date (RFC 9110, 5.6.7). The library's clock wakes the process every second.
+    /// The current time as an HTTP date (RFC 9110, 5.6.7). Hummingbird's own clock would wake the process every second.
     private static func date() -> String {
         var (now, parts) = (time(nil), tm())
         gmtime_r(&now, &parts)

@@ -1,5 +1,6 @@
 import NIOCore
 
+/// The frames of a server-sent event stream.
 enum EventFrame {
     /// - Parameter data: JSON on one line.
     static func bytes(_ name: String, _ data: ByteBuffer, id: Int64? = nil) -> ByteBuffer {
@@ -10,6 +11,6 @@ enum EventFrame {
     }
 
     static let ping = ByteBuffer(string: ": ping\n\n")
-    /// The reconnection time of clients in milliseconds.
+    /// Sets the time after which clients reconnect, in milliseconds.
     static let retry = ByteBuffer(string: "retry: 2000\n\n")
 }

@@ -2,27 +2,27 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// A notification for the event streams.
+/// A notification in the form in which event streams send it.
 struct Notice: Sendable {
     /// The age after which a notification is marked as historical, so that clients do not act on it.
     static let lateSeconds: Double = 900
 
-    /// The position in the order of all notifications; the event's ID.
-    var place: Int64
+    /// The position in the order of all notifications, which is the event's ID.
+    var position: Int64
     var bytes: ByteBuffer
     var isWaterline: Bool
 
     init(_ notification: TrackerNotification, now: Instant) {
         let at = notification.decidedAt ?? now
-        place = notification.place
+        position = notification.place
         bytes = Wire.json(
-            Words(
+            EventData(
                 report: NotificationReport(notification, isShown: true), at: at,
                 isHistorical: at.seconds(to: now) > Self.lateSeconds))
         isWaterline = notification.kind.isWaterline
     }
 
-    private struct Words: Encodable {
+    private struct EventData: Encodable {
         var report: NotificationReport
         var at: Instant
         var isHistorical: Bool
@@ -37,9 +37,9 @@ struct Notice: Sendable {
 /// Sent to a reconnecting client if not all missed events can be sent again.
 struct Gap: Encodable {
     enum Reason: String, Encodable {
-        /// More events were missed than are stored, or than are sent again.
+        /// The client missed more events than are stored or sent again.
         case tooFarBehind
-        /// The store has never issued the ID.
+        /// This store has never issued the client's last ID.
         case unknown
     }
 

@@ -5,9 +5,9 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// One person's state, computed once for all requests, and sent to all event streams when it changes (tracker spec B8).
+/// Computes a person's state once for all requests, and sends changes to all event streams (tracker spec B8).
 actor StateFeed {
-    /// The serialized state as one kind of caller sees it.
+    /// The state as JSON, for callers with or without access to Waterline.
     struct View: Sendable {
         var bytes: ByteBuffer
         /// A tag that is equal for states that differ only by the passing of time.
@@ -16,13 +16,13 @@ actor StateFeed {
 
     struct Text: Sendable {
         var whole: View
-        /// The state for callers without access to Waterline. Its tag does not show changes of a session.
+        /// The state for callers without access to Waterline. Its tag does not change with a session.
         var shared: View
 
         func view(withWaterline: Bool) -> View { withWaterline ? whole : shared }
     }
 
-    /// Numbers the contents of a state. The passing of time alone does not change the number.
+    /// A version number of the state. It changes with the content, but not by the passing of time alone.
     private struct Version {
         private(set) var number: UInt64 = 0
         private var snapshot: TrackerSnapshot?
@@ -37,7 +37,7 @@ actor StateFeed {
     }
 
     enum Event: Sendable {
-        /// - Parameter id: the id of the last notification, for a new stream; after a reconnect, later ones follow.
+        /// - Parameter id: in the first event of a stream, the ID after which notifications follow.
         case state(Text, id: Int64?)
         case notify(Notice)
         case gap(ByteBuffer)
@@ -46,10 +46,10 @@ actor StateFeed {
         case ping
     }
 
-    /// The interval of checks for writes to the store, while a client watches.
+    /// The interval of checks for writes to the store, while there are streams.
     static let checkInterval = Duration.milliseconds(100)
-    /// The interval of state events without writes (tracker spec B8) in seconds by the wall clock, so that a change of
-    /// the clock sends the state at once.
+    /// The maximum interval between state events in seconds (tracker spec B8). It is measured by the wall clock, so a
+    /// step of the clock sends the state at once.
     static let tickSeconds: Double = 60
     /// The keep-alive interval of a stream.
     static let pingEvery = Duration.seconds(15)
@@ -57,7 +57,7 @@ actor StateFeed {
     static let freshSeconds: Double = 30
     /// The maximum number of missed notifications that a client receives. Older ones are left out.
     static let replayLimit = 200
-    /// The maximum number of event streams; further connections stay free for single requests.
+    /// The maximum number of event streams. The remaining connections are for single requests.
     static let watcherLimit = 2000
     /// The maximum number of simultaneous event streams of one token.
     static let tokenLimit = 32
@@ -72,12 +72,12 @@ actor StateFeed {
         var showsNotifications: Bool
         var mayReadWaterline: @Sendable () -> Bool
         /// The ID up to which the client has received all events.
-        var has: Int64
+        var receivedThrough: Int64
         var stream: AsyncStream<Event>.Continuation
         var disconnectClient: @Sendable () -> Void
 
         func send(_ event: Event) {
-            if case .notify(let notice) = event, notice.place <= has { return }
+            if case .notify(let notice) = event, notice.position <= receivedThrough { return }
             if case .dropped = stream.yield(event) {
                 stream.finish()
                 disconnectClient()
@@ -102,7 +102,7 @@ actor StateFeed {
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var sentSession: ByteBuffer?
-    /// The start time in milliseconds since 1970, by a clock that may be wrong.
+    /// The start time in milliseconds since 1970, which makes tags unique between restarts.
     private let startTime = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
@@ -140,7 +140,7 @@ actor StateFeed {
     /// reports those that are not stored.
     /// - Parameters:
     ///   - mayReadWaterline: whether this caller has access to Waterline, evaluated for each event.
-    ///   - looks: whether a user has the page open and visible, so that the data must be fresh.
+    ///   - isVisible: whether a user has the page open and visible, so that the data must be fresh.
     ///   - disconnectClient: disconnects a client that does not read.
     func watch(
         after lastID: Int64?, token: String?, showsNotifications: Bool,
@@ -148,14 +148,14 @@ actor StateFeed {
         isVisible: Bool,
         disconnectClient: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        try checkPlace(token)
-        if isVisible { await wakeService() }
+        try checkStreamLimits(token)
+        if isVisible { await pollIfOutdated() }
         // Opening the page marks all notifications as read.
         if showsNotifications { try? tracker().openNotifications() }
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
-        // No suspension until the registration, so that no event is sent twice or lost.
+        // There is no suspension point until the registration, so that no event is sent twice or lost.
         try sendRecorded()
         let sent = sentThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: sent) }, try session())
@@ -170,7 +170,7 @@ actor StateFeed {
         watchers[id] = Watcher(
             token: token, isVisible: isVisible, showsNotifications: showsNotifications,
             mayReadWaterline: mayReadWaterline,
-            has: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
+            receivedThrough: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
         if isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await opened() }
@@ -178,7 +178,7 @@ actor StateFeed {
     }
 
     /// - Throws: `HTTPProblem` if there are too many streams.
-    func checkPlace(_ token: String?) throws {
+    func checkStreamLimits(_ token: String?) throws {
         guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
             throw HTTPProblem(
                 .tooManyRequests, "tooManyStreams",
@@ -192,8 +192,8 @@ actor StateFeed {
         }
     }
 
-    /// A user opens the page: requests a poll if the data is too old.
-    private func wakeService() async {
+    /// Requests a poll if the data is too old for a user who opens the page.
+    private func pollIfOutdated() async {
         guard let service, let now = try? tracker().now else { return }
         let age = await service.status().lastPoll?.seconds(to: now) ?? .infinity
         if age > Self.freshSeconds { await service.pollNow() }
@@ -232,15 +232,15 @@ actor StateFeed {
             sentThrough = try store.told(after: 0).last?.place ?? 0
             return
         }
-        let told = try store.told(after: sent)
-        guard !told.isEmpty else { return }
+        let delivered = try store.told(after: sent)
+        guard !delivered.isEmpty else { return }
         let now = try tracker().now
-        for one in told { send(Notice(one.decision, now: now)) }
+        for one in delivered { send(Notice(one.decision, now: now)) }
     }
 
     private func send(_ notice: Notice) {
-        guard notice.place > sentThrough ?? 0 else { return }
-        sentThrough = notice.place
+        guard notice.position > sentThrough ?? 0 else { return }
+        sentThrough = notice.position
         recentNotices.append(notice)
         if recentNotices.count > Self.queueLimit { recentNotices.removeFirst() }
         for watcher in watchers.values { watcher.send(.notify(notice)) }
@@ -250,14 +250,14 @@ actor StateFeed {
     private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
         let tracker = try tracker()
         let (newest, forgotten) = try tracker.store.deliveryPositions()
-        // The ID belongs to another store that this one has replaced.
+        // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try tracker.store.told(after: lastID, through: sent).map {
             Notice($0.decision, now: tracker.now)
         }
-        let known = Set(recorded.map(\.place))
-        let all = (recorded + recentNotices.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
-            $0.place < $1.place
+        let known = Set(recorded.map(\.position))
+        let all = (recorded + recentNotices.filter { $0.position > lastID && !known.contains($0.position) }).sorted {
+            $0.position < $1.position
         }
         let isWhole = lastID >= forgotten && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
@@ -330,8 +330,8 @@ extension StateFeed.View {
         }
     }
 
-    /// The state with these keys only.
-    func picked(_ fields: [String]) -> ByteBuffer {
+    /// The JSON of the state with these keys only.
+    func selecting(_ fields: [String]) -> ByteBuffer {
         let object = try? JSONSerialization.jsonObject(with: Data(bytes.readableBytesView)) as? [String: Any]
         let wanted = (object ?? [:]).filter { fields.contains($0.key) }
         let data = try? JSONSerialization.data(

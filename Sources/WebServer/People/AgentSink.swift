@@ -1,9 +1,9 @@
 import Synchronization
 import TrackerCore
 
-/// Programs in the user's session that show notifications for a service without a session (tracker spec C). Each
-/// notification is offered to one agent at a time; an agent that does not respond in time is disconnected. Only a
-/// confirmed notification counts as shown.
+/// The notification channel of desktop agents: programs in the user's session that show the notifications of a service
+/// without a session (tracker spec C). It offers each notification to one agent at a time, and disconnects an agent
+/// that does not respond in time. Only a confirmed notification counts as shown.
 package actor AgentSink: NotificationSink {
     enum Event: Sendable {
         case hello(agent: String)

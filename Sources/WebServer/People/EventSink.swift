@@ -19,7 +19,7 @@ package final class EventSink: NotificationSink {
 
     package func catchUp() async { await recorded() }
 
-    /// Sends the notifications of other channels to all streams, whether or not they show them.
+    /// Sends the notifications that other channels have shown to all streams.
     package func recorded() async { try? await feed?.sendRecorded() }
 
     private var feed: StateFeed? { person.withLock { $0?.feed } }

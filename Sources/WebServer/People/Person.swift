@@ -1,13 +1,13 @@
 import TrackerService
 
-/// One person's data for the server.
+/// The person whose data the server shows: store, polling service and notification channels.
 package struct Person: Sendable {
     package let name: String
     /// The name of a service that is not an instance.
     package static let unnamed = "me"
     /// Opens the person's store with the current clock, zone and settings. Called for each request.
     package let tracker: @Sendable () throws -> TrackerAPI
-    /// The service that polls this person's bottles; `nil` if there is none.
+    /// The service that polls this person's bottles; `nil` if the server runs without one.
     package let service: ServiceClient?
     /// Whether other machines can see Waterline.
     package let sharesWaterline: @Sendable () -> Bool
@@ -17,7 +17,7 @@ package struct Person: Sendable {
     let page: @Sendable () -> String?
     let feed: StateFeed
 
-    /// Called after a write, and when a client starts to show notifications: a notification may be due.
+    /// Called after a write, and when a client starts to show notifications, because a notification can then be due.
     let wrote: @Sendable () async -> Void
 
     package init(

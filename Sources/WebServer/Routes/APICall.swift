@@ -17,7 +17,7 @@ struct APICall: Sendable {
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
     var mayReadWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
 
-    /// The service layer, limited to the caller's access.
+    /// The application API, limited to the caller's access.
     func tracker() throws -> TrackerAPI {
         let tracker = try person.tracker().seeing(waterline: mayReadWaterline)
         return try source().map(tracker.by) ?? tracker
@@ -30,7 +30,7 @@ struct APICall: Sendable {
         return service
     }
 
-    /// An agent forwards requests from the session's bus or from a notification: these, not HTTP, are the source.
+    /// The source of a request that an agent forwards: D-Bus or a notification, from the header `Waterh-Surface`.
     private func source() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
         guard context.caller.isLocal else {
@@ -40,18 +40,18 @@ struct APICall: Sendable {
         }
         guard Self.surfaces.contains(name) else {
             throw HTTPProblem.wrong(
-                "unknownValue", "Waterh-Surface must be \(Self.surfaces.joined(separator: " or ")).")
+                "unknownValue", "Waterh-Surface must be \(Self.forwardedSources.joined(separator: " or ")).")
         }
         return name
     }
 
-    private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
+    private static let forwardedSources = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
     func part(_ name: String) throws -> String {
         guard let part = context.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
             part.utf8.count <= 256
         else {
-            throw HTTPProblem.missing("There is nothing with this name.")
+            throw HTTPProblem.missing("There is no resource with this name.")
         }
         return part
     }
@@ -60,7 +60,7 @@ struct APICall: Sendable {
         request.uri.queryParameters.get(name)
     }
 
-    /// Rejects other query parameters and repeated ones, so that an error in the query is reported.
+    /// Rejects query parameters that are unknown or repeated.
     func allowQuery(_ names: Set<String>) throws {
         var seen: Set<Substring> = []
         for (key, _) in request.uri.queryParameters {
@@ -73,7 +73,7 @@ struct APICall: Sendable {
         }
     }
 
-    /// Rejects more than one of these alternatives.
+    /// Rejects a query with more than one of these parameters.
     func allowOne(of names: Set<String>) throws {
         let given = names.filter { query($0) != nil }.sorted()
         guard given.count <= 1 else {

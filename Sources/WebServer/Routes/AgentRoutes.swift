@@ -17,7 +17,7 @@ enum AgentRoutes {
                 guard let (agent, events) = await sink.attach(disconnectClient: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
                 }
-                // Notifications that had no channel so far can be shown now.
+                // Deliver notifications that had no channel so far.
                 await person.wrote()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
@@ -42,7 +42,7 @@ enum AgentRoutes {
         }
         table.write(.post, "agent/press", needs: .log) { call, tracker, fields in
             try call.needSession()
-            // A button press that could not be sent at once has its time.
+            // A delayed button press contains the time of the press.
             let (action, key) = (try fields.action(), try fields.needed("key"))
             let at = try fields.moment("at", tracker)
             try fields.finish()
@@ -67,7 +67,7 @@ enum AgentRoutes {
 }
 
 extension APICall {
-    /// A confirmation removes the notification from the desktop, so only programs on this machine may confirm it.
+    /// Allows only programs on this machine, because a confirmed notification counts as shown.
     fileprivate func needSession() throws {
         guard context.caller.isLocal else {
             throw HTTPProblem(

@@ -63,7 +63,7 @@ enum DrinkRoutes {
         table.get("streak") { call in .json(try call.person.tracker().streak()) }
     }
 
-    /// The scopes of undo.
+    /// The values of the field `of`: the changes that undo considers.
     private static let reaches: [String: UndoReach] = [
         "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
     ]

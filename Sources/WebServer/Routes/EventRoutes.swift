@@ -28,16 +28,16 @@ enum EventRoutes {
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
             let isVisible = try !call.queryIs("looks", "no")
-            try await feed.checkPlace(token?.id)
+            try await feed.checkStreamLimits(token?.id)
             let body = ResponseBody { writer in
                 let mayReadWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
-                // Session notifications from before a session was shared are never sent.
+                // Notifications of a session from the time before Waterline was shared are never sent.
                 let sees: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isOwner else { return true }
                     guard let from = try? person.tracker().store.noteSharing(person.sharesWaterline()) else {
                         return false
                     }
-                    return notice.place > from
+                    return notice.position > from
                 }
                 _ = try person.tracker().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
@@ -55,7 +55,7 @@ enum EventRoutes {
                     // A changed tag alone would reveal that something happened in a session.
                     guard mayReadSessions || id != nil || state.tag != sentTag else { return nil }
                     sentTag = state.tag
-                    let bytes = parts.state.map(state.picked) ?? state.bytes
+                    let bytes = parts.state.map(state.selecting) ?? state.bytes
                     // The selected keys may be equal although the state has changed.
                     guard parts.state == nil || bytes != sent else { return nil }
                     sent = bytes
@@ -75,12 +75,12 @@ enum EventRoutes {
         var hasNotifications = true
     }
 
-    /// An event other than a state for this caller; `nil` if the caller has no access or has not requested it.
+    /// The frame of an event other than a state; `nil` if the caller has no access to it or has not requested it.
     private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ mayReadWaterline: Bool) -> ByteBuffer? {
         switch event {
         case .state: nil
         case .notify(let notice):
-            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : nil
+            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.position) : nil
         case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : nil
         case .session(let bytes): parts.hasSession && mayReadWaterline ? EventFrame.bytes("session", bytes) : nil
         case .ping: EventFrame.ping
@@ -91,8 +91,8 @@ enum EventRoutes {
 extension APICall {
     /// Writes events until they end, the client disconnects, or its token is revoked.
     /// - Parameters:
-    ///   - leave: called at the end, also more than once.
-    ///   - frame: `nil` for an event that this client does not get.
+    ///   - leave: called at the end, possibly more than once.
+    ///   - frame: converts an event to bytes; `nil` for an event that this client must not get.
     func send<Event: Sendable>(
         _ events: AsyncStream<Event>, to writer: inout any ResponseBodyWriter, first: ByteBuffer? = nil,
         leave: @escaping @Sendable () async -> Void, frame: (Event) throws -> ByteBuffer?

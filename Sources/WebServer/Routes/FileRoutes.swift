@@ -59,8 +59,8 @@ enum FileRoutes {
         }
     }
 
-    /// Writes the whole file before the first byte is sent: a full disk becomes an error response, and a truncated file
-    /// cannot look complete.
+    /// Writes the whole file before the first byte is sent. A full disk then causes an error response instead of a
+    /// truncated file.
     private static func file(
         _ tracker: TrackerAPI, _ name: String, _ type: String,
         _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void

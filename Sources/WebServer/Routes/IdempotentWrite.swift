@@ -21,14 +21,14 @@ enum IdempotentWrite {
         }
     }
 
-    /// - Parameter what: distinguishes this request's body from others.
+    /// - Parameter what: the body or its hash, to detect another request with the same key.
     static func answer(
         _ call: APICall, _ recording: IdempotentExecution.Recording, asking what: [UInt8],
         _ act: @Sendable (TrackerAPI) async throws -> Answer
     ) async throws -> Answer {
         let tracker = try call.tracker()
         guard let key = try key(of: call.request) else { return try await act(tracker) }
-        // A caller with other access must not get the stored response, so its request is another one.
+        // The access is part of the request, so that a caller with less access does not get the stored response.
         let access = call.mayReadAddresses ? "" : call.mayReadWaterline ? " with Waterline" : " limited"
         let execution = IdempotentExecution(
             IdempotentRequest(

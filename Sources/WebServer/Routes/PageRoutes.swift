@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 
 enum PageRoutes {
-    /// Paths of the same page, which shows the view of the path.
+    /// The paths of the app's single page, which shows a view for each path.
     private static let views = ["/", "/history", "/waterline", "/settings", "/bottle", "/welcome"]
 
     static func add(to table: RouteTable) {
@@ -31,6 +31,7 @@ enum PageRoutes {
     }
 }
 
+/// A file of the page, embedded in the program.
 struct PageFile: Sendable {
     let name: String
     let bytes: ByteBuffer

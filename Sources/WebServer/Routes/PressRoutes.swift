@@ -2,8 +2,8 @@ import Hummingbird
 import TrackerCore
 import TrackerService
 
-/// Buttons of notifications that were sent to a phone. The key of a notification permits only its buttons, so the
-/// notification server receives no token.
+/// The route for the buttons of phone notifications. The key in a notification permits only its buttons, so that the
+/// notification server does not get a token.
 enum PressRoutes {
     static func add(to table: RouteTable, _ person: Person) {
         table.open(.post, "press") { request, context in

@@ -22,7 +22,7 @@ final class RouteTable {
 
     /// - Parameters:
     ///   - query: the allowed query parameters.
-    ///   - check: whether the caller has access.
+    ///   - check: throws if the caller has no access.
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
@@ -46,7 +46,7 @@ final class RouteTable {
     }
 
     /// A writing route, executed once per `Idempotency-Key`.
-    /// - Parameter check: whether the caller has access; also checked before a stored response is repeated.
+    /// - Parameter check: throws if the caller has no access; also called before a stored response is repeated.
     func write(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
@@ -90,7 +90,7 @@ final class RouteTable {
         }
     }
 
-    /// A route without a credential, for sign-in.
+    /// A route that needs no credential, for signing in.
     func open(
         _ method: HTTPRequest.Method, _ path: String,
         _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> Answer
@@ -171,6 +171,6 @@ final class RouteTable {
 }
 
 extension HTTPRequest.Method {
-    /// The method of a safe request with a body (RFC 9110's registry; draft-ietf-httpbis-safe-method-w-body).
+    /// The method of a safe request with a body (draft-ietf-httpbis-safe-method-w-body).
     fileprivate static let query = Self("QUERY")!
 }

@@ -22,7 +22,7 @@ enum WidgetRoutes {
             let isOfSession = !["circular", "corner"].contains(name)
             let picture: @Sendable (APICall) throws -> Answer = { call in
                 let scene = try Scene(call)
-                // Do not show "No Session", because this caller must not learn whether there is a session.
+                // Do not show "No Session": this caller must not learn whether there is a session.
                 let isHidden = isOfSession && !call.mayReadWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
@@ -42,7 +42,7 @@ enum WidgetRoutes {
         }
     }
 
-    /// The session with its buttons; without a session, the ring of the day.
+    /// The page with the session and its buttons; without a session, with the ring of the day.
     private static func page(_ name: String, _ scene: Scene, _ call: APICall, _ draw: (Scene) -> String) throws
         -> WidgetPage
     {
@@ -103,7 +103,7 @@ enum WidgetRoutes {
         return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
     }
 
-    /// The response. Pages of any origin may embed it, and its style is inline.
+    /// Creates the response. Pages of any origin may embed it, and its style is inline.
     private static func answer(_ type: String, _ text: String) -> Answer {
         Answer(
             type: type, bytes: ByteBuffer(string: text),

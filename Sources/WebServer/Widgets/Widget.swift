@@ -4,7 +4,7 @@ import TrackerService
 
 /// Images of the day as SVG, in the viewer's colour scheme. All text is escaped.
 enum Widget {
-    /// The colours of a dark scheme; the elements' attributes have those of a light one.
+    /// The colours of a dark scheme. The attributes of the elements have those of a light one.
     static let style = """
         <style>@media (prefers-color-scheme:dark){.card{fill:#172534}.ink{fill:#EAF2FA}.rim{stroke:#172534}\
         .track{stroke:#3A4A5A}.bar{fill:#3A4A5A}}</style>
@@ -12,7 +12,7 @@ enum Widget {
 
     /// A drop inside a ring: the day's progress. While a drink is due the whole ring is a rainbow, also at 0 (K-A15).
     static func circular(_ state: TrackerSnapshot) -> String {
-        // The watch-size variant of A9: stroke 12, 90 % of the square.
+        // The size for watches (tracker spec A9): stroke 12, 90 % of the square.
         let radius = 84.0
         let around = 2 * Double.pi * radius
         let arc = min(max(state.pace.progress, 0), 1) * around
@@ -32,7 +32,7 @@ enum Widget {
         frame(
             200, 200, "\(state.pace.percent) %",
             drop(100, 84, 1.7, colour(state))
-                + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold", isOnAnything: true))
+                + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold", hasNoCard: true))
     }
 
     /// The session in one line; "No Session" without one.
@@ -70,7 +70,7 @@ enum Widget {
         return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
     }
 
-    /// The day's amount, without a session.
+    /// The amount of the day, for callers without access to Waterline.
     static func amount(_ state: TrackerSnapshot, isLarge: Bool) -> String {
         let width = isLarge ? 340.0 : 160
         return frame(
@@ -149,18 +149,18 @@ enum Widget {
 
     private static func text(
         _ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal",
-        isOnAnything: Bool = false
+        hasNoCard: Bool = false
     ) -> String {
-        // The embedding page chooses the background: a pale outline keeps text without a card readable on black, too.
+        // Text without a card has a pale outline, because the embedding page can have any background.
         let rim =
-            isOnAnything
+            hasNoCard
             ? """
              stroke=\"#FFFFFF\" stroke-width=\"\(digits(size / 6))\" stroke-linejoin=\"round\" \
             paint-order=\"stroke\"
             """
             : ""
         return """
-            <text class="ink\(isOnAnything ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" \
+            <text class="ink\(hasNoCard ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" \
             font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
             text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
             """

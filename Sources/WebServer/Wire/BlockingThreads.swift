@@ -1,7 +1,7 @@
 import NIOPosix
 
-/// Threads for work that may wait for the store. Swift's own pool has one thread per processor: a few writes that wait
-/// for another process would block all other responses.
+/// Threads for work that can wait for the store. Swift's own pool has one thread per processor, so a few writes that
+/// wait for another process would block all other responses.
 final class BlockingThreads: TaskExecutor {
     static let shared = BlockingThreads()
     /// The number of threads. A write waits at most 5 s for the store.

@@ -8,7 +8,7 @@ import TrackerService
 /// An error as problem details (RFC 9457), `application/problem+json`.
 struct HTTPProblem: Error, Sendable {
     var status: HTTPResponse.Status
-    /// A stable name for programs: a rule or the kind of error.
+    /// A stable name of the error for programs.
     var code: String
     /// A sentence for the user.
     var detail: String

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 
 extension RequestBody {
-    /// Passes on each part in order. An invalid HTTP/1.1 body becomes an error response.
+    /// Calls a closure with each part of the body in order. Invalid HTTP/1.1 framing becomes an error response.
     func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
         var parts = makeAsyncIterator()
         while true {
@@ -14,7 +14,7 @@ extension RequestBody {
                 throw CancellationError()
             } catch {
                 throw HTTPProblem(
-                    .badRequest, "malformedBody", "The body is not as HTTP/1.1 writes one: it could not be read.",
+                    .badRequest, "malformedBody", "The body is not valid HTTP/1.1, so it could not be read.",
                     headers: [.connection: "close"])
             }
             guard let part else { return }

@@ -10,7 +10,7 @@ import TrackerCore
 final class UploadFile: Sendable {
     /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
-    /// The maximum pause of a client in seconds.
+    /// The maximum time without new bytes in seconds.
     static let idleLimit = 10
     /// The minimum average rate after the first minute in bytes per second, so that slow clients do not block others.
     static let minimumRate = 4096
