@@ -115,7 +115,8 @@ import Testing
         let first = try #require(try await since("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
         let wanted = [
-            "ntfy": "The server at \(rig.peer.url) does not let us in (status 401): ntfy.token or ntfy.tokenFile.",
+            "ntfy":
+                "The server at \(rig.peer.url) rejects the credential (status 401): set ntfy.token or ntfy.tokenFile.",
             "webhook": "127.0.0.1:9",
         ]
         let titles = ["ntfy": "ntfy", "webhook": "Webhook"]

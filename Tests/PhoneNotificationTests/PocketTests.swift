@@ -103,7 +103,7 @@ import TrackerService
         rig.start()
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(1)) == false)
-        #expect(ContinuousClock.now - began < NotificationSender.patience * 4)
+        #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
         #expect(
             await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
         let tries = try await peer.seen().count
@@ -133,7 +133,7 @@ import TrackerService
         #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(3, .goal)) == false)
-        #expect(ContinuousClock.now - began < NotificationSender.patience)
+        #expect(ContinuousClock.now - began < NotificationSender.deliveryWait)
         await rig.stop()
     }
 
@@ -218,7 +218,7 @@ import TrackerService
         _ = await rig.sink.deliver(notice(1))
         let first = try #require(try await event { try rig.store.outletTroubles().first })
         #expect(
-            first.outlet == "ntfy" && first.words.contains("does not let us in (status 401)") && first.waiting == 1
+            first.outlet == "ntfy" && first.words.contains("rejects the credential (status 401)") && first.waiting == 1
                 && first.since != nil)
         // A different reason is the same failure.
         try await peer.rule(#"{"status": 503}"#)

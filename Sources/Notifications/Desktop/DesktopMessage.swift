@@ -5,11 +5,11 @@ import TrackerCore
 /// A notification in the form of the Desktop Notifications Specification 1.2 (tracker spec C).
 struct DesktopMessage {
     let capabilities: Set<String>
-    /// Whether a process receives the signals of buttons.
+    /// Whether this process stays to receive the signals of pressed buttons. Otherwise no buttons are shown.
     let acceptsActions: Bool
 
     /// The arguments of `Notify`.
-    /// - Parameter number: the id of the notification to replace; 0 for none.
+    /// - Parameter number: the D-Bus id of the notification to replace; 0 for none.
     func arguments(_ notification: Announcement, replacing number: UInt32) -> [DBusValue] {
         let (summary, body) = text(notification)
         return [
@@ -20,7 +20,7 @@ struct DesktopMessage {
         ]
     }
 
-    /// The texts. A server without the capability `body` gets all text in the summary, which is never markup.
+    /// The summary and the body. A server without the capability `body` gets all text in the summary, without markup.
     private func text(_ notification: Announcement) -> (summary: String, body: String) {
         guard capabilities.contains("body") else {
             return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")
@@ -35,7 +35,7 @@ struct DesktopMessage {
         Escaping.replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;"])
     }
 
-    /// Alternating action keys and labels; empty if no process receives the signals, or without actions.
+    /// The action keys and their labels, alternating; empty if no process receives the signals.
     private func actions(_ notification: Announcement) -> [String] {
         guard acceptsActions, capabilities.contains("actions") else { return [] }
         return notification.kind.actions.flatMap { [$0.rawValue, $0.label(discreet: notification.isDiscreet)] }

@@ -2,7 +2,7 @@ import DBus
 import Foundation
 
 extension DesktopNotifications {
-    /// Opens an address in the user's browser, by the desktop portal, else by the desktop's default program.
+    /// Opens an address in the user's browser, through the desktop portal or, without it, the default program.
     /// - Parameter token: the activation token, which allows the window to get the focus.
     package func open(_ address: String, token: String?) async {
         guard await !openByPortal(address, token) else { return }
@@ -12,7 +12,7 @@ extension DesktopNotifications {
         (opener.standardInput, opener.standardOutput, opener.standardError) = (
             FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
         )
-        do { try opener.run() } catch { outlets.trouble("The page \(address) cannot be opened: \(error)") }
+        do { try opener.run() } catch { callbacks.trouble("Opening \(address) failed: \(error)") }
     }
 
     private func openByPortal(_ address: String, _ token: String?) async -> Bool {

@@ -6,22 +6,22 @@ extension DesktopNotifications {
     /// Replaces the last notification of its kind. Returns whether the server has confirmed it.
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
-    /// As `deliver`. A notification that any process of this project showed recently counts as shown, because a process
-    /// can end before recording it. If another process waits for the server, that process shows the notification.
+    /// As `deliver`. A notification that a process of this project showed recently counts as shown, because that
+    /// process might have ended before recording it. If another process is showing the notification, this one does not.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
-            outlets.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
+            callbacks.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
-        if notification.urgency != .critical, await isUndisturbed(server) { return false }
-        guard await begins(notification, server) else {
+        if notification.urgency != .critical, await isDoNotDisturb(server) { return false }
+        guard await reserve(notification, server) else {
             if memory.hasJustShown(notification) { return true }
-            outlets.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
+            callbacks.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
             return false
         }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
-        let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: outlets.pressed != nil)
+        let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.pressed != nil)
         let call = DBusCall(
             Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
         lastCall += 1
@@ -40,17 +40,16 @@ extension DesktopNotifications {
         }
     }
 
-    /// Whether this process shows the notification now. Another process that waits for its server takes precedence,
-    /// unless it has left the bus.
-    private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
+    /// Reserves the display for this process. Fails if another process has reserved it and is still on the bus.
+    private func reserve(_ notification: Announcement, _ server: Server) async -> Bool {
         let lease = Double(limits.lateAnswer.components.seconds) + 5
         var gone: String?
-        if let other = memory.shower(of: notification, owner: server.owner, within: lease) {
+        if let other = memory.processShowing(of: notification, owner: server.owner, within: lease) {
             guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
             else { return false }
             gone = other
         }
-        return memory.begin(
+        return memory.reserve(
             notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
     }
 
@@ -68,8 +67,8 @@ extension DesktopNotifications {
             limit: limits.answer)
     }
 
-    /// Whether the server reports "do not disturb". Only urgent notifications are shown then.
-    private func isUndisturbed(_ server: Server) async -> Bool {
+    /// Whether the server reports "do not disturb", so that only urgent notifications are shown.
+    private func isDoNotDisturb(_ server: Server) async -> Bool {
         guard server.capabilities.contains("inhibitions") else { return false }
         let call = DBusCall(
             Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get",
@@ -77,7 +76,7 @@ extension DesktopNotifications {
         return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
     }
 
-    /// Handles a response, also after the time limit: a repetition then replaces the displayed notification.
+    /// Handles a response, also a late one, so that a repeated notification replaces the displayed one.
     private func answered(
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {
@@ -85,22 +84,22 @@ extension DesktopNotifications {
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
-                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
+                server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
                 rest(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
                 wanted?.resume(returning: false)
                 return
             }
-            // A server that has ended shows nothing.
+            // If the server has ended, its notifications are gone.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
             } else {
-                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
+                server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             }
             if wanted == nil { wake() }
-            outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
+            callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             wanted?.resume(returning: true)
         case .failure(let failure):
-            server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
+            server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             // Only an awaited response affects the pause.
             if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)
@@ -134,14 +133,14 @@ extension DesktopNotifications {
 
     private func pressed(_ name: String, on notice: ShownNotifications.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
-        outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
+        callbacks.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
         // Some servers do not close a notification after a press, or send a press twice. Both must act once.
         let isOnce = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
             kind: notice.kind, notificationId: notice.notificationId, action: action,
             key: isOnce ? "desktop \(notice.notificationId) \(name)" : key,
             activationToken: tokens.removeValue(forKey: notice.number))
-        guard let pressed = outlets.pressed else { return }
+        guard let pressed = callbacks.pressed else { return }
         Task { await pressed(press) }
     }
 }

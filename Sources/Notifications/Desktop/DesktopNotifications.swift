@@ -3,12 +3,12 @@ import TrackerCore
 
 /// The notification channel of the desktop session (tracker spec C), `org.freedesktop.Notifications`.
 ///
-/// Without a bus or a server it is unavailable at once. After a timeout, the server is not called for a growing pause.
-/// A new owner of the name ends the pause.
+/// It is unavailable without a bus or a server. After an error, the server is not called for a growing pause, which
+/// ends when the server's bus name has a new owner.
 package actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
-    /// The maximum number of attempts while the owner of the name changes.
+    /// The maximum number of attempts to read the capabilities while the owner of the server's name changes.
     private static let attempts = 4
 
     package struct Outlets: Sendable {
@@ -31,7 +31,7 @@ package actor DesktopNotifications: NotificationSink {
         var start = Duration.seconds(4)
         /// The time limit for any other response.
         var answer = Duration.seconds(4)
-        /// The time limit for late responses, so that a repetition replaces a notification that was shown late.
+        /// The time limit for late responses, by which a repetition can replace a notification that was shown late.
         var lateAnswer = Duration.seconds(60)
         /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
@@ -48,24 +48,23 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     package nonisolated let name = "desktop"
-    /// The time limit for the delivery.
     package nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
-    /// The queue of the bus connection.
+    /// The executor of the bus connection, which the actor shares.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
     let memory: ShownNotifications
     nonisolated let limits: Limits
-    var outlets = Outlets()
+    var callbacks = Outlets()
 
     var connection: (open: DBusConnection, id: String)?
     var server: Server?
     private var opening: Task<Server?, Never>?
-    /// The number of owner changes of the server's name.
+    /// The number of times that the server's name has changed its owner.
     private var change: UInt64 = 0
     private var pause: Duration?
-    private var restsUntil: ContinuousClock.Instant?
+    private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
     private var isStopped = false
     /// The pending calls of `Notify`.
@@ -74,7 +73,7 @@ package actor DesktopNotifications: NotificationSink {
     /// The activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
 
-    /// - Parameter bus: called whenever there is no connection.
+    /// - Parameter bus: finds the session bus; called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         memory: ShownNotifications = ShownNotifications()
@@ -87,14 +86,14 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     /// Sets the callbacks. Call it before the first use.
-    package func attend(_ outlets: Outlets) { self.outlets = outlets }
+    package func attend(_ callbacks: Outlets) { self.callbacks = callbacks }
 
     /// Disconnects from the bus. Displayed notifications stay.
     package func stop() async {
         isStopped = true
         server = nil
-        // Break the reference cycle.
-        outlets = Outlets()
+        // The callbacks can retain this object: break the reference cycle.
+        callbacks = Outlets()
         await connection?.open.close()
         connection = nil
     }
@@ -103,11 +102,11 @@ package actor DesktopNotifications: NotificationSink {
 
     // MARK: - The server
 
-    /// The available server. Its capabilities are read once.
+    /// The available server, whose capabilities are read once; `nil` if there is none.
     func readyServer() async -> Server? {
         if let server { return server }
         if let opening { return await opening.value }
-        guard !isStopped, restsUntil.map({ $0 <= .now }) ?? true else { return nil }
+        guard !isStopped, pausedUntil.map({ $0 <= .now }) ?? true else { return nil }
         let task = Task { await self.open() }
         opening = task
         defer { opening = nil }
@@ -150,23 +149,23 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    func wake() { (pause, restsUntil) = (nil, nil) }
+    func wake() { (pause, pausedUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
-    func rest(_ failure: DBusFailure, of asked: Server) {
-        if asked.change == change { rest(failure) }
+    func rest(_ failure: DBusFailure, of server: Server) {
+        if server.change == change { rest(failure) }
     }
 
     private func rest(_ failure: DBusFailure) {
         server = nil
         let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
-        (self.pause, restsUntil) = (pause, .now + pause)
+        (self.pause, pausedUntil) = (pause, .now + pause)
         // A missing server is not an error. The state reports it.
         guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner",
             lastProblem != failure.name
         else { return }
         lastProblem = failure.name
-        outlets.trouble(
+        callbacks.trouble(
             """
             Desktop notifications: \
             \(failure.name == DBusFailure.noReply ? "the notification server does not respond" : failure.description). \
@@ -197,7 +196,7 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// Handles the end of the session. A new bus can appear later.
+    /// Handles the end of the bus connection, for example at logout. A new bus can appear later.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
         (connection, server, change) = (nil, nil, change + 1)
@@ -213,7 +212,7 @@ package actor DesktopNotifications: NotificationSink {
         (server, change) = (nil, change + 1)
         wake()
         // A short-lived command cannot receive presses, so it does not show lost notifications again.
-        guard owner != nil, let appeared = outlets.appeared else { return }
+        guard owner != nil, let appeared = callbacks.appeared else { return }
         Task {
             await showLost()
             await appeared()

@@ -5,7 +5,7 @@ package struct DesktopPress: Hashable, Sendable, Codable {
     package var kind: NotificationKind
     package var notificationId: String
     package var action: NotificationAction
-    /// Identifies the press. Every process that receives it has the same key, so the press acts once.
+    /// A key that is the same in all processes that receive the press, so that it takes effect once.
     package var key: String
     /// The token that allows a window to get the focus (xdg-activation).
     package var activationToken: String?

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// Presses of notification buttons that the service has not processed, oldest first. A file in `XDG_RUNTIME_DIR` keeps
-/// them after a crash. Each press has a key and counts once.
+/// A queue of notification button presses that the service has not processed, oldest first. A file in `XDG_RUNTIME_DIR`
+/// keeps them after a crash. Each press has a key and counts once.
 package final class PendingActions: Sendable {
     package struct ButtonPress: Hashable, Sendable, Codable {
         package let press: DesktopPress
@@ -19,21 +19,21 @@ package final class PendingActions: Sendable {
         }
     }
 
-    /// The maximum number of presses.
+    /// The maximum number of queued presses.
     package static let limit = 64
     private let file: SessionFile?
-    private let held: Mutex<[ButtonPress]>
+    private let presses: Mutex<[ButtonPress]>
 
     /// Reads the presses that an earlier process left.
     /// - Parameter file: `nil` keeps them in memory only.
     package init(file: String?) {
         self.file = file.map(SessionFile.init(path:))
-        held = Mutex(self.file?.read().flatMap { try? JSONDecoder().decode([ButtonPress].self, from: $0) } ?? [])
+        presses = Mutex(self.file?.read().flatMap { try? JSONDecoder().decode([ButtonPress].self, from: $0) } ?? [])
     }
 
-    package var first: ButtonPress? { held.withLock { $0.first } }
+    package var first: ButtonPress? { presses.withLock { $0.first } }
 
-    /// Adds a press. Returns the presses that were dropped because of the limit.
+    /// Adds a press. Returns the oldest presses, which were dropped because of the limit.
     package func append(_ press: DesktopPress) -> [ButtonPress] {
         change { presses in
             presses.append(ButtonPress(press))
@@ -48,9 +48,9 @@ package final class PendingActions: Sendable {
     }
 
     private func change<Result: Sendable>(_ body: (inout [ButtonPress]) -> Result) -> Result {
-        held.withLock { held in
-            let result = body(&held)
-            if let data = try? JSONEncoder().encode(held.filter(\.changesSomething)) { file?.write(data) }
+        presses.withLock { presses in
+            let result = body(&presses)
+            if let data = try? JSONEncoder().encode(presses.filter(\.changesSomething)) { file?.write(data) }
             return result
         }
     }

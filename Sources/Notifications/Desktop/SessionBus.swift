@@ -1,9 +1,9 @@
 import DBus
 import Foundation
 
-/// The bus of the user's session. A system service and a shell without a session have none.
+/// The D-Bus session bus. A system service, or a shell without a desktop session, has none.
 package enum SessionBus {
-    /// Finds the bus without blocking. A session can begin later, so call it again.
+    /// Finds the bus without blocking. Call it again later, because a session can start later.
     ///
     /// `DBUS_SESSION_BUS_ADDRESS` has the address; an empty value means none. Without the variable, the default socket
     /// is used if it exists.

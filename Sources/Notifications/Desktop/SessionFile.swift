@@ -24,7 +24,7 @@ struct SessionFile: Sendable {
         if !isWhole || rename(new, path) != 0 { unlink(new) }
     }
 
-    /// Runs a closure under the lock, or without it after all attempts, because the owner might be stopped.
+    /// Runs a closure while holding the lock; after all attempts without it, because the lock's owner might be stopped.
     func locked<Result>(_ body: () -> Result) -> Result {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }

@@ -1,10 +1,10 @@
 import DBus
 import TrackerCore
 
-/// The D-Bus object of the tracker for launchers, docks and scripts: four actions and the state (tracker spec E9).
-/// Several processes queue for the bus name. A service with an instance name also owns a second bus name.
+/// The tracker's D-Bus object for launchers, docks and scripts, with four actions and the state (tracker spec E9). If
+/// several processes offer it, they queue for the bus name. A service with an instance name also owns a second name.
 package actor SessionObject {
-    /// The bus name. An instance also has it with an element for the instance name.
+    /// The bus name. The second name of an instance is this one with the instance name appended.
     package static let name = "org.waterh.Tracker"
     package static let path = "/org/waterh/Tracker"
     static let errors = "org.waterh.Error."

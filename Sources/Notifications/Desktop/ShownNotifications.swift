@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// The notifications that the processes of the session have shown last or are showing now, by kind. A new one of a kind
-/// replaces the last one, and a repetition is not shown twice.
+/// The last displayed notification of each kind, shared by all processes of the session through a file in
+/// `XDG_RUNTIME_DIR`. A new one of a kind replaces the last one, and a repetition is not displayed again. If the file
+/// cannot be used, a notification can appear twice.
 ///
-/// A notification id is valid for one `owner` only (bus id and unique name). The processes share a file in
-/// `XDG_RUNTIME_DIR`. If that fails, a notification can appear twice.
+/// A notification number is valid for one `owner` only: the bus id and unique name of a server.
 package final class ShownNotifications: Sendable {
     struct Notice: Hashable, Sendable, Codable {
         /// The server that shows the notification; `nil` if it is no longer shown.
@@ -22,7 +22,7 @@ package final class ShownNotifications: Sendable {
         var notificationId: String { announcement.id }
     }
 
-    /// A call of `Notify` without a response so far.
+    /// A pending call of `Notify`.
     private struct Showing: Hashable, Sendable, Codable {
         var owner: String
         /// The unique bus name of the process.
@@ -40,7 +40,7 @@ package final class ShownNotifications: Sendable {
         var showings: [String: Showing] = [:]
     }
 
-    /// The seconds for which the same notification with the same text counts as a repetition.
+    /// The time in seconds for which an equal notification counts as a repetition.
     private static let repetition: Double = 12 * 3600
     private let file: SessionFile?
     private let day: @Sendable () -> String?
@@ -97,10 +97,10 @@ package final class ShownNotifications: Sendable {
     /// Marks a kind as over, so that it is not shown again after a restart of the server.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
-    /// Discards the ids of all other servers. Their resident notifications become lost.
+    /// Discards the numbers of all other servers. Their resident notifications become lost.
     func keepOnly(owner: String) { lose { $0 != owner } }
 
-    /// Discards the ids of a server that has gone. Its resident notifications become lost.
+    /// Discards the numbers of a server that has ended. Its resident notifications become lost.
     func lose(owner: String) { lose { $0 == owner } }
 
     private func lose(_ isGone: (String) -> Bool) {
@@ -112,24 +112,24 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Resident notifications to show again.
+    /// The resident notifications that a new server must show again.
     var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
-    /// The process that waits for this server to show the notification.
-    /// - Parameter seconds: the time limit of a server.
-    func shower(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
-        shower(of: announcement, owner, seconds, all())
+    /// The unique bus name of the process that is waiting for a server to show the notification.
+    /// - Parameter seconds: the time after which a pending call no longer counts.
+    func processShowing(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
+        processShowing(of: announcement, owner, seconds, all())
     }
 
     /// Reserves the display of a notification for this process.
     /// - Parameter gone: the process that left the bus after its reservation.
     /// - Returns: `false` if another process has reserved or shown it, or if this process already has.
-    func begin(
+    func reserve(
         _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
     ) -> Bool {
         change { held in
             guard !hasJustShown(announcement, held) else { return false }
-            if let other = shower(of: announcement, owner, seconds, held), other != gone { return false }
+            if let other = processShowing(of: announcement, owner, seconds, held), other != gone { return false }
             held.showings = held.showings.filter { (now() - $0.value.since).magnitude < seconds }
             held.showings[announcement.id] = Showing(
                 owner: owner, by: program, words: Self.words(announcement), since: now())
@@ -137,12 +137,13 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Ends the reservation after a failure.
-    func giveUp(_ announcement: Announcement, by program: String) {
+    /// Releases a reservation after a failure.
+    func release(_ announcement: Announcement, by program: String) {
         change { held in if held.showings[announcement.id]?.by == program { held.showings[announcement.id] = nil } }
     }
 
-    private func shower(of announcement: Announcement, _ owner: String, _ seconds: Double, _ held: Contents) -> String?
+    private func processShowing(of announcement: Announcement, _ owner: String, _ seconds: Double, _ held: Contents)
+        -> String?
     {
         guard let showing = held.showings[announcement.id], showing.owner == owner,
             showing.words == Self.words(announcement)

@@ -5,8 +5,8 @@ import TrackerCore
 
 /// Sends notifications to ntfy or a webhook while a service runs (tracker spec Section 10.8).
 ///
-/// A notification is stored before it is sent, and waits until the server accepts it, so that a restart neither loses
-/// nor repeats it. An accepted notification counts (B7, K-B15). ntfy does not get a notification that is 15 minutes
+/// A notification is queued in the store until the server accepts it, so that a restart neither loses nor repeats it.
+/// It counts as shown when it is accepted (tracker spec B7, K-B15). ntfy does not get a notification that is 15 minutes
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
@@ -15,6 +15,7 @@ package actor NotificationSender: NotificationSink {
         package var tracker: @Sendable () throws -> TrackerAPI
         /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
+        /// The service's instance name.
         package var person: String?
         /// Whether Waterline is shown on other machines.
         package var sharesWaterline: @Sendable () -> Bool
@@ -53,98 +54,98 @@ package actor NotificationSender: NotificationSink {
     }
 
     /// The time for which a delivery waits for the server. A later acceptance counts at the next evaluation.
-    static let patience = Duration.seconds(4)
+    static let deliveryWait = Duration.seconds(4)
 
     nonisolated let channel: NotificationChannel
-    nonisolated let around: Dependencies
+    nonisolated let dependencies: Dependencies
     /// The name of the channel, also in the store.
     package nonisolated let name: String
-    private let claimant: String
-    /// The interval between checks of the settings and of other processes' work.
-    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: around.watch != nil) }
-    private var plan: NotificationTarget?
+    private let senderID: String
+    /// The interval between checks of the settings, and of the messages that other processes send.
+    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: dependencies.watch != nil) }
+    private var target: NotificationTarget?
     private var pause: Task<Void, Never>?
-    private var isPoked = false
+    private var mustCheckAgain = false
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
-    private var restsUntil: ContinuousClock.Instant?
+    private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
     /// Deliveries that wait for a result, by notification id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
-    /// The start of each message's wait by the monotonic clock, by sequence number. The wall clock can be wrong.
-    private var waitsSince: [Int64: ContinuousClock.Instant] = [:]
+    /// The time since which each message is queued, by sequence number. Monotonic, because the wall clock can be wrong.
+    private var waitStarts: [Int64: ContinuousClock.Instant] = [:]
     /// The sequence numbers of sent messages that the store has not recorded yet.
-    private var unnoted: Set<Int64> = []
+    private var unrecorded: Set<Int64> = []
 
-    package init(_ channel: NotificationChannel, _ around: Dependencies) {
-        (self.channel, self.around, name) = (channel, around, channel.rawValue)
-        claimant =
+    package init(_ channel: NotificationChannel, _ dependencies: Dependencies) {
+        (self.channel, self.dependencies, name) = (channel, dependencies, channel.rawValue)
+        senderID =
             "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
 
     /// Runs until its task is cancelled.
-    /// - Parameter arrivedLate: called after a message was accepted that no delivery waited for.
+    /// - Parameter arrivedLate: called when a message is accepted after its delivery has stopped waiting.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayObserver.waking(around.watch) { [weak self] in await self?.poke() }
+        let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.poke() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
-            isPoked = false
+            mustCheckAgain = false
             var length = checkInterval
             do {
-                if try updatePlan() {
-                    try queueMissed(around.tracker())
+                if try updateTarget() {
+                    try queueMissed(dependencies.tracker())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
-                trouble("\(error)")
+                report("\(error)")
                 length = DayObserver.shortCheckInterval
             }
-            await rest(length)
+            await waitForWork(length)
         }
-        for id in waiting.keys { answer(id, false) }
+        for id in waiting.keys { finishDelivery(id, false) }
     }
 
     /// Checks the queue and the settings at once.
     package func poke() {
-        isPoked = true
+        mustCheckAgain = true
         pause?.cancel()
     }
 
     // MARK: - As a sink
 
-    package nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
+    package nonisolated func canShow() async -> Bool { (try? currentTarget()) != nil }
 
     /// Stores the notification, sends earlier ones first, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard (try? currentPlan()) != nil, channel.takes(notification.kind),
-            !notification.kind.isWaterline || around.sharesWaterline()
+        guard (try? currentTarget()) != nil, channel.takes(notification.kind),
+            !notification.kind.isWaterline || dependencies.sharesWaterline()
         else { return false }
         do {
-            let tracker = try around.tracker()
+            let tracker = try dependencies.tracker()
             try queueMissed(tracker, before: notification)
             guard try post(notification, since: tracker.now, tracker) == .waiting else {
                 return try tracker.store.postState(notification.notificationId, at: name) == .sent
             }
         } catch {
-            trouble("\(error)")
+            report("\(error)")
             return false
         }
-        // Do not wait during a pause. The message is sent afterwards.
-        if let restsUntil, restsUntil > .now { return false }
+        // During a pause, the message stays queued and is sent afterwards.
+        if let pausedUntil, pausedUntil > .now { return false }
         let id = notification.notificationId
         poke()
         return await withCheckedContinuation { continuation in
             waiting[id, default: []].append(continuation)
             Task {
-                try? await Task.sleep(for: Self.patience)
-                answer(id, false)
+                try? await Task.sleep(for: Self.deliveryWait)
+                finishDelivery(id, false)
             }
         }
     }
 
-    /// Drops a queued notification that no longer applies. A webhook gets it nevertheless.
+    /// Removes a notification that no longer applies from the queue, except that of a webhook, which gets all of them.
     package func close(id: String) async {
         guard !channel.sendsLate else { return }
-        try? around.tracker().store.dropPosts(id, from: name)
+        try? dependencies.tracker().store.dropPosts(id, from: name)
     }
 
     // MARK: - Sending
@@ -152,45 +153,45 @@ package actor NotificationSender: NotificationSink {
     /// Sends the queue in order, until it is empty or the server requires a pause.
     /// - Returns: the time until the next attempt.
     private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
-        guard let plan else { return checkInterval }
+        guard let target else { return checkInterval }
         while !Task.isCancelled {
-            if let restsUntil, restsUntil > .now { return restsUntil - .now }
-            let tracker = try around.tracker()
+            if let pausedUntil, pausedUntil > .now { return pausedUntil - .now }
+            let tracker = try dependencies.tracker()
             let message: QueuedNotification
-            switch try tracker.store.nextPost(from: name, as: claimant, at: tracker.now) {
+            switch try tracker.store.nextPost(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
             case .busy: return try min(DayObserver.shortCheckInterval, checkOtherProcesses(tracker.store))
             case .nothing: return try checkOtherProcesses(tracker.store)
             }
-            // If recording fails (full disk), the message is not sent again.
-            let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, tracker)
-            let after = try around.tracker()
+            // A message that was sent and could not be recorded (full disk) is not sent again.
+            let outcome = unrecorded.contains(message.sequence) ? .sent : await attempt(message, target, tracker)
+            let after = try dependencies.tracker()
             switch outcome {
             case .sent:
-                unnoted.insert(message.sequence)
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent)
-                unnoted.remove(message.sequence)
-                waitsSince[message.sequence] = nil
+                unrecorded.insert(message.sequence)
+                try after.store.endPost(message, from: name, as: senderID, at: after.now, .sent)
+                unrecorded.remove(message.sequence)
+                waitStarts[message.sequence] = nil
                 backoff.reset()
-                restsUntil = nil
+                pausedUntil = nil
                 try after.store.clearChannelProblem(of: name)
-                if lastProblem != nil { around.say(.goesOn) }
+                if lastProblem != nil { dependencies.say(.goesOn) }
                 lastProblem = nil
-                if !answer(message.announcement.id, true) { await arrivedLate() }
+                if !finishDelivery(message.announcement.id, true) { await arrivedLate() }
             case .refused(let words):
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .refused)
-                around.say(.dropped(words))
-                answer(message.announcement.id, false)
+                try after.store.endPost(message, from: name, as: senderID, at: after.now, .refused)
+                dependencies.say(.dropped(words))
+                finishDelivery(message.announcement.id, false)
             case .later(let words, let pause):
-                note(words)
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
-                restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
-                if channel.sendsLate { try noteWaiting(after.store) }
-                trouble(words)
-                for id in waiting.keys { answer(id, false) }
+                storeProblem(words)
+                try after.store.endPost(message, from: name, as: senderID, at: after.now, .waiting)
+                pausedUntil = .now + max(pause ?? .zero, backoff.next(chance: dependencies.chance()))
+                if channel.sendsLate { try startWaits(after.store) }
+                report(words)
+                for id in waiting.keys { finishDelivery(id, false) }
             case nil:
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .dropped)
-                answer(message.announcement.id, false)
+                try after.store.endPost(message, from: name, as: senderID, at: after.now, .dropped)
+                finishDelivery(message.announcement.id, false)
             }
         }
         return checkInterval
@@ -201,52 +202,53 @@ package actor NotificationSender: NotificationSink {
     private func checkOtherProcesses(_ store: TrackerStore) throws -> Duration {
         for id in waiting.keys {
             let state = try store.postState(id, at: name)
-            if state != .waiting { answer(id, state == .sent) }
+            if state != .waiting { finishDelivery(id, state == .sent) }
         }
         return waiting.isEmpty ? checkInterval : .milliseconds(100)
     }
 
     /// Sends a message. Returns `nil` if it no longer applies.
-    private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ tracker: TrackerAPI) async
+    private func attempt(_ message: QueuedNotification, _ target: NotificationTarget, _ tracker: TrackerAPI) async
         -> DeliveryOutcome?
     {
         let age = age(of: message, tracker)
         guard age < .seconds(channel.lifetime) else {
-            waitsSince[message.sequence] = nil
+            waitStarts[message.sequence] = nil
             let what = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
-            around.say(.dropped("\"\(message.announcement.title)\" \(what) and was dropped"))
+            dependencies.say(.dropped("\"\(message.announcement.title)\" \(what) and was dropped"))
             return nil
         }
-        guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
+        guard !message.announcement.kind.isWaterline || dependencies.sharesWaterline() else { return nil }
         do {
-            return plan.outcome(
-                try await plan.client(limit: around.limit).send(try plan.request(message, now: tracker.now)),
+            return target.outcome(
+                try await target.client(limit: dependencies.limit).send(try target.request(message, now: tracker.now)),
                 now: tracker.now)
         } catch {
             return .later("\(error)", after: nil)
         }
     }
 
-    /// The waiting time. The wall clock counts only for ntfy messages from before the start, because it can be wrong.
+    /// The time for which a message is queued. The wall clock, which can be wrong, is used only for ntfy messages that
+    /// were queued before this process started.
     private func age(of message: QueuedNotification, _ tracker: TrackerAPI) -> Duration {
-        if let since = waitsSince[message.sequence] { return .now - since }
+        if let since = waitStarts[message.sequence] { return .now - since }
         guard channel.sendsLate else { return .seconds(message.since.seconds(to: tracker.now).magnitude) }
-        waitsSince[message.sequence] = .now
+        waitStarts[message.sequence] = .now
         return .zero
     }
 
-    /// Starts the wait of all queued messages.
-    private func noteWaiting(_ store: TrackerStore) throws {
+    /// Starts to measure the waiting time of all queued messages.
+    private func startWaits(_ store: TrackerStore) throws {
         let all = Set(try store.waitingPosts(for: name))
-        waitsSince = waitsSince.filter { all.contains($0.key) }
-        for one in all where waitsSince[one] == nil { waitsSince[one] = .now }
+        waitStarts = waitStarts.filter { all.contains($0.key) }
+        for sequence in all where waitStarts[sequence] == nil { waitStarts[sequence] = .now }
     }
 
     /// - Returns: whether a delivery waited for the result.
     @discardableResult
-    private func answer(_ id: String, _ isShown: Bool) -> Bool {
+    private func finishDelivery(_ id: String, _ isShown: Bool) -> Bool {
         guard let all = waiting.removeValue(forKey: id) else { return false }
-        for one in all { one.resume(returning: isShown) }
+        for continuation in all { continuation.resume(returning: isShown) }
         return true
     }
 
@@ -255,56 +257,59 @@ package actor NotificationSender: NotificationSink {
     {
         let (state, sequence, givenUp) = try tracker.store.post(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
-        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped")) }
-        // For ntfy, the age counts from the decision.
-        if state == .waiting, !channel.sendsLate || waitsSince[sequence] == nil {
-            waitsSince[sequence] = .now - .seconds(channel.sendsLate ? 0 : max(0, since.seconds(to: tracker.now)))
+        if givenUp > 0 {
+            dependencies.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
+        }
+        // The age of an ntfy message is measured from the decision.
+        if state == .waiting, !channel.sendsLate || waitStarts[sequence] == nil {
+            waitStarts[sequence] = .now - .seconds(channel.sendsLate ? 0 : max(0, since.seconds(to: tracker.now)))
         }
         return state
     }
 
-    private nonisolated func currentPlan() throws -> NotificationTarget? {
+    private nonisolated func currentTarget() throws -> NotificationTarget? {
         try NotificationTarget(
-            channel, try around.overlay(around.tracker().store.settings()).service, person: around.person)
+            channel, try dependencies.overlay(dependencies.tracker().store.settings()).service,
+            person: dependencies.person)
     }
 
     /// Reads the settings. Returns whether they name a server.
-    private func updatePlan() throws -> Bool {
+    private func updateTarget() throws -> Bool {
         let new: NotificationTarget?
-        do { new = try currentPlan() } catch {
-            plan = nil
+        do { new = try currentTarget() } catch {
+            target = nil
             // Report errors of the settings only, not of the store.
-            if !(error is StoreError) { note("\(error)") }
+            if !(error is StoreError) { storeProblem("\(error)") }
             throw error
         }
-        let store = try around.tracker().store
+        let store = try dependencies.tracker().store
         if new == nil { try store.clearChannelProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.deliveredThrough(name) } else { try store.stopsHearing(name) }
-        guard new != plan else { return new != nil }
-        if let new { around.say(.on("\(new)")) } else { around.say(.off) }
+        guard new != target else { return new != nil }
+        if let new { dependencies.say(.on("\(new)")) } else { dependencies.say(.off) }
         // New settings might resolve the error.
-        if let new { try store.clearChannelProblem(of: name, unlessWith: new.mark) }
-        plan = new
-        (lastProblem, restsUntil) = (nil, nil)
+        if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
+        target = new
+        (lastProblem, pausedUntil) = (nil, nil)
         backoff.reset()
         return new != nil
     }
 
-    private func trouble(_ words: String) {
+    private func report(_ words: String) {
         guard words != lastProblem, !Task.isCancelled else { return }
         lastProblem = words
-        around.say(.trouble(words))
+        dependencies.say(.trouble(words))
     }
 
-    /// Reports an error in the log and in the state.
-    private func note(_ words: String) {
-        guard !Task.isCancelled, let tracker = try? around.tracker() else { return }
-        try? tracker.store.recordChannelProblem(words, of: name, with: plan?.mark ?? "", at: tracker.now)
+    /// Stores an error, which `status` and `doctor` show.
+    private func storeProblem(_ words: String) {
+        guard !Task.isCancelled, let tracker = try? dependencies.tracker() else { return }
+        try? tracker.store.recordChannelProblem(words, of: name, with: target?.fingerprint ?? "", at: tracker.now)
     }
 
-    private func rest(_ length: Duration) async {
-        guard !isPoked, !Task.isCancelled else { return }
+    private func waitForWork(_ length: Duration) async {
+        guard !mustCheckAgain, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
         await withTaskCancellationHandler {

@@ -3,7 +3,7 @@ import TrackerCore
 
 enum DeliveryOutcome: Hashable, Sendable {
     case sent
-    /// A retry can succeed, but not before the server's pause.
+    /// The attempt failed, and a retry can succeed after the pause that the server requires.
     case later(String, after: Duration?)
     case refused(String)
 

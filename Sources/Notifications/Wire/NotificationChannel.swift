@@ -14,12 +14,12 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     /// The name of the setting with the credential.
     var credential: String { self == .webhook ? "secret" : "token" }
 
-    /// Whether late notifications are sent too. A webhook's receiver records them; a phone shows the latest.
+    /// Whether outdated notifications are sent too. A webhook's receiver records all; a phone shows only the latest.
     var sendsLate: Bool { self == .webhook }
 
-    /// Whether the channel gets this kind. A phone would show resident notifications for too long.
+    /// Whether the channel gets notifications of this kind. A phone would show resident notifications for too long.
     func takes(_ kind: NotificationKind) -> Bool { sendsLate || !kind.isResident }
 
-    /// The seconds after the decision for which a notification is sent.
+    /// The maximum age of a notification in seconds at sending.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }
 }

@@ -31,16 +31,16 @@ extension NotificationTarget {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
-    func outcome(_ answer: OutgoingResponse, now: Instant) -> DeliveryOutcome {
-        let place = OutgoingURL.origin(url)
-        switch answer.status {
+    func outcome(_ response: OutgoingResponse, now: Instant) -> DeliveryOutcome {
+        let server = OutgoingURL.origin(url)
+        switch response.status {
         case 200..<300 where channel == .webhook: return .sent
         case 200..<300:
             // A captive portal also responds with 200.
-            guard Self.hasID(answer.body) else {
+            guard Self.hasID(response.body) else {
                 return .later(
                     """
-                    The server at \(place) sent an invalid response: it might not be \(channel.title), or this \
+                    The server at \(server) sent an invalid response: it might not be \(channel.title), or this \
                     network requires a login
                     """,
                     after: nil)
@@ -49,26 +49,27 @@ extension NotificationTarget {
         case 300..<400:
             return .later(
                 """
-                The server at \(place) redirected the request (status \(answer.status)): a token is sent to one \
+                The server at \(server) redirected the request (status \(response.status)): a token is sent to one \
                 server only
                 """,
                 after: nil)
-        case 400, 410, 413, 422: return .refused("The server at \(place) rejected it (status \(answer.status))")
+        case 400, 410, 413, 422: return .refused("The server at \(server) rejected it (status \(response.status))")
         case 401, 403:
             return .later(
                 """
-                The server at \(place) does not let us in (status \(answer.status)): \
+                The server at \(server) rejects the credential (status \(response.status)): set \
                 \(channel.rawValue).\(channel.credential) or \(channel.rawValue).\(channel.credential)File
                 """,
                 after: nil)
         case 404:
             return .later(
-                "The server at \(place) has no such address (status 404): check \(channel.rawValue).url", after: nil
+                "The server at \(server) does not have this address (status 404): check \(channel.rawValue).url",
+                after: nil
             )
         default:
             return .later(
-                "The server at \(place) answered with status \(answer.status)",
-                after: DeliveryOutcome.pause(answer.header("Retry-After"), now: now))
+                "The server at \(server) answered with status \(response.status)",
+                after: DeliveryOutcome.pause(response.header("Retry-After"), now: now))
         }
     }
 

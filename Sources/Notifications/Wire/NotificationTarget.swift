@@ -9,7 +9,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     package let url: String
     let token: String?
     let authorities: String?
-    /// The service's address for a phone. If `nil`, messages have no links and no buttons.
+    /// The address at which phones reach the service. If `nil`, messages have no links and no buttons.
     let publicURL: String?
     let person: String?
 
@@ -46,8 +46,8 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         .compactMap(\.self).joined(separator: ", ")
     }
 
-    /// Identifies the settings that determine acceptance. A change causes a new attempt.
-    var mark: String { [url, token, authorities].map { $0 ?? "" }.joined(separator: "\n") }
+    /// Identifies the settings that determine whether the server accepts messages. A change causes a new attempt.
+    var fingerprint: String { [url, token, authorities].map { $0 ?? "" }.joined(separator: "\n") }
 
     /// A webhook's response body is truncated, because only the status counts.
     func client(limit: Duration) -> OutgoingClient {

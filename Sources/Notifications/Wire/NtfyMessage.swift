@@ -6,7 +6,7 @@ import TrackerCore
 /// A message to ntfy (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting notifications").
 struct NtfyMessage: Encodable {
     var topic: String
-    /// The id of the sequence: the next message with this id replaces this one (ntfy 2.16). Older servers show both.
+    /// The id by which a later message replaces this one (ntfy 2.16 and newer). Older servers show both.
     var sequenceID: String
     var title: String?
     /// The text; never empty, because ntfy would insert a default text.
@@ -32,16 +32,16 @@ struct NtfyMessage: Encodable {
         case sequenceID = "sequence_id"
     }
 
-    init(_ message: QueuedNotification, _ plan: NotificationTarget, _ place: NtfyPlace) throws {
+    init(_ message: QueuedNotification, _ target: NotificationTarget, _ topicAddress: NtfyPlace) throws {
         let announcement = message.announcement
-        topic = place.topic
-        sequenceID = Self.sequenceID(announcement.kind, plan)
+        topic = topicAddress.topic
+        sequenceID = Self.sequenceID(announcement.kind, target)
         (title, self.message) =
             announcement.body.isEmpty ? (nil, announcement.title) : (announcement.title, announcement.body)
         priority = Self.priority(announcement)
         tags = Self.tags(announcement.kind)
-        click = plan.page(announcement.kind.page)
-        guard let url = plan.publicURL.map({ $0 + "/api/v1/press" }) else { return }
+        click = target.page(announcement.kind.page)
+        guard let url = target.publicURL.map({ $0 + "/api/v1/press" }) else { return }
         // A tap opens the page, and a swipe dismisses the notification.
         let buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }
         actions = try buttons.map { button in
@@ -73,7 +73,7 @@ struct NtfyMessage: Encodable {
         }
     }
 
-    static func sequenceID(_ kind: NotificationKind, _ plan: NotificationTarget) -> String {
-        (plan.person.map { $0 + "-" } ?? "") + kind.id
+    static func sequenceID(_ kind: NotificationKind, _ target: NotificationTarget) -> String {
+        (target.person.map { $0 + "-" } ?? "") + kind.id
     }
 }

@@ -4,7 +4,7 @@ import TrackerCore
 /// The JSON body of a webhook request, in the form of Standard Webhooks (standardwebhooks.com).
 struct WebhookBody: Encodable {
     struct Notification: Encodable {
-        /// The message id, equal in each attempt to send one decision.
+        /// The message id, which is equal in each attempt.
         var id: String
         var kind: String
         var title: String
@@ -27,13 +27,13 @@ struct WebhookBody: Encodable {
     var timestamp: String
     var data: Notification
 
-    init(_ message: QueuedNotification, _ plan: NotificationTarget) {
+    init(_ message: QueuedNotification, _ target: NotificationTarget) {
         let announcement = message.announcement
         timestamp = message.since.description
         data = Notification(
             id: announcement.id, kind: announcement.kind.id, title: announcement.title, body: announcement.body,
             urgency: "\(announcement.urgency)", sound: announcement.sound,
-            page: plan.page(announcement.kind.page) ?? "", person: plan.person ?? "", at: timestamp,
+            page: target.page(announcement.kind.page) ?? "", person: target.person ?? "", at: timestamp,
             timestamp: Int((Double(message.since.milliseconds) / 1000).rounded(.down)))
     }
 }

@@ -24,6 +24,6 @@ struct WebhookSignature: Hashable, Sendable {
         return "v1,\(Data(code).base64EncodedString())"
     }
 
-    /// The message id, equal in each attempt. It does not reveal the key.
+    /// The message id, which is equal in each attempt. It is a hash and does not reveal the key.
     static func id(of key: String) -> String { "msg_" + SHA256.hex(key.utf8).prefix(32) }
 }
