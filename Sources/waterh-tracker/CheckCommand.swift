@@ -11,22 +11,22 @@ struct Check: StoreCommand {
         commandName: "check",
         abstract: "Send due reminders once",
         discussion: """
-            For a timer, while the service does not run. A notification that was sent once is not sent again. It goes \
-            to the desktop, if there is one, and to standard output, if that is a terminal or with --show.
+            For a timer, if no service runs. Each notification is sent once: to the desktop, if there is one, and to \
+            standard output, if that is a terminal or with --show.
             """)
     @OptionGroup var options: StoreOptions
-    @Flag(help: "Check the store and permissions instead; changes nothing")
+    @Flag(help: "Check the store and the permissions instead, without changes")
     var doctor = false
     var access: TrackerStore.Access { doctor ? .reading : .writing }
 
-    @Flag(help: "Count notifications on standard output as shown, as for a mail or a log") var show = false
+    @Flag(help: "Count notifications on standard output as shown, for example in a mail") var show = false
 
     func run(_ context: CommandContext) async throws {
         if doctor { return try await Doctor.run(context) }
         for report in try context.tracker.takeInbox() {
             if report.trouble == nil { context.console.line(report.words) } else { Diagnostics.warning(report.words) }
         }
-        // Deliver first, because sync waits for a server. The next check handles changes from sync.
+        // Deliver before sync, which can wait for a server. The next check evaluates the changes from sync.
         warn(of: try await deliver(context), context)
         try await sync(context)
     }
@@ -35,10 +35,10 @@ struct Check: StoreCommand {
         let output = OutputSink(show: show, isJSON: context.isJSON, console: context.console)
         let desktop = await TrackerDesktop.open(store: context.path) { Diagnostics.line($0) }
         let (tracker, shown) = (context.tracker, TrackerDesktop.memory(store: context.path))
-        let late = BufferedSink(desktop, tracker: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
+        let buffered = BufferedSink(desktop, tracker: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
             Diagnostics.line($0)
         }
-        let sinks: [any NotificationSink] = [late, output]
+        let sinks: [any NotificationSink] = [buffered, output]
         guard context.isJSON else {
             let report = try await context.tracker.deliver(sinks)
             if report.notifications.isEmpty {
@@ -62,7 +62,7 @@ struct Check: StoreCommand {
             \(report.unseen.map(\.title).joined(separator: ", ")). 
             """
                 + """
-                Not counted, so it is sent again. Notifications require a desktop session with a notification \
+                The next check sends them again. Notifications require a desktop session with a notification \
                 server, or a 
                 """
                 + "terminal. If a person reads this output anyway, use --show.")
@@ -100,7 +100,7 @@ private enum Doctor {
     static func run(_ context: CommandContext) async throws {
         let upkeep = try context.tracker.upkeep()
         let tables = upkeep.rows
-        let findings = await store(upkeep, context) + rights(context)
+        let findings = await store(upkeep, context) + host(context)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(
             findings: findings,
@@ -109,7 +109,7 @@ private enum Doctor {
             findings.flatMap { finding in
                 [
                     """
-                    \(finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("look", .amber)) \
+                    \(finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("warn", .amber)) \
                     \(finding.name.padded(14)) \(finding.detail)
                     """
                 ]
@@ -130,14 +130,14 @@ private enum Doctor {
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// A finding. With advice, it is a problem.
+    /// Creates a finding. A finding with advice is a problem.
     private static func finding(_ name: String, _ detail: String, _ advice: String? = nil) -> Finding {
         Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
     }
 
     private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
-        let doubts = upkeep.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")
+        let doubts = upkeep.doubts.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(separator: ", ")
         let disk = context.path == ":memory:" ? nil : StorePlace.writeProblem(context.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =
@@ -183,22 +183,22 @@ private enum Doctor {
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
-        let parked = outbox.items.compactMap(\.rejection)
+        let rejections = outbox.items.compactMap(\.rejection)
         let waiting =
-            outbox.items.isEmpty ? "nothing is waiting" : "\(outbox.pending) waiting, \(parked.count) of them refused"
+            outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(rejections.count) of them rejected"
         let rows =
             report.refused > 0
             ? "\(counted(report.refused, "row")) of the server rejected: " + report.refusals.joined(separator: "; ")
             : nil
         return Finding(
-            name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0,
-            detail: [waiting, parked.first, report.trouble, rows].compactMap(\.self).joined(separator: ". "),
-            advice: parked.isEmpty
+            name: "sync", ok: rejections.isEmpty && report.trouble == nil && report.refused == 0,
+            detail: [waiting, rejections.first, report.trouble, rows].compactMap(\.self).joined(separator: ". "),
+            advice: rejections.isEmpty
                 ? report.refused > 0 ? "Correct these rows on the server; all others are synchronised." : nil
                 : "Correct the server, then set sync.url again: they are resent.")
     }
 
-    private static func rights(_ context: CommandContext) async -> [Finding] {
+    private static func host(_ context: CommandContext) async -> [Finding] {
         let files = FileManager.default
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
             $0.hasPrefix("hci")
@@ -234,10 +234,10 @@ private enum Doctor {
 /// Standard output as a notification channel.
 struct OutputSink: NotificationSink {
     let name = "output"
-    /// The limit, less than a claim's validity, because the terminal might be stopped (Ctrl-S).
+    /// The time limit of a write to a stopped terminal (Ctrl-S). It is less than the validity period of a claim.
     let limit = Duration.seconds(50)
     /// Whether standard output is a terminal, or the option `--show` is set.
-    private let isReadByAPerson: Bool
+    private let hasReader: Bool
     /// Whether the notification is part of the JSON object that is printed afterwards.
     private let isJSON: Bool
     private let console: Console
@@ -248,7 +248,7 @@ struct OutputSink: NotificationSink {
         self.console = console
     }
 
-    func canShow() async -> Bool { isReadByAPerson }
+    func canShow() async -> Bool { hasReader }
 
     /// Prints the notification and returns whether the write succeeded.
     func deliver(_ notification: TrackerNotification) async -> Bool {
@@ -260,7 +260,7 @@ struct OutputSink: NotificationSink {
     }
 }
 
-/// The desktop channel for commands. It has no buttons, because the process ends before a press.
+/// The desktop channel for commands. It shows no buttons, because the process ends before a press.
 enum TrackerDesktop {
     static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
         let desktop = DesktopNotifications(memory: memory(store: store))
@@ -276,7 +276,7 @@ enum TrackerDesktop {
         ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 
-    static func tryOut(title: String, body: String, on context: TrackerAPI) async throws -> Bool {
+    static func sendTest(title: String, body: String, on context: TrackerAPI) async throws -> Bool {
         let (desktop, day) = (await open(store: context.path) { _ in }, try context.today())
         return await desktop.deliver(
             // Use a new id for each attempt, so that the notification is shown again.
@@ -316,7 +316,7 @@ struct WhyCommand: StoreCommand {
     private func lines(_ reminder: Explanation.Reminder, _ context: CommandContext) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
         let head = reminder.isSent ? context.console.paint("\(title) due", .green) : "\(title) not due"
-        // A delivered reminder is explained by all its conditions.
+        // For a due reminder, all conditions are listed, because all of them hold.
         let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
         return [head]
             + shown.map { condition in

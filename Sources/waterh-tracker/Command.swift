@@ -71,14 +71,14 @@ enum Confirmation {
     }
 }
 
-/// A subcommand that writes, directly or through the service that owns the store.
+/// A subcommand that writes to the store, or sends a request to the service if only that can open the store.
 protocol AskingCommand: StoreCommand {
     /// The request to the service.
-    /// - Parameter desk: opens the day for reading.
+    /// - Parameter context: opens the store, or a copy of the service's day, for reading.
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member])
 
     /// The output for the service's response.
-    /// - Parameter desk: the day after the change.
+    /// - Parameter context: the day after the change, for reading.
     func words(_ answer: Data, _ context: CommandContext) throws -> [String]
 }
 
@@ -121,9 +121,9 @@ struct LoggedEntry: Decodable {
 
     /// The session, and its newest entry.
     static func stored(_ answer: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
-        let told = try JSONDecoder().decode(Self.self, from: answer)
-        let last = told.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
-        let session = try context.tracker.session(told.id)
+        let entry = try JSONDecoder().decode(Self.self, from: answer)
+        let last = entry.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
+        let session = try context.tracker.session(entry.id)
         return session.view.logs.first { $0.shortName == last?.name }.map { (session, $0) }
     }
 }

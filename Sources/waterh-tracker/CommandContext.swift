@@ -40,7 +40,7 @@ struct CommandContext {
     let tracker: TrackerAPI
     let console: Console
     let isJSON: Bool
-    /// The service that owns the store, if this user cannot read it. The application API then uses a copy.
+    /// The service that owns the store, if this user cannot open it. The application API then reads a copy of the day.
     let service: ServiceDay?
     private let copy: ServiceDay.Copy?
     /// The time set by `--now`.
@@ -53,7 +53,6 @@ struct CommandContext {
     var now: Instant { tracker.now }
     var zone: Zone { tracker.zone }
 
-    /// - Parameter isQuiet: suppresses remarks.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
         var opening = try ContextOpening(options)
         place = opening.place
@@ -136,7 +135,7 @@ struct ContextOpening {
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
-    /// - Parameter now: the moment; `nil` uses the options or the clock.
+    /// - Parameter now: the time to act at; `nil` uses the options or the clock.
     func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let given = try given(store)
@@ -145,14 +144,14 @@ struct ContextOpening {
             canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
-    /// The moment from the options or the environment.
+    /// The time to act at from the options or the environment; `nil` uses the clock.
     func given(_ store: TrackerStore) throws -> Instant? {
         let zone = choice.inForce(try store.settings())
         return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
     }
 }
 
-/// The clock of a command that keeps running: the host's, or one that starts at `--now` with a speed factor.
+/// The clock of a command that keeps running: the host's, or a simulated one that starts at `--now`.
 struct CommandClock: Sendable {
     /// The simulated start; `nil` for the host's clock.
     private let start: Instant?
@@ -172,11 +171,11 @@ struct CommandClock: Sendable {
     func real(_ length: Duration) -> Duration { length / speed }
 }
 
-/// The service that owns a store which this user cannot open, through its socket.
+/// The connection to the service of a store that this user cannot open.
 struct ServiceDay {
     let socket: ServiceSocket
 
-    /// Returns `nil` if this user can open the store, if no service responds, or if the options set another moment.
+    /// Returns `nil` if this user can open the store, if no service responds, or if the options set another time.
     init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
         guard place.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
@@ -197,7 +196,7 @@ struct ServiceDay {
     }
 }
 
-/// An option value in ounces.
+/// Parser of an option's value in fluid ounces.
 enum OunceText {
     static func value(_ text: String) throws -> Double {
         guard let oz = Ounces.typed(text) else {

@@ -35,7 +35,7 @@ struct Console {
         }
     }
 
-    /// A horizontal bar with a marker at the expected progress; `nil` without graphics.
+    /// A horizontal bar with a marker (`mark`) at the expected progress; `nil` without graphics.
     func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
         guard hasGraphics else { return nil }
         let filled = cells(progress, width)

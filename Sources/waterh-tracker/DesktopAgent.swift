@@ -12,7 +12,7 @@ struct Agent: AsyncParsableCommand {
         abstract: "Show the service's notifications on this desktop",
         discussion: """
             A system service has no desktop. Run this program in the desktop session: it shows the service's \
-            notifications and passes presses of their buttons on. It waits for the service and for a notification \
+            notifications, and sends pressed buttons to the service. It waits for the service and for a notification \
             server.
             """)
     @OptionGroup var options: LocationOptions
@@ -40,7 +40,7 @@ struct Agent: AsyncParsableCommand {
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// A press that waited longer than this is sent with its time.
+    /// The delay from which a press is sent with its time.
     private static let late = Duration.seconds(30)
 
     private let store: String
@@ -53,7 +53,7 @@ actor DesktopAgent {
     private var isSendingPresses = false
     /// Whether the lack of a desktop was reported.
     private var hasReportedNoDesktop = false
-    /// The press that waits and was reported.
+    /// The waiting press whose error was reported.
     private var reportedPress: String?
 
     /// - Parameter instance: the service's instance name, which the bus names contain.
@@ -114,7 +114,7 @@ actor DesktopAgent {
                 case "hello":
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
-                    Diagnostics.line("Shows on this desktop the notifications of the service of \(store).")
+                    Diagnostics.line("Showing the notifications of the service of \(store) on this desktop.")
                     await sendPresses()
                 case "show":
                     guard let agent else { continue }
@@ -146,17 +146,17 @@ actor DesktopAgent {
     private struct Close: Decodable { var id: String }
     private struct Done: Decodable { var done: Bool }
 
-    /// The service, found again for each use, because it might have restarted.
+    /// The service's socket. It is found again for each use, because the service can restart.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     private func pressed(_ press: DesktopPress) async {
         for lost in presses.append(press) {
-            Diagnostics.warning("\(lost.words): too many actions are queued: this one was dropped")
+            Diagnostics.warning("\(lost.words): dropped, because too many actions are queued")
         }
         await sendPresses()
     }
 
-    /// Sends presses to the service in order. They wait while it is unavailable. Their keys prevent duplicates.
+    /// Sends queued presses to the service in order, as soon as it is available. Their keys prevent duplicates.
     private func sendPresses() async {
         guard !isSendingPresses else { return }
         isSendingPresses = true
@@ -191,7 +191,7 @@ actor DesktopAgent {
     }
 
     private func open(_ press: DesktopPress) async {
-        guard let page else { return Diagnostics.line("cannot open the page: it is off") }
+        guard let page else { return Diagnostics.line("cannot open the page: the service has switched it off") }
         await desktop.open(page + press.kind.page, token: press.activationToken)
     }
 

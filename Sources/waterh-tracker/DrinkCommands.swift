@@ -7,16 +7,16 @@ import TrackerService
 
 extension CommandContext {
     /// One line about the day after a change.
-    func standing(_ snapshot: TrackerSnapshot) -> String {
+    func summary(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
         return "Today \(snapshot.amountText) (\(pace.percent) %). "
             + pace.statusText
     }
 
-    func standing() throws -> String { standing(try tracker.state()) }
+    func summary() throws -> String { summary(try tracker.state()) }
 
     fileprivate func report(_ outcome: DrinkOutcome, _ words: String) throws {
-        try say(outcome) { [words, standing(outcome.state)] }
+        try say(outcome) { [words, summary(outcome.state)] }
     }
 }
 
@@ -42,7 +42,7 @@ struct Log: AskingCommand {
     }
 
     func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        try LoggedDrink.stored(answer, context).map { [Self.words($0, context), try context.standing()] } ?? []
+        try LoggedDrink.stored(answer, context).map { [Self.words($0, context), try context.summary()] } ?? []
     }
 
     private static func words(_ drink: StoredDrink, _ context: CommandContext) -> String {
@@ -70,7 +70,7 @@ struct Undo: AskingCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.undo()
-        try context.say(outcome) { [Self.words(outcome.undone, context), context.standing(outcome.state)] }
+        try context.say(outcome) { [Self.words(outcome.undone, context), context.summary(outcome.state)] }
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -78,12 +78,12 @@ struct Undo: AskingCommand {
     }
 
     func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.standing()]
+        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.summary()]
     }
 
     private struct Answer: Decodable { var undone: String }
 
-    /// The text for an undone change. The store records millilitres.
+    /// The text for an undone change, with amounts in the configured unit. The store's text has millilitres.
     private static func words(_ undone: String, _ context: CommandContext) -> String {
         let units = (try? context.tracker.effectiveSettings().amountUnits) ?? .ml
         let shown =
@@ -165,9 +165,9 @@ struct ResetToday: StoreCommand {
             let count = outcome.deleted.count
             return [
                 count == 0
-                    ? "Nothing was drunk today."
+                    ? "No drink was logged today."
                     : "Deleted \(counted(count, "drink")). Undo it with: waterh-tracker undo",
-                context.standing(outcome.state),
+                context.summary(outcome.state),
             ]
         }
     }

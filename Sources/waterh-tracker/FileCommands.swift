@@ -117,13 +117,13 @@ struct Import: StoreCommand {
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
                     + (report.empty > 0 ? ", \(report.empty) of 0 ml skipped." : ".")
-            ] + (report.remarks ?? []) + [context.standing(report.state)]
+            ] + (report.remarks ?? []) + [context.summary(report.state)]
         }
     }
 }
 
 extension CommandContext {
-    /// The files of the open store. Only SQLite must open them, because closing a file releases its POSIX locks.
+    /// The files of the open store. No other code must open them: closing a file releases SQLite's POSIX locks.
     var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { path + $0 } }
 }
 
@@ -253,7 +253,7 @@ struct Restore: StoreCommand {
                 Tokens are not part of a backup: this store keeps its own. Sign in with waterh-gateway open, or make \
                 tokens with waterh-tracker token new.
                 """
-            return ["Restored \(contents.words)."] + kept + [tokens, context.standing(try context.tracker.state())]
+            return ["Restored \(contents.words)."] + kept + [tokens, context.summary(try context.tracker.state())]
         }
     }
 }

@@ -6,19 +6,19 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// A command that evaluates a store after each write, until it is stopped or its output is closed.
+/// Runs a closure after each write to a store, until the command is stopped or its output is closed.
 struct StoreFollow: Sendable {
     let place: StorePlace
 
-    /// - Parameter look: performs an evaluation and returns the time until the next change.
-    func run(_ look: @escaping @Sendable () -> Duration) async throws {
+    /// - Parameter evaluate: returns the time until the next change without a write.
+    func run(_ evaluate: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(place.path) else {
             throw CommandFailure(
                 .failed,
                 "cannot watch \(place.path): no free inotify watches, or its directory does not exist",
                 advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
-        let follower = DayObserver(writes: watch.writes, look: look)
+        let follower = DayObserver(writes: watch.writes, look: evaluate)
         try await Self.whileRead { await follower.run() }
     }
 
@@ -38,7 +38,7 @@ struct StoreFollow: Sendable {
             group.cancelAll()
             return first
         }
-        // A reader that does not read blocks the write, so do not wait for the write.
+        // Do not wait for a write, which a reader that does not read can block.
         work.cancel()
         if status != .done { throw ExitCode(status.rawValue) }
     }
@@ -67,8 +67,8 @@ final class ChangeLines: Sendable {
     }
 }
 
-/// `status --follow`. Opens the store for each evaluation, because the file might be replaced. An unreadable store
-/// changes nothing.
+/// Runs `status --follow`. Opens the store for each evaluation, because the file can be replaced. If the store cannot
+/// be read, nothing is printed.
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let place: StorePlace
@@ -79,11 +79,11 @@ struct StatusFollow: Sendable {
         let lines = ChangeLines()
         try await StoreFollow(place: place).run {
             do {
-                let standing = try ContextOpening(options, place: place).context(for: .reading, at: clock.now())
+                let state = try ContextOpening(options, place: place).context(for: .reading, at: clock.now())
                     .stateAndDuration()
-                guard let line = try line(TrackerAPI.json(standing.snapshot)) else { return DayObserver.longestPause }
+                guard let line = try line(TrackerAPI.json(state.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
-                return clock.real(standing.lasts)
+                return clock.real(state.lasts)
             } catch {
                 lines.trouble("\(Failures.explained(error))")
                 return DayObserver.longestPause
@@ -92,7 +92,7 @@ struct StatusFollow: Sendable {
     }
 }
 
-/// `status --follow` if only the service can read the store: the service sends each change.
+/// Runs `status --follow` if only the service can open the store: the service sends each change.
 struct ServiceFollow: Sendable {
     let service: ServiceSocket
     let line: @Sendable (_ state: String) throws -> String?
@@ -119,11 +119,11 @@ struct ServiceFollow: Sendable {
     }
 }
 
-/// `export` as a stream: the lines after a position, and with `--follow` new ones. The store is closed in between. A
-/// slow reader delays one line only.
+/// Runs `export` as a stream: prints the lines after a position, and with `--follow` new lines. The store is closed
+/// between evaluations.
 struct DrinkStream: Sendable {
     /// The maximum bytes of whole lines per write: `PIPE_BUF`, so that a write to a pipe is atomic.
-    private static let piece = 4096
+    private static let writeLimit = 4096
     private static let batch = 500
 
     let options: StoreOptions
@@ -139,13 +139,13 @@ struct DrinkStream: Sendable {
         /// The identity of the file to which the position belongs.
         var file: FileIdentity?
         var trouble: String?
-        /// Pending writes up to `position`. The first can be incomplete.
-        var owed: [[UInt8]] = []
+        /// The pending writes up to `position`. The first can be partly written.
+        var pendingWrites: [[UInt8]] = []
 
-        mutating func pay(_ out: OutputFile) throws {
-            while !owed.isEmpty {
-                try out.drain(&owed[0])
-                owed.removeFirst()
+        mutating func writePending(_ out: OutputFile) throws {
+            while !pendingWrites.isEmpty {
+                try out.drain(&pendingWrites[0])
+                pendingWrites.removeFirst()
             }
         }
     }
@@ -157,16 +157,16 @@ struct DrinkStream: Sendable {
                 format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
                 isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
-        try await StoreFollow(place: place).run { look(reader) }
+        try await StoreFollow(place: place).run { evaluate(reader) }
     }
 
-    private func look(_ reader: borrowing Mutex<Reader>) -> Duration {
+    private func evaluate(_ reader: borrowing Mutex<Reader>) -> Duration {
         reader.withLock { reader in
             do {
                 try report(&reader)
                 reader.trouble = nil
             } catch is OutputFile.ReaderClosed {
-                // The output is closed. Another task ends the command.
+                // The output was closed. Another task ends the command.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
@@ -179,15 +179,15 @@ struct DrinkStream: Sendable {
     }
 
     private func report(_ reader: inout Reader) throws {
-        // Take the identity before opening. If another file replaces this one now, the next evaluation detects it.
+        // Read the identity before opening. If the file is replaced in between, the next evaluation detects that.
         let file = FileIdentity(place.path)
         let store = try ContextOpening(options, place: place).context(for: .reading).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
-            reader.owed.append(Array(reader.format.opening.utf8))
+            reader.pendingWrites.append(Array(reader.format.opening.utf8))
             reader.isAtBeginning = false
         }
-        try reader.pay(out)
+        try reader.writePending(out)
         // The file might reappear.
         if store.found == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPlace()
@@ -205,13 +205,13 @@ struct DrinkStream: Sendable {
             for line in found.lines {
                 let whole = bytes.count
                 reader.format.append(line, to: &bytes)
-                guard bytes.count > Self.piece, whole > 0 else { continue }
-                reader.owed.append(Array(bytes[..<whole]))
+                guard bytes.count > Self.writeLimit, whole > 0 else { continue }
+                reader.pendingWrites.append(Array(bytes[..<whole]))
                 bytes.removeFirst(whole)
             }
-            reader.owed.append(bytes)
+            reader.pendingWrites.append(bytes)
             reader.position = found.position
-            try reader.pay(out)
+            try reader.writePending(out)
         }
         reader.known = last
     }

@@ -125,7 +125,7 @@ private enum MonthView {
         try context.say(report) { lines(report.days, report.metDays, context) }
     }
 
-    /// A calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
+    /// The lines of a calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
     private static func lines(_ days: [DayReport], _ met: Int, _ context: CommandContext) -> [String] {
         guard let first = days.first?.day else { return [] }
         let firstDay = (try? context.tracker.effectiveSettings().weekFirstDay.weekday) ?? 0

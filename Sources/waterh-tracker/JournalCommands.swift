@@ -31,7 +31,8 @@ struct JournalCommand: ParsableCommand {
                 if waiting > 0 {
                     lines.append(
                         "\(counted(waiting, "record")) kept and not counted: "
-                            + report.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
+                            + report.doubts.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(separator: ", ")
+                    )
                     lines += records.map { context.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }
                     lines.append(
@@ -51,7 +52,7 @@ struct JournalCommand: ParsableCommand {
                     lines += junk.map {
                         """
                           \(context.dateTime($0.received))  \
-                        \(Doubts.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)
+                        \(Quarantine.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)
                         """
                     }
                 }
@@ -73,12 +74,12 @@ struct JournalCommand: ParsableCommand {
             try context.say(report) {
                 [
                     "r\(record.id) of \(record.bottle), received \(context.dateTime(record.received))",
-                    "  bytes    \(Doubts.hex(record.raw))",
+                    "  bytes    \(Quarantine.hex(record.raw))",
                     """
                       read as  \(record.wall ?? "no date"), \
                     \(context.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")
                     """,
-                    "  verdict  \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
+                    "  verdict  \(record.verdict)\(record.reason.map { ": \(Quarantine.long($0))" } ?? "")",
                 ] + (record.about.map { ["  was      probably about \(context.dateTime($0))"] } ?? [])
             }
         }
@@ -132,7 +133,7 @@ struct JournalCommand: ParsableCommand {
             try context.say(report) {
                 [
                     "Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.",
-                    context.standing(report.state),
+                    context.summary(report.state),
                 ]
             }
         }
@@ -158,7 +159,7 @@ struct JournalCommand: ParsableCommand {
                     \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
                     \(waiting) still \(waiting == 1 ? "has" : "have") none.
                     """,
-                    context.standing(outcome.state),
+                    context.summary(outcome.state),
                 ]
             }
         }
@@ -178,7 +179,7 @@ struct JournalCommand: ParsableCommand {
             try context.say(outcome) {
                 [
                     "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), d\(drink.number).",
-                    context.standing(outcome.state),
+                    context.summary(outcome.state),
                 ]
             }
         }
@@ -191,13 +192,13 @@ extension CommandContext {
         return
             """
               r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \
-            \(amount(record.amountMl).aligned(8))  \(Doubts.hex(record.raw))  \
-            \(Doubts.short(record.reason ?? "unknown"))\(about)
+            \(amount(record.amountMl).aligned(8))  \(Quarantine.hex(record.raw))  \
+            \(Quarantine.short(record.reason ?? "unknown"))\(about)
             """
     }
 }
 
-enum Doubts {
+enum Quarantine {
     static func short(_ reason: String) -> String {
         switch reason {
         case JournalQuarantine.refused: "rejected by the dialect"

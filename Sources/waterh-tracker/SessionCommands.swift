@@ -181,7 +181,7 @@ struct SessionCommand: ParsableCommand {
 
     struct KeepGoing: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "keep-going", abstract: "Silence the question about a long session for 12 hours")
+            commandName: "keep-going", abstract: "Mute the question about a long session for 12 hours")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
@@ -192,11 +192,11 @@ struct SessionCommand: ParsableCommand {
     struct Done: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "done",
-            abstract: "Close the last session for changes")
+            abstract: "Seal the last session against changes")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            try context.say(try context.tracker.sealLastSession()) { ["The session is closed for changes."] }
+            try context.say(try context.tracker.sealLastSession()) { ["The session is sealed against changes."] }
         }
     }
 }
@@ -321,7 +321,7 @@ struct PresetCommand: ParsableCommand {
         }
     }
 
-    /// A number, or the text that removes it.
+    /// A number, or the text `none`, which removes the value.
     enum Amount: ExpressibleByArgument, Equatable {
         case nothing
         case number(Double)

@@ -73,7 +73,7 @@ struct SettingsCommand: ParsableCommand {
         var stdin = false
 
         /// The text that unsets a bottle's own setting.
-        private static let asAll = "inherit"
+        private static let inherit = "inherit"
 
         func validate() throws {
             guard stdin ? pairs.count == 1 : !pairs.isEmpty && pairs.count % 2 == 0 else {
@@ -85,7 +85,7 @@ struct SettingsCommand: ParsableCommand {
             let words = stdin ? pairs + [readLine() ?? ""] : pairs
             let changes = stride(from: 0, to: words.count, by: 2).map { (name: words[$0], text: words[$0 + 1]) }
             if let bottle {
-                let own = changes.map { (name: $0.name, text: $0.text == Self.asAll ? nil : $0.text) }
+                let own = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
                 let report = try context.tracker.set(own, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
                 return try context.say(report) {
@@ -129,7 +129,7 @@ struct Setup: AsyncParsableCommand {
         do {
             // Open for reading during the questions, so that cancelling creates no store.
             let reading = try CommandContext(options, for: .reading, isQuiet: true)
-            // A copy of a service's day cannot be changed. Report that before any question.
+            // If only the service can open the store, opening for writing fails. Report that before any question.
             if reading.service != nil { _ = try CommandContext(options, for: .writing) }
             let answers = try await answers(reading)
             // The store is written from here on.
@@ -184,11 +184,11 @@ struct Setup: AsyncParsableCommand {
 
     private func ask(_ context: CommandContext, except given: [String]) throws -> [(name: String, text: String)] {
         let questions = [
-            ("waterline.waterEveryNDrinks", "A water every how many drinks?"),
+            ("waterline.waterEveryNDrinks", "Number of drinks before a water?"),
             ("waterline.timeReminders", "Time-based reminders?"),
             ("waterline.intervalMinutes", "Minutes between them?"),
-            ("waterline.warningThreshold", "Warn at which value?"),
-            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml, or with a unit (80oz)?"),
+            ("waterline.warningThreshold", "Value that causes a warning?"),
+            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Daily goal, in ml or with a unit (80oz)?"),
         ]
         var settings = try context.tracker.effectiveSettings()
         var changes: [(name: String, text: String)] = []
@@ -226,16 +226,16 @@ struct Setup: AsyncParsableCommand {
             choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
         }
         guard let choice else {
-            return ("Notifications: not tried. Try them with: waterh-tracker setup --notifications enable", nil)
+            return ("Notifications: not tested. Test them with: waterh-tracker setup --notifications enable", nil)
         }
         guard choice == .enable else { return ("Notifications: skipped.", choice) }
-        let isShown = try await TrackerDesktop.tryOut(
+        let isShown = try await TrackerDesktop.sendTest(
             title: "Waterline", body: "Notifications work.", on: context.tracker)
         let words =
             isShown
             ? "Notifications: enabled, a test was sent."
             : """
-            Notifications disabled: no notification server answered. A desktop has its own; else start one in your \
+            Notifications disabled: no notification server answered. Most desktops have one; else start one in your \
             session (dunst, mako).
             """
         return (words, choice)

@@ -84,7 +84,7 @@ extension StatusText {
         let colour = console.colour(pace.displayUrgency)
         let standing =
             try context.tracker.hasBegun()
-            ? console.paint(snapshot.behindText, colour) : "Welcome. Your goal and your hours: waterh-tracker setup"
+            ? console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
         let amount = snapshot.amountText
         let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
         let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)
@@ -256,7 +256,7 @@ struct StatusItem: Equatable {
 enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, waybar, i3blocks, polybar, tmux, plain
 
-    /// One line in the format of a status bar; `nil` for the other two formats.
+    /// One line in the format of a status bar; `nil` for the formats `text` and `json`.
     func line(_ item: StatusItem) throws -> String? { try Self.lines[self]?(item) }
 
     private static let lines: [StatusFormat: @Sendable (StatusItem) throws -> String] = [
@@ -290,7 +290,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The state, with the publishers that failed. Their addresses are shown to the store's owner only.
+/// The state with the publishers that failed. Their addresses are shown only to the store's owner.
 struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
     let troubles: [PublisherError]

@@ -166,7 +166,7 @@ import Testing
                     == true, "\(service?.error ?? "")")
             if hasAgent {
                 #expect(
-                    await event(within: limit) { agent?.error.contains("Shows on this desktop") == true ? true : nil }
+                    await event(within: limit) { agent?.error.contains("on this desktop") == true ? true : nil }
                         == true, "\(agent?.error ?? "")")
             }
             #expect(

@@ -72,7 +72,7 @@ import Testing
         let server = try await FakeNotificationServer(session.bus)
         let service = try session.service(hasDesktop: false)
         let agents = try [session.agent(), session.agent()]
-        for agent in agents { await agent.says("Shows on this desktop", within: 60) }
+        for agent in agents { await agent.says("on this desktop", within: 60) }
         try await session.tracker("session start")
         for drink in 1...3 {
             try await session.tracker("drink")
@@ -95,7 +95,7 @@ import Testing
         let server = try await FakeNotificationServer(session.bus)
         let service = try session.service(hasDesktop: false)
         let agent = try session.agent()
-        await agent.says("Shows on this desktop", within: 60)
+        await agent.says("on this desktop", within: 60)
         let (shown, reminder) = try await session.drink(shownBy: server)
         #expect(Set(shown.map(\.summary)) == ["Session running", "You've had 1 drink — time for water"])
         // The store might list more: the notification of a running session is sent again after each change.

@@ -233,7 +233,7 @@ import Testing
             let status = try await Program.tracker.run("status --store \(store)").output
             #expect(status.contains("MQTT: Another store (waterh-"), "\(status)")
             let doctor = try await Program.tracker.run("check --doctor --store \(store)").output
-            #expect(doctor.contains("look mqtt") && doctor.contains("waterh-gateway doctor"), "\(doctor)")
+            #expect(doctor.contains("warn mqtt") && doctor.contains("waterh-gateway doctor"), "\(doctor)")
         }
         for (_, service) in services { try await service.stop() }
     }

@@ -134,7 +134,7 @@ import TrackerCore
     @Test func `status before setup prints the command for the setup`() async throws {
         let fresh = try await home.tracker("status", at: "14:00").output
         #expect(
-            fresh.contains("Welcome. Your goal and your hours: waterh-tracker setup") && !fresh.contains("behind"),
+            fresh.contains("Welcome. Set your goal and hours with: waterh-tracker setup") && !fresh.contains("behind"),
             "\(fresh)")
         #expect(try await home.tracker("setup --yes", at: "13:00").exitCode == 0)
         let begun = try await home.tracker("status", at: "14:00").output
