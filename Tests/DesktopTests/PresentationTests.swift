@@ -167,7 +167,9 @@ struct PresentationTests {
             (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 10),
             (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
         ] as [([String], String, String, Int)])
-    func `unsupported features are not used`(_ capabilities: [String], summary: String, body: String, actions: Int)
+    func `features that the server does not support are not used`(
+        _ capabilities: [String], summary: String, body: String, actions: Int
+    )
         async throws
     {
         let server = try await FakeNotificationServer(fixture.bus, capabilities: capabilities)
@@ -179,7 +181,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `hints have urgency, sound and residency`() async throws {
+    func `the hints contain urgency, sound and residency`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let desktop = await fixture.desktop()
         #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
@@ -206,7 +208,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `without a server nothing is counted`() async throws {
+    func `a notification does not count without a notification server`() async throws {
         let (desktop, page) = (await fixture.desktop(), Page())
         #expect(await !desktop.canShow())
         let report = try await fixture.tracker().deliver([desktop])
@@ -224,7 +226,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `a silent server has shown nothing`() async throws {
+    func `a notification does not count when the server does not respond`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
         let desktop = await fixture.desktop(
             .init(
@@ -250,7 +252,7 @@ struct PresentationTests {
     }
 
     /// A server that takes seven seconds: the caller times out, and the notification is still shown.
-    @Test func `a slow server and two programs show a notification once`() async throws {
+    @Test func `two processes with a slow server show a notification once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
             .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
@@ -267,7 +269,7 @@ struct PresentationTests {
         await second.stop()
     }
 
-    @Test func `a program killed during delivery does not block others`() async throws {
+    @Test func `a process killed during delivery does not block others`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
             .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
@@ -316,7 +318,7 @@ struct PresentationTests {
 
     /// A store gets its identity at the first query of the state. Notifications shown before that must still be
     /// recognised as its own.
-    @Test func `a new owner of the bus name receives the shown notifications`() async throws {
+    @Test func `notifications shown before the store had an identity are recognised`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")
@@ -365,7 +367,7 @@ struct PresentationTests {
     }
 
     @Test(arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
-    func `an invalid reply means not shown`(manner: FakeNotificationServer.Manner) async throws {
+    func `a notification does not count after an invalid reply`(manner: FakeNotificationServer.Manner) async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: manner)
         let desktop = await fixture.desktop()
         #expect(try await !desktop.deliver(.test(.pace)))
@@ -374,7 +376,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `a program killed between show and record shows again`() async throws {
+    func `a notification is not shown twice when the process was killed before recording it`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let first = await fixture.desktop()
         let notification = try TrackerNotification.test(.pace)
@@ -411,7 +413,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `notifications continue on a new bus`() async throws {
+    func `notifications are shown on a new bus after the old one ended`() async throws {
         let (first, second) = (fixture.bus, try await PrivateBus())
         let current = Collected<String>()
         current.add(first.address)

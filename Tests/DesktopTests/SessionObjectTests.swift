@@ -31,7 +31,7 @@ struct SessionObjectTests {
     }
 
     @Test
-    func `the D-Bus object has intents and state`() async throws {
+    func `the D-Bus object performs actions and returns the state`() async throws {
         let bus = try await PrivateBus()
         let object = object(bus, "one")
         let work = Task { await object.run() }

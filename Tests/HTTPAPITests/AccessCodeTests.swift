@@ -49,7 +49,7 @@ import TrackerService
 
     private let accepted = AccessCodes.Verdict.accepted(Bench.grant)
 
-    @Test func `a code is valid once, for ten minutes, however it is typed`() async throws {
+    @Test func `a code is valid once, for ten minutes, in any letter case`() async throws {
         let bench = try Bench()
         let (first, second, third) = (await bench.make(), await bench.make(), await bench.make())
         #expect([first, second, third] == ["0000000000", "1111111111", "2222222222"])
@@ -78,7 +78,7 @@ import TrackerService
         #expect(await bench.redeem(code, from: "phone") == accepted)
     }
 
-    @Test func `after ten wrong codes all codes end for this client only`() async throws {
+    @Test func `ten wrong codes invalidate all codes for that client only`() async throws {
         let bench = try Bench()
         for _ in 0..<9 {
             #expect(await bench.redeem("ZZZZZZZZZZ", from: "guesser") == .wrong)
@@ -92,7 +92,7 @@ import TrackerService
         #expect(await bench.redeem(code, from: "phone") == accepted)
     }
 
-    @Test func `a hundred clients that guess end no code`() async throws {
+    @Test func `guesses by a hundred clients invalidate no code`() async throws {
         let bench = try Bench()
         let code = await bench.make()
         for number in 0..<AccessCodes.clientLimit + 100 {
@@ -140,7 +140,9 @@ import TrackerService
     }
 
     /// The lifetime of a code is independent of steps of the host's clock.
-    @Test(arguments: [86_400, -86_400, 590] as [Double]) func `ten minutes pass on the monotonic clock`(lead: Double)
+    @Test(arguments: [86_400, -86_400, 590] as [Double]) func `the lifetime of a code follows the monotonic clock`(
+        lead: Double
+    )
         async throws
     {
         let clock = Mutex<Double>(0)
@@ -165,7 +167,7 @@ import TrackerService
         #expect(try await !isLetIn(codes[1], "203.0.113.10"))
     }
 
-    @Test func `failing peers do not delay others`() async throws {
+    @Test func `clients that send wrong codes do not delay others`() async throws {
         let house = try await ServedHousehold()
         let code = try #require(try await house.post("access-codes", "{}").json["code"] as? String)
         func tryIt(_ code: String, _ from: String) async throws -> Int {

@@ -15,7 +15,7 @@ import TrackerService
         ("null", "localhost:8077", false), ("http://localhost:8078", "localhost:8077", false),
         ("ftp://localhost:8077", "localhost:8077", false),
     ])
-    func `an origin must match the address`(origin: String, host: String, isSame: Bool) {
+    func `a request's origin must equal the address of the page`(origin: String, host: String, isSame: Bool) {
         #expect(Access.isSame(origin: origin, as: host) == isSame)
     }
 
@@ -112,13 +112,13 @@ import TrackerService
         #expect(try await house.get("state", headers: house.page).status == 200)
     }
 
-    @Test func `a form of another type than JSON is refused`() async throws {
+    @Test func `a write is rejected when its body is not JSON`() async throws {
         let house = try await ServedHousehold()
         let form = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Content-Type": "text/plain"])
         #expect(form.status == 415)
     }
 
-    @Test func `a token of a widget opens widgets and nothing else`() async throws {
+    @Test func `a token with the scope widget gives access to widgets only`() async throws {
         let house = try await ServedHousehold()
         let token = try house.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
         let embedded = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"]
@@ -160,7 +160,7 @@ import TrackerService
         #expect(try await house.get("state", headers: other).status == 200)
     }
 
-    @Test func `a token has 32 event streams at most`() async throws {
+    @Test func `a token can have at most 32 event streams`() async throws {
         let house = try await ServedHousehold()
         let token = try house.token(.read)
         var streams: [EventStream] = []

@@ -397,7 +397,7 @@ struct APIDescription {
             ]
         ),
     ])
-    func `a deviation from the OpenAPI description is found`(token: String, faults: [String]) throws {
+    func `the schema check detects deviations from the OpenAPI description`(token: String, faults: [String]) throws {
         let found = try APIDescription().faults(of: token, named: "Token")
         #expect(found.count == faults.count)
         for fault in faults { #expect(found.contains { $0.hasPrefix(fault) }, "\(fault) in \(found)") }

@@ -153,7 +153,7 @@ import TrackerService
         #expect(try await house.askUnsigned("GET", path).status == 401)
     }
 
-    @Test func `at most sixteen kept polls are listed`() async throws {
+    @Test func `the list of kept polls has at most sixteen polls`() async throws {
         let empty = try await ServedHousehold()
         #expect(try await empty.get("polls/kept").json["kept"] as? [String] == [])
         let many = try Kept((10..<40).map { ("20260615T1159\($0)000", "Bottle not found.\n", "x") })
@@ -201,7 +201,7 @@ import TrackerService
 
     /// Each drink goes to the phone once. Our drinks are recognised when the phone returns them, also without seconds.
     /// Drinks of other apps are added, also if they look the same.
-    @Test func `phone and service have the same drinks`() async throws {
+    @Test func `a phone and the service exchange each drink once`() async throws {
         let house = try await ServedHousehold()
         let phone = Phone(house: house, token: try house.token(.log))
         for (ml, time) in [(250, "08:00:20"), (250, "08:00:40"), (330, "09:00:00")] {

@@ -52,7 +52,9 @@ import WebServer
         #expect(try await visit.state()["shouldNotify"] as? Bool == false)
     }
 
-    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID is a gap`(id: String)
+    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID causes a gap event`(
+        id: String
+    )
         async throws
     {
         let visit = try await CheckedDay().serve()

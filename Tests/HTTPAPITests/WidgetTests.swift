@@ -67,7 +67,7 @@ import TrackerCore
         #expect(try await visit.picture("corner").contains(">\(total / 25)%</text>"))
     }
 
-    @Test func `pictures without a session show that`() async throws {
+    @Test func `widgets show that there is no session`() async throws {
         let day = try CheckedDay()
         let visit = try await day.serve()
         try await visit.drink(1250)

@@ -196,7 +196,7 @@ import TrackerService
         #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
     }
 
-    @Test func `a repeated purge deletes nothing more`() async throws {
+    @Test func `a repeated purge request deletes nothing again`() async throws {
         let house = try await ServedHousehold()
         let headers = ["Idempotency-Key": "purge-1"]
         #expect(try await house.post("purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
@@ -254,7 +254,7 @@ import TrackerService
         #expect(try await send().code == "bottleSilent")
     }
 
-    @Test func `the result of a command is unknown after a crash`() async throws {
+    @Test func `a repeated command reports an unknown result after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
         let door = ServiceClient(

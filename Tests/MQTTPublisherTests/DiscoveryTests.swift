@@ -114,7 +114,7 @@ import TrackerService
         }
     }
 
-    @Test func `lists and limits are those of the program`() throws {
+    @Test func `options and limits in Home Assistant equal those of the program`() throws {
         func fields(_ device: HomeDevice, _ key: String) -> [String: PlainValue] {
             device.components.first { $0.key == key }?.fields ?? [:]
         }

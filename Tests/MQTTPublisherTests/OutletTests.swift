@@ -130,7 +130,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `drinks arrive through a broker that disconnects all the time`() async throws {
+    @Test func `drinks arrive in order when the broker disconnects repeatedly`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
         for round in 0..<4 {
             for number in 0..<5 { _ = try rig.tracker().logDrink(.ml(100 + round * 5 + number)) }
@@ -176,8 +176,6 @@ import TrackerService
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
-
-    // MARK: - Commands
 
     @Test func `a command runs once per transaction and is answered`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
@@ -574,8 +572,6 @@ import TrackerService
         await rig.stop()
     }
 
-    // MARK: - What the broker keeps
-
     @Test func `devices follow bottles and settings`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -760,7 +756,7 @@ import TrackerService
     }
 
     /// The broker disconnects one of two clients with the same id, and it reports the reason.
-    @Test func `another client with our id is reported`() async throws {
+    @Test func `another client with the same client ID is reported`() async throws {
         let (broker, rig) = try await OutletRig.connected()
         let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
         for round in 1...2 {

@@ -21,7 +21,7 @@ import TrackerService
         ("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"),
         ("A4:C1", "a4_c1"),
     ])
-    func `names become topic levels`(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
+    func `names are converted to topic levels`(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
     /// The published id of a session's water must not depend on sharing.
     @Test func `a drink has the same id with and without Waterline`() throws {
@@ -32,15 +32,15 @@ import TrackerService
         }
     }
 
-    // MARK: - Settings
-
     private func plan(_ changes: [(String, String)]) throws -> MQTTPlan? {
         var settings = Settings()
         for (name, text) in changes { try settings.set(name, to: text) }
         return try MQTTPlan(settings.service)
     }
 
-    @Test func `without a broker nothing is published`() throws { #expect(try plan([("mqtt.prefix", "a")]) == nil) }
+    @Test func `without a broker setting there is no publisher`() throws {
+        #expect(try plan([("mqtt.prefix", "a")]) == nil)
+    }
 
     @Test func `the MQTT configuration has every setting and logs no secret`() throws {
         let full = try #require(
@@ -72,8 +72,6 @@ import TrackerService
         let error = #expect(throws: (any Error).self) { try plan(changes) }
         #expect("\(error.map { "\($0)" } ?? "")".contains("pw") == false)
     }
-
-    // MARK: - Sips
 
     private func drink(_ ml: Int = 120, at seconds: Int64 = 1_000_000, deleted: Bool = false) throws -> StoredDrink {
         let store = try TrackerStore(inMemory: "UTC")
@@ -110,8 +108,6 @@ import TrackerService
         )
     }
 
-    // MARK: - Commands
-
     @Test func `a command is a JSON object, a word or empty`() throws {
         var object = try CommandRequest(
             name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
@@ -144,7 +140,7 @@ import TrackerService
     }
 
     @Test
-    func `a damaged command is a command or an error`() throws {
+    func `a damaged command payload is parsed or rejected`() throws {
         let whole = Array(
             #"{"ml": 250.5, "at": "2026-06-15T14:00Z", "transaction": "a-ü", "arguments": ["x", "y"], "flag": true}"#
                 .utf8)
@@ -160,15 +156,13 @@ import TrackerService
         }
     }
 
-    // MARK: - What to do about it
-
     static let troubles: [(MQTTFailure.Kind, String, [String])] = [
         (.refused, "mqtt://h", ["mqtt.user", "mqtt.passwordFile"]),
         (.tls, "mqtts://shelf.example", ["mqtt.caFile", "ca-file", "shelf.example", "mqtt.url"]),
         (.noGreeting, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
     ]
 
-    @Test(arguments: troubles) func `an error names its setting`(
+    @Test(arguments: troubles) func `a connection error names the setting to change`(
         _ kind: MQTTFailure.Kind, _ url: String, _ words: [String]
     ) throws {
         var settings = Settings()

@@ -75,7 +75,7 @@ import Testing
         #expect(failure?.kind == .noAnswer)
     }
 
-    @Test func `a silent and a dead broker are detected`() async throws {
+    @Test func `a broker that stops or hangs is detected`() async throws {
         let broker = try await Broker()
         var options = try options(broker)
         options.limit = .seconds(1)
@@ -251,8 +251,6 @@ import Testing
         #expect(old.versions == [5, 4])
         await session.close()
     }
-
-    // MARK: - Who may
 
     private func brokerWithPassword(_ more: [String] = []) async throws -> Broker {
         try await Broker({ folder in

@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `many requests run at once`() async throws {
+    @Test func `many requests run concurrently`() async throws {
         let peer = try await WebPeer()
         let client = client
         let statuses = await withTaskGroup(of: Int?.self) { group in

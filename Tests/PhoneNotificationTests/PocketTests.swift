@@ -210,7 +210,7 @@ import TrackerService
     }
 
     /// The status has the reason and the time of the failure. Other settings, or none, clear it.
-    @Test func `the store has the error of a server`() async throws {
+    @Test func `the store records the error of a server`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 401}"#)
         let rig = try PocketRig.ntfy(peer)
@@ -261,7 +261,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `settings take effect, and invalid ones are reported once`() async throws {
+    @Test func `changed settings take effect, and invalid ones are reported once`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.ntfy, [])
         rig.start()
@@ -310,7 +310,7 @@ import TrackerService
     }
 
     /// The key of one notification is valid for its buttons, each once, for a day.
-    @Test func `notification buttons act`() async throws {
+    @Test func `each button of a phone notification acts once`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
@@ -330,7 +330,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a button sent by a fast clock acts`() async throws {
+    @Test func `a button works when the notification was sent by a fast clock`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.lead.withLock { $0 = 365 * 86_400 }

@@ -33,7 +33,7 @@ import TrackerCore
                 && WebhookSignature(secret: "plain") != nil)
     }
 
-    @Test func `the webhook body has its JSON`() throws {
+    @Test func `a webhook body is encoded as JSON`() throws {
         let request = try plan([("webhook.secret", "plain"), ("http.publicUrl", "https://shelf.example")]).request(
             message, now: Instant(seconds: 1_614_265_400))
         let names = Set(request.headers.map(\.name))

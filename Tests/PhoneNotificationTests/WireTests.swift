@@ -26,7 +26,7 @@ import TrackerCore
         try #require(try JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? NSDictionary)
     }
 
-    @Test func `an ntfy message has its JSON`() throws {
+    @Test func `an ntfy message is encoded as JSON`() throws {
         let plan = try #require(
             try plan(
                 .ntfy,
@@ -93,12 +93,12 @@ import TrackerCore
             "\(String(describing: problem))")
     }
 
-    @Test func `without an address nothing is sent`() throws {
+    @Test func `a channel without an address is off`() throws {
         for service in NotificationChannel.allCases { #expect(try plan(service, []) == nil) }
     }
 
     /// A credential from a file, as with systemd's LoadCredential. Neither it nor the topic is in any message.
-    @Test func `the token is only in its file`() throws {
+    @Test func `a token from a file appears in no message`() throws {
         let folder = try TemporaryFolder()
         try Data("  tk_s3cret  \n# for ntfy\n".utf8).write(to: folder.url("token"))
         let plan = try #require(

@@ -2,7 +2,7 @@ import Utilities
 import Testing
 
 @Suite struct BackoffTests {
-    @Test func `pauses grow, vary and start again`() {
+    @Test func `backoff pauses grow, vary and start again after a reset`() {
         var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
         let pauses = (0..<10).map { _ in backoff.next(chance: 1) }
         #expect(

@@ -69,7 +69,7 @@ import TrackerService
     /// The state for a broker must not say "disabled" because of a session's reminder that is private, nor count the
     /// session's changes.
     @Test
-    func `hidden sessions do not appear in numbers`() async throws {
+    func `the counters in the state do not reveal a hidden session`() async throws {
         _ = try fixture.tracker().startSession()
         for _ in 0..<2 { _ = try fixture.tracker("12:01").drink() }
         let blind = Sink("blind") { !$0.kind.isWaterline }
@@ -91,7 +91,7 @@ import TrackerService
     }
 
     @Test
-    func `a hanging channel is not waited for`() async throws {
+    func `a channel that hangs does not delay delivery to others`() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
         // Ignores cancellation.
         let hanging = Sink("hanging", limit: .milliseconds(100)) { _ in
@@ -105,7 +105,7 @@ import TrackerService
     }
 
     @Test
-    func `delivery runs outside transactions`() async throws {
+    func `notifications are delivered outside transactions`() async throws {
         let folder = try TemporaryFolder()
         let (own, other) = (
             try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
@@ -123,7 +123,7 @@ import TrackerService
     }
 
     @Test
-    func `two programs send a reminder once`() async throws {
+    func `two processes send a reminder once`() async throws {
         let folder = try TemporaryFolder()
         let noon = try fixture.tracker().context
         let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -144,7 +144,7 @@ import TrackerService
     }
 
     @Test
-    func `the claim of a dead program expires after a minute`() async throws {
+    func `a claim expires a minute after its process ended`() async throws {
         _ = try fixture.store.offer(fixture.tracker("12:00").context)
         let sink = Sink("desktop")
         #expect(try await fixture.tracker("2026-06-15T12:00:59").deliver([sink]).notifications.isEmpty)
@@ -152,7 +152,7 @@ import TrackerService
     }
 
     @Test
-    func `an evaluation without a decision writes nothing`() async throws {
+    func `an evaluation without a due notification writes nothing`() async throws {
         let absent = Sink("absent", able: false)
         _ = try await fixture.tracker().deliver([absent])
         let before = try fixture.store.changeMark()
@@ -190,7 +190,7 @@ import TrackerService
     }
 
     @Test
-    func `a view by a fast clock hides no later notification`() async throws {
+    func `a view recorded by a fast clock does not hide later notifications`() async throws {
         try await fixture.tracker("12:00").deliver([Sink("desktop")])
         try fixture.tracker("2027-06-15T12:01").openNotifications()
         #expect(try fixture.tracker("12:02").state().unread == 0)

@@ -23,7 +23,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `a write causes repeated checks for a moment only`() async throws {
+    func `a write causes a few checks with growing pauses`() async throws {
         let (writes, write) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let pauses = Pauses()
         let looks = Mutex(0)
@@ -60,7 +60,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `changes of other programs are seen at once`() async throws {
+    func `changes by another process are detected at once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
         let noon = try DeskFixture().tracker().context

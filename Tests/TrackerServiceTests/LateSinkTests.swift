@@ -66,7 +66,7 @@ import TrackerService
         try fixture.store.notifications().reduce(into: [:]) { $0[$1.id] = $1.missed["desktop"] }
     }
 
-    @Test func `a missed notification that is still valid is shown once later`() async throws {
+    @Test func `a missed notification is shown once when the desktop returns and it is still valid`() async throws {
         desktop.isThere = false
         try await look("08:00")
         #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
@@ -78,7 +78,7 @@ import TrackerService
         #expect(desktop.shown.count == 1)
     }
 
-    @Test func `a later notification replaces an earlier one, and a drink ends it`() async throws {
+    @Test func `a missed notification is skipped after a later one of its kind or a drink`() async throws {
         desktop.isThere = false
         try await look("08:00")
         try await look("11:00")
@@ -97,7 +97,7 @@ import TrackerService
         #expect(try missed()[phone.shown[2].notificationId] == "answered")
     }
 
-    @Test func `a notification shown by a program that was killed was not missed`() async throws {
+    @Test func `a notification counts as shown when the process was killed after showing it`() async throws {
         desktop.isThere = false
         try await look("08:00")
         _ = try fixture.tracker("08:10").logDrink(.ml(300))
@@ -108,7 +108,7 @@ import TrackerService
         #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
-    @Test func `no notification of a past day or in quiet hours is shown late`() async throws {
+    @Test func `a missed notification is not shown on the next day or in quiet hours`() async throws {
         desktop.isThere = false
         try await look("21:00")
         desktop.isThere = true
@@ -124,7 +124,7 @@ import TrackerService
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
     }
 
-    @Test func `reminders of a session are shown while it runs without water`() async throws {
+    @Test func `a missed session reminder is shown while the session runs and no water was logged`() async throws {
         _ = try fixture.tracker("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
         ])
@@ -155,7 +155,7 @@ import TrackerService
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
     }
 
-    @Test func `do not disturb delays a notification, and an urgent one passes`() async throws {
+    @Test func `do not disturb delays notifications except urgent ones`() async throws {
         desktop.accepts = false
         try await look("08:00")
         #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
@@ -173,7 +173,7 @@ import TrackerService
         #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "it is behind again")
     }
 
-    @Test func `a new channel begins with the next notification`() async throws {
+    @Test func `a new channel gets no earlier notifications`() async throws {
         let other = try DeskFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))
         try await other.tracker("08:00").deliver([BufferedSink(late, tracker: { try other.tracker("08:00") }), first])
@@ -182,7 +182,7 @@ import TrackerService
         #expect(first.shown.count == 1 && late.shown.isEmpty)
     }
 
-    @Test func `many missed notifications end with one of each kind`() async throws {
+    @Test func `at most one missed notification of each kind is shown`() async throws {
         desktop.isThere = false
         _ = try fixture.tracker("06:30").set([("reminders.dailyLimit", "false")])
         for hour in 8...20 {

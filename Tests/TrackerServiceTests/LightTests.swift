@@ -6,7 +6,7 @@ import TrackerService
 @Suite struct LightTests {
     private static let (red, blue) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
 
-    @Test func `each bottle receives a changed value once`() throws {
+    @Test func `each bottle receives a changed light once`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.tracker().adoptBottle(Self.red)
         _ = try fixture.tracker().adoptBottle(Self.blue)

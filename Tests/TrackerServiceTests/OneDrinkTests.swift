@@ -56,8 +56,6 @@ import TrackerService
             """
     }
 
-    // MARK: - Apple Health
-
     private static let sips = [("08:10:42", 102), ("08:10:55", 66), ("12:30:05", 150), ("17:00:59", 88)]
 
     /// Each as the bottle's own app can have written 102, 66, 150 and 88 ml.
@@ -68,7 +66,7 @@ import TrackerService
     ]
 
     @Test(arguments: written, [true, false])
-    func `an Apple Health sample of a bottle's drink is that drink`(
+    func `an Apple Health sample that matches a bottle's drink adds nothing`(
         app: (unit: String, values: [String], isMinute: Bool), isPolledFirst: Bool
     ) throws {
         let samples = zip(Self.sips, app.values).map { sip, value in
@@ -122,7 +120,7 @@ import TrackerService
         }
     }
 
-    @Test func `an excluded source is left out and its earlier drinks go`() throws {
+    @Test func `an import skips an excluded source and removes its earlier drinks`() throws {
         let file = health([(Self.morning, "250")]) + ""
         try take(file)
         _ = try fixture.tracker().set([("health.excludedSources", "Other, some app")])
@@ -134,9 +132,7 @@ import TrackerService
         #expect(try total() == 250)
     }
 
-    // MARK: - Undo
-
-    @Test func `undo refuses a change whose rows were changed later`() throws {
+    @Test func `an undo is refused when the drink was changed again later`() throws {
         let tracker = try fixture.tracker()
         let first = try tracker.logDrink(.ml(250)).stored
         guard case .drink(let second) = try tracker.edit("d\(first.number)", EntryChange(ml: 300)),
@@ -156,7 +152,7 @@ import TrackerService
         #expect(try total() == 0)
     }
 
-    @Test func `undo of today does not pass over a later change of another day`() throws {
+    @Test func `an undo of today is refused when the drink was moved to another day and changed there`() throws {
         let tracker = try fixture.tracker()
         let first = try tracker.logDrink(.ml(250)).stored
         let yesterday = try tracker.moment("2026-06-14T12:00")
@@ -165,8 +161,6 @@ import TrackerService
         #expect(throws: Refusal.self) { try tracker.undo(.today) }
         #expect(try total() == 400)
     }
-
-    // MARK: - Session water
 
     /// The water of a session, 8 oz, counted as a drink of the day.
     private func sessionWater() throws -> (tracker: TrackerAPI, entry: LogEntry, drink: StoredDrink) {
@@ -177,7 +171,7 @@ import TrackerService
         return (tracker, entry, try #require(try tracker.drinksToday().first))
     }
 
-    @Test func `session water that a person corrected or deleted does not follow its entry`() throws {
+    @Test func `session water keeps a manual change when its session entry changes`() throws {
         let (tracker, entry, drink) = try sessionWater()
         _ = try tracker.edit("d\(drink.number)", EntryChange(ml: 100))
         _ = try tracker.edit(entry.shortName, EntryChange(oz: 10))
@@ -193,7 +187,7 @@ import TrackerService
         #expect(try total() == 0)
     }
 
-    @Test func `the deletion of an entry takes its corrections away and undo brings them back`() throws {
+    @Test func `deleting a session entry removes its correction and undo restores it`() throws {
         let (tracker, entry, drink) = try sessionWater()
         _ = try tracker.edit("d\(drink.number)", EntryChange(ml: 100))
         _ = try tracker.delete(entry.shortName)
@@ -206,12 +200,12 @@ import TrackerService
         #expect(try total() == drink.ml)
     }
 
-    // MARK: - Exports of ours
-
     enum Case: String, CaseIterable { case plain, otherAddress, datedByHand, corrected }
 
     @Test(arguments: Case.allCases, HealthFiles.Format.allCases)
-    func `an export and the bottle's own records count once`(kind: Case, format: HealthFiles.Format) throws {
+    func `a drink counts once when it comes from an export and from the bottle`(kind: Case, format: HealthFiles.Format)
+        throws
+    {
         let isDated = kind != .datedByHand
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: isDated)])
         let tracker = try fixture.tracker()
@@ -236,7 +230,7 @@ import TrackerService
         }
     }
 
-    @Test func `an export whose record says something else than its drink is refused`() throws {
+    @Test func `an export is rejected when a record contradicts its drink`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300)])
         var bytes: [UInt8] = []
         _ = try fixture.tracker().exportDrinks(.json) { bytes += $0 }
@@ -250,7 +244,7 @@ import TrackerService
     }
 
     /// An export of version 0.9 has no record bytes: the drink keeps its key.
-    @Test func `a record that an older export brought is dated without a conflict`() throws {
+    @Test func `a record can be dated when an older export has brought its drink`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: false)])
         _ = try fixture.tracker().dateRecord("r1", at: fixture.tracker().moment("08:10"))
         let key = try #require(try fixture.store.allDrinks().first?.key)

@@ -70,7 +70,7 @@ import TrackerService
             _ = try tracker.importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
         },
     ])
-    func `each refusal has its code`(_ wanted: Case) throws {
+    func `each rejected input has its error code`(_ wanted: Case) throws {
         let fixture = try DeskFixture()
         let tracker = try fixture.tracker()
         do {
@@ -86,7 +86,7 @@ import TrackerService
     }
 
     @Test
-    func `a session entry has no millilitres`() throws {
+    func `an edit of a session entry in millilitres is rejected`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:01").drink()
@@ -99,7 +99,7 @@ import TrackerService
         (.foreign, .damaged), (.newer, .damaged),
         (.readOnly, .failed), (.cannotOpen, .failed), (.inputOutput, .failed), (.other, .failed),
     ])
-    func `store errors have few categories`(kind: StoreError.Kind, category: ProblemCategory) {
+    func `each store error has a problem category`(kind: StoreError.Kind, category: ProblemCategory) {
         let problem = StoreError(kind, "It does not go", at: "/a/b")
         #expect(problem.category == category && problem.code == kind.rawValue && problem.values["path"] == "/a/b")
         #expect(problem.sentence == "It does not go (/a/b).")

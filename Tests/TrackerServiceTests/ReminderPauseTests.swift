@@ -35,8 +35,6 @@ import TrackerService
         try await tracker.deliver([screen])
     }
 
-    // MARK: - Snooze
-
     @Test func `a reminder closes when the user snoozes it, and comes again after 30 minutes`() async throws {
         try await deliver("12:00")
         #expect(screen.shown["hydration-reminder"] != nil)
@@ -78,8 +76,6 @@ import TrackerService
         }
     }
 
-    // MARK: - A service that starts
-
     @Test func `no reminder comes before the first poll of a service has ended`() async throws {
         try await deliver("12:00", hold: .firstPoll)
         #expect(screen.delivered.isEmpty)
@@ -87,7 +83,7 @@ import TrackerService
         #expect(screen.delivered == [.pace])
     }
 
-    @Test func `a drink of the first poll leaves nothing to remind of`() async throws {
+    @Test func `no reminder comes when the first poll brings enough drinks`() async throws {
         try await deliver("12:00", hold: .firstPoll)
         _ = try fixture.tracker("12:00").logDrink(.ml(1500))
         try await deliver("12:01")
@@ -102,8 +98,6 @@ import TrackerService
         try await deliver("12:01")
         #expect(screen.delivered == [.goal])
     }
-
-    // MARK: - Desktop notifications
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
         let late = { (wall: String) in BufferedSink(screen, tracker: { [fixture] in try fixture.tracker(wall) }) }
@@ -123,8 +117,6 @@ import TrackerService
         func deliver(_ notification: TrackerNotification) async -> Bool { true }
     }
 
-    // MARK: - Closing
-
     @Test func `a Waterline notification closes when its reason is gone`() async throws {
         _ = try fixture.tracker("20:00").set([("waterline.discreet", "false")])
         _ = try fixture.tracker("20:00").startSession()
@@ -136,7 +128,7 @@ import TrackerService
         #expect(screen.shown.keys.filter { $0.hasPrefix("waterline-") && $0 != "waterline-live" } == [])
     }
 
-    @Test func `a reminder by time closes when water was logged`() async throws {
+    @Test func `a time reminder closes when water is logged`() async throws {
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:01").water()
         try await deliver("20:20")
@@ -146,7 +138,7 @@ import TrackerService
         #expect(!screen.shown.keys.contains("waterline-time"))
     }
 
-    @Test func `discreet notifications with the same words are shown once`() async throws {
+    @Test func `discreet notifications with equal texts are shown once`() async throws {
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:01").drink()
         try await deliver("20:01")

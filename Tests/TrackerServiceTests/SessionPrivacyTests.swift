@@ -5,7 +5,7 @@ import TrackerService
 
 /// Without permission for sessions no method reports or changes one.
 @Suite struct SessionPrivacyTests {
-    @Test func `a session entry is hidden`() throws {
+    @Test func `a session entry is hidden from a caller without access`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()

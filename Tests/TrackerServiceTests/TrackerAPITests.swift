@@ -97,7 +97,7 @@ import TrackerService
     }
 
     @Test
-    func `history has days, weeks, months and the streak`() throws {
+    func `the history reports days, weeks, months and the streak`() throws {
         _ = try fixture.tracker("2026-06-14T12:00").logDrink(.ml(2000))
         _ = try fixture.tracker("2026-06-14T13:00").logDrink(.ml(600))
         let tracker = try fixture.tracker()
@@ -163,7 +163,7 @@ import TrackerService
     }
 
     @Test
-    func `presets follow size and strength, tokens are stored as digests`() throws {
+    func `a preset's estimate follows size and strength, and tokens are stored as hashes`() throws {
         let tracker = try fixture.tracker()
         let added = try tracker.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
         #expect(added.preset.standardDrinkEstimate == 1)
@@ -180,7 +180,7 @@ import TrackerService
     }
 
     @Test
-    func `exported drinks are known when imported`() throws {
+    func `an import recognises exported drinks`() throws {
         _ = try fixture.tracker("10:00").logDrink(.ml(250))
         var file: [UInt8] = []
         #expect(try fixture.tracker().exportDrinks(.json) { file += $0 }.drinks == 1)
@@ -202,7 +202,7 @@ import TrackerService
 
     /// B8: whichever interface makes the change.
     @Test
-    func `every change runs its follow-up`() throws {
+    func `every change runs the tasks after a commit`() throws {
         _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
         func told(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
