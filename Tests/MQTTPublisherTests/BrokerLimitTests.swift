@@ -26,17 +26,17 @@ import TrackerService
         }
     }
 
-    private func denials(_ rig: OutletRig) -> [String] {
+    private func denials(_ rig: PublisherRig) -> [String] {
         rig.words.withLock { $0.compactMap { if case .denied(let words) = $0 { words } else { nil } } }
     }
 
-    private func troubles(_ rig: OutletRig) -> String {
+    private func troubles(_ rig: PublisherRig) -> String {
         ((try? rig.store.outletTroubles()) ?? []).map(\.words).joined(separator: " ")
     }
 
     @Test func `drinks wait while the broker denies their topic, and arrive once afterwards`() async throws {
         let guarded = try await Guarded("topic read #\ntopic write h/state\ntopic write h/availability\n")
-        let rig = try OutletRig(guarded.broker)
+        let rig = try PublisherRig(guarded.broker)
         let ear = try await guarded.broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
@@ -61,7 +61,7 @@ import TrackerService
 
     @Test func `denied discovery and state topics are reported and published later`() async throws {
         let guarded = try await Guarded("topic read #\ntopic write h/sip\ntopic write h/availability\n")
-        let rig = try OutletRig(guarded.broker)
+        let rig = try PublisherRig(guarded.broker)
         rig.start()
         try await rig.connected()
         let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "x" }).id)/config"
@@ -90,7 +90,7 @@ import TrackerService
 
     @Test func `a notification that the broker denies does not count`() async throws {
         let guarded = try await Guarded("topic read #\n")
-        let rig = try OutletRig(guarded.broker)
+        let rig = try PublisherRig(guarded.broker)
         rig.start()
         try await rig.connected()
         let noon = TrackerAPI(
@@ -111,7 +111,7 @@ import TrackerService
         async throws
     {
         let broker = try await Broker { _ in ["allow_anonymous true", line] }
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#", qos: qos)
         rig.start()
         try await rig.connected()
@@ -129,7 +129,7 @@ import TrackerService
 
     @Test func `a device is published in parts when the broker's limit is too small for it`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "message_size_limit 4000"] }
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         rig.start()
         try await rig.connected()
         _ = try rig.tracker().logDrink(.ml(150))
@@ -150,7 +150,7 @@ import TrackerService
 
     @Test func `messages that fit are published when the broker limits packet size`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "max_packet_size 1000"] }
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
@@ -164,7 +164,7 @@ import TrackerService
 
     @Test func `a purge while the broker is away clears its messages at the next connection`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, isInFile: true)
+        let rig = try PublisherRig(broker, isInFile: true)
         rig.start()
         try await rig.connected()
         #expect(await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil } == true)

@@ -27,7 +27,7 @@ import TrackerService
     }
 
     /// Sets the rig's clock to this hour.
-    private func turn(_ rig: PocketRig, _ hours: Double) throws {
+    private func turn(_ rig: PhoneRig, _ hours: Double) throws {
         rig.lead.withLock { $0 = 0 }
         let lead = try rig.tracker().now.seconds(to: tracker(rig.store, hours).now)
         rig.lead.withLock { $0 = lead }
@@ -39,7 +39,7 @@ import TrackerService
 
     @Test func `a webhook receives earlier notifications in order, once`() async throws {
         let peer = try await WebPeer()
-        var rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        var rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
         #expect(await event { (try? rig.store.deliveredThrough("webhook")) != nil ? true : nil } == true)
@@ -51,7 +51,7 @@ import TrackerService
         try await tracker(rig.store, 8).deliver([Screen()])
         let told = try rig.store.told(after: 0).map(\.decision)
         #expect(told.count == 3)
-        rig = try PocketRig(.webhook, [], store: rig.store)
+        rig = try PhoneRig(.webhook, [], store: rig.store)
         // A webhook gets all of them, also days later.
         try turn(rig, 8 + 72)
         rig.start()
@@ -64,7 +64,7 @@ import TrackerService
                 (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil
             } == true)
         await rig.stop()
-        let last = try PocketRig(.webhook, [], store: rig.store)
+        let last = try PhoneRig(.webhook, [], store: rig.store)
         try turn(last, 8 + 73)
         last.start()
         #expect(await last.tells(notice(9)))
@@ -74,7 +74,7 @@ import TrackerService
 
     @Test func `new notifications follow missed ones`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         _ = try rig.store.deliveredThrough("webhook")
         try await tracker(rig.store, 3.5).deliver([Screen()])
@@ -92,7 +92,7 @@ import TrackerService
         hoursLater: Double, count: Int
     ) async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         try turn(rig, 3.1)
         _ = try rig.store.deliveredThrough("ntfy")
         try await tracker(rig.store, 3.5).deliver([Screen()])
@@ -110,7 +110,7 @@ import TrackerService
 
     @Test func `ntfy does not receive outdated notifications`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         try turn(rig, 3.1)
         _ = try rig.store.deliveredThrough("ntfy")
         try await tracker(rig.store, 7).deliver([Screen()])
@@ -124,7 +124,7 @@ import TrackerService
 
     @Test func `a new channel receives later notifications only`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
         #expect(await rig.says { if case .on = $0 { true } else { false } })
@@ -140,7 +140,7 @@ import TrackerService
 
     @Test func `notifications of a private session stay private`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
+        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
         try turn(rig, 3.1)
         _ = try rig.store.deliveredThrough("webhook")
         _ = try tracker(rig.store, 16).startSession()

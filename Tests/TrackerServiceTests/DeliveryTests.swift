@@ -33,9 +33,9 @@ import TrackerService
         }
     }
 
-    let fixture: DeskFixture
+    let fixture: TrackerFixture
 
-    init() throws { fixture = try DeskFixture() }
+    init() throws { fixture = try TrackerFixture() }
 
     @Test
     func `a notification is recorded with the channels that showed it`() async throws {
@@ -184,7 +184,7 @@ import TrackerService
         try await fixture.tracker("12:32").deliver([Sink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
         #expect(try fixture.tracker("2026-06-16T12:00").state().unread == 0, "a new day")
-        let printed = try DeskFixture()
+        let printed = try TrackerFixture()
         try await printed.tracker().deliver([Sink("output"), Sink("desktop")])
         #expect(try printed.tracker("12:01").state().unread == 0, "a person read it where it was printed")
     }
@@ -220,7 +220,7 @@ import TrackerService
         }
         // Sleeping advances the clock.
         let loop = ReminderLoop(
-            sinks: [sink], tracker: { fixture.certainDesk(clock.withLock { $0 }.description) },
+            sinks: [sink], tracker: { fixture.requiredTracker(clock.withLock { $0 }.description) },
             trouble: { Issue.record("\($0)") },
             sleep: { length in
                 clock.withLock { $0 = $0.advanced(seconds: length / .seconds(1)) }
@@ -241,7 +241,8 @@ import TrackerService
         let fixture = fixture
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(
-            sinks: [sink], tracker: { fixture.certainDesk(wall.withLock { $0 }) }, trouble: { Issue.record("\($0)") },
+            sinks: [sink], tracker: { fixture.requiredTracker(wall.withLock { $0 }) },
+            trouble: { Issue.record("\($0)") },
             sleep: { length in
                 pauses.withLock { $0.append(length) }
                 try? await Task.sleep(for: .seconds(60))
@@ -257,7 +258,7 @@ import TrackerService
         await work.value
         let lengths = pauses.withLock { $0 }
         #expect(lengths.allSatisfy { $0 <= DayObserver.longestPause && $0 > .zero })
-        let idle = ReminderLoop(sinks: [], tracker: { fixture.certainDesk("12:00") }, trouble: { _ in })
+        let idle = ReminderLoop(sinks: [], tracker: { fixture.requiredTracker("12:00") }, trouble: { _ in })
         await idle.run()
     }
 }

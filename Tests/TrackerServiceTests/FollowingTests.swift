@@ -63,7 +63,7 @@ struct FollowingTests {
     func `changes by another process are detected at once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
-        let noon = try DeskFixture().tracker().context
+        let noon = try TrackerFixture().tracker().context
         @Sendable func tracker(_ store: TrackerStore) -> TrackerAPI {
             TrackerAPI(
                 store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString }))

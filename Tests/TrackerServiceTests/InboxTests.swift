@@ -6,11 +6,11 @@ import TrackerCore
 import TrackerService
 
 @Suite struct InboxTests {
-    private let fixture: DeskFixture
+    private let fixture: TrackerFixture
     private let folder: TemporaryFolder
 
     init() throws {
-        (fixture, folder) = (try DeskFixture(), try TemporaryFolder())
+        (fixture, folder) = (try TrackerFixture(), try TemporaryFolder())
         _ = try fixture.tracker().set([("health.inbox", folder.path)])
     }
 

@@ -7,7 +7,7 @@ import TrackerService
     private static let (red, blue) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
 
     @Test func `each bottle receives a changed light once`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker().adoptBottle(Self.red)
         _ = try fixture.tracker().adoptBottle(Self.blue)
         #expect(try fixture.tracker("15:00").lightsDue().isEmpty, "nobody asked for it")

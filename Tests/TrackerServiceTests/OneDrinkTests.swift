@@ -6,11 +6,11 @@ import TrackerService
 
 /// A drink counts once for every source, and undo never makes two versions of it count.
 @Suite struct OneDrinkTests {
-    private let fixture: DeskFixture
+    private let fixture: TrackerFixture
 
-    init() throws { fixture = try DeskFixture() }
+    init() throws { fixture = try TrackerFixture() }
 
-    private func total(_ fixture: DeskFixture? = nil) throws -> Int {
+    private func total(_ fixture: TrackerFixture? = nil) throws -> Int {
         try (fixture ?? self.fixture).store.allDrinks().reduce(0) { $0 + $1.ml }
     }
 
@@ -30,7 +30,9 @@ import TrackerService
     }
 
     @discardableResult
-    private func take(_ text: String, _ fixture: DeskFixture? = nil, at time: String = "23:00") throws -> ImportReport {
+    private func take(_ text: String, _ fixture: TrackerFixture? = nil, at time: String = "23:00") throws
+        -> ImportReport
+    {
         try (fixture ?? self.fixture).tracker(time).importDrinks { feed in
             try Array(text.utf8).withUnsafeBytes { try feed($0) }
         }
@@ -220,7 +222,7 @@ import TrackerService
             "08:10:42", 300, bottle: kind == .otherAddress ? "A4:C1:38:00:00:02" : "A4:C1:38:00:00:01",
             isDated: isDated)
         for isPolledFirst in [true, false] {
-            let other = try DeskFixture()
+            let other = try TrackerFixture()
             if isPolledFirst { _ = try other.store.append([delivered]) }
             try take(text, other)
             _ = try other.store.append([delivered])
@@ -237,7 +239,7 @@ import TrackerService
         let text = String(decoding: bytes, as: UTF8.self)
         for (part, other) in [("1A060F080A2A012C", "1A060F080A2A012D"), ("1A060F08", "XX060F08")] {
             try #require(text.contains(part))
-            let fixture = try DeskFixture()
+            let fixture = try TrackerFixture()
             #expect(throws: HealthFileError.self) { try take(text.replacing(part, with: other), fixture) }
             #expect(try total(fixture) == 0)
         }
@@ -248,7 +250,7 @@ import TrackerService
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: false)])
         _ = try fixture.tracker().dateRecord("r1", at: fixture.tracker().moment("08:10"))
         let key = try #require(try fixture.store.allDrinks().first?.key)
-        let other = try DeskFixture()
+        let other = try TrackerFixture()
         try take("[{\"startDate\": \"2026-06-15T08:10:00+02:00\", \"value_ml\": 300, \"uuid\": \"\(key)\"}]", other)
         _ = try other.store.append([try record("08:10:42", 300, isDated: false)])
         _ = try other.tracker().dateRecord("r1", at: other.tracker().moment("09:00"))

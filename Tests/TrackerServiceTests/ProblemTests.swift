@@ -71,7 +71,7 @@ import TrackerService
         },
     ])
     func `each rejected input has its error code`(_ wanted: Case) throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         let tracker = try fixture.tracker()
         do {
             try wanted.run(tracker)
@@ -87,7 +87,7 @@ import TrackerService
 
     @Test
     func `an edit of a session entry in millilitres is rejected`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:01").drink()
         let problem = #expect(throws: WrongInput.self) { try fixture.tracker("20:02").edit("w1", EntryChange(ml: 100)) }

@@ -52,7 +52,7 @@ import TrackerService
 
     @Test(arguments: rows)
     func `an error is shown until a poll succeeds`(_ row: Row) throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker("10:00").logDrink(.ml(250))
         let tracker = try fixture.tracker("12:00")
         func poll(_ bottle: ScriptedBottle) throws -> PollReport {

@@ -24,10 +24,10 @@ import TrackerService
         func close(id: String) async { state.withLock { $0.shown[id] = nil } }
     }
 
-    private let fixture: DeskFixture
+    private let fixture: TrackerFixture
     private let screen = Screen()
 
-    init() throws { fixture = try DeskFixture() }
+    init() throws { fixture = try TrackerFixture() }
 
     private func deliver(_ wall: String, hold: ReminderHold? = nil) async throws {
         var tracker = try fixture.tracker(wall)

@@ -6,7 +6,7 @@ import TrackerService
 /// Without permission for sessions no method reports or changes one.
 @Suite struct SessionPrivacyTests {
     @Test func `a session entry is hidden from a caller without access`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
         let veiled = try fixture.tracker("12:02").seeing(waterline: false)
@@ -21,7 +21,7 @@ import TrackerService
     }
 
     @Test func `undo skips changes of a hidden session`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker().logDrink(.ml(250))
         _ = try fixture.tracker("12:01").startSession()
         _ = try fixture.tracker("12:02").drink()
@@ -33,7 +33,7 @@ import TrackerService
     }
 
     @Test func `changes of a hidden session cannot be undone by name`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
         let veiled = try fixture.tracker("12:02").seeing(waterline: false)
@@ -45,7 +45,7 @@ import TrackerService
 
     @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
     func `a session button does nothing while sessions are hidden`(_ action: NotificationAction) throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
         let veiled = try fixture.tracker("12:01").seeing(waterline: false)
         #expect(throws: Refusal.self) { try veiled.press(action, key: "k") }
@@ -53,7 +53,7 @@ import TrackerService
     }
 
     @Test func `a delayed button press counts at its time`() throws {
-        let fixture = try DeskFixture()
+        let fixture = try TrackerFixture()
         let tracker = try fixture.tracker("12:30")
         #expect(try tracker.press(.logCup, key: "late", at: tracker.moment("12:00")))
         #expect(try tracker.store.lastDrink()?.at == tracker.moment("12:00"))

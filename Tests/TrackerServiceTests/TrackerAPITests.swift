@@ -5,9 +5,9 @@ import TrackerCore
 import TrackerService
 
 @Suite struct TrackerAPITests {
-    let fixture: DeskFixture
+    let fixture: TrackerFixture
 
-    init() throws { fixture = try DeskFixture() }
+    init() throws { fixture = try TrackerFixture() }
 
     @Test
     func `drinks are logged, changed, deleted and undone with the new state`() throws {
@@ -184,7 +184,7 @@ import TrackerService
         _ = try fixture.tracker("10:00").logDrink(.ml(250))
         var file: [UInt8] = []
         #expect(try fixture.tracker().exportDrinks(.json) { file += $0 }.drinks == 1)
-        let other = try DeskFixture()
+        let other = try TrackerFixture()
         let first = try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }
         #expect(first.added == 1 && first.state.pace.dailyTotalMl == 250)
         #expect(try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)

@@ -5,7 +5,7 @@ import TrackerCore
 import TrackerService
 
 /// A store in memory, opened at wall times of one day in Berlin.
-final class DeskFixture: Sendable {
+final class TrackerFixture: Sendable {
     let store: TrackerStore
     let remarks = Mutex<[String]>([])
     private let counter = Mutex(0)
@@ -27,7 +27,7 @@ final class DeskFixture: Sendable {
     }
 
     /// The same without `throws`.
-    func certainDesk(_ wall: String) -> TrackerAPI {
+    func requiredTracker(_ wall: String) -> TrackerAPI {
         do { return try tracker(wall) } catch { preconditionFailure("\(error)") }
     }
 }

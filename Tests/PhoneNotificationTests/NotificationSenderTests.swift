@@ -7,14 +7,14 @@ import TrackerService
 
 @testable import Notifications
 
-@Suite struct PocketTests {
+@Suite struct NotificationSenderTests {
     private func titles(_ seen: [WebPeer.Seen]) -> [String] {
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
     }
 
     @Test func `each notification is sent once in order`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
+        let rig = try PhoneRig.ntfy(peer, [("ntfy.token", "tk_1")])
         rig.start()
         #expect(await rig.sink.canShow())
         for number in 1...3 {
@@ -30,14 +30,14 @@ import TrackerService
 
     @Test func `a restarted service continues the deliveries`() async throws {
         let peer = try await WebPeer()
-        let first = try PocketRig.ntfy(peer)
+        let first = try PhoneRig.ntfy(peer)
         first.start()
         #expect(await first.tells(notice(1)))
         try await peer.rule(#"{"status": 503}"#)
         #expect(await first.sink.deliver(notice(2, .goal, "Goal", "reached")) == false)
         await first.stop()
         try await peer.rule("{}")
-        let second = try PocketRig.ntfy(peer, store: first.store)
+        let second = try PhoneRig.ntfy(peer, store: first.store)
         second.start()
         let seen = try await peer.seen(3)
         #expect(await second.tells(notice(1)))
@@ -49,7 +49,7 @@ import TrackerService
     @Test func `a delivery that cannot be stored is not repeated`() async throws {
         let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
         let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
-        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")], store: store)
+        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")], store: store)
         try await sqlite(
             store.path,
             """
@@ -99,7 +99,7 @@ import TrackerService
         let (rule, word) = Self.bad[row]
         let peer = try await WebPeer()
         try await peer.rule(rule)
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(1)) == false)
@@ -122,7 +122,7 @@ import TrackerService
     @Test func `Retry-After is respected`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 429, "headers": {"Retry-After": "3"}}]"#)
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         _ = await rig.sink.deliver(notice(1))
         let seen = try await peer.seen(2)
@@ -140,7 +140,7 @@ import TrackerService
     @Test func `a rejected notification is not sent again`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 413}]"#)
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
@@ -153,12 +153,12 @@ import TrackerService
     @Test func `old notifications are dropped`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
-        var rig = try PocketRig.ntfy(peer)
+        var rig = try PhoneRig.ntfy(peer)
         rig.start()
         for number in 1...5 { _ = await rig.sink.deliver(notice(number, .pace, "T", "old \(number)")) }
         _ = await rig.sink.deliver(notice(1, .goal, "T", "old goal"))
         await rig.stop()
-        rig = try PocketRig.ntfy(peer, store: rig.store)
+        rig = try PhoneRig.ntfy(peer, store: rig.store)
         rig.lead.withLock { $0 = 7 * 86_400 }
         rig.start()
         try await peer.rule("{}")
@@ -176,7 +176,7 @@ import TrackerService
         lead: Double
     ) async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         #expect(await rig.tells(notice(1)))
         rig.lead.withLock { $0 = lead }
@@ -188,7 +188,7 @@ import TrackerService
 
     @Test func `a pending ntfy message is dropped when its reason is gone`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         #expect(await rig.tells(notice(1)))
         try await peer.rule(#"{"status": 503}"#)
@@ -201,7 +201,7 @@ import TrackerService
     }
 
     @Test func `ntfy does not get notifications that stay until their reason is gone`() async throws {
-        let rig = try PocketRig.ntfy(try await WebPeer())
+        let rig = try PhoneRig.ntfy(try await WebPeer())
         rig.shares.withLock { $0 = true }
         rig.start()
         #expect(await rig.sink.deliver(notice(1, .waterlineLive, session: "s")) == false)
@@ -213,7 +213,7 @@ import TrackerService
     @Test func `the store records the error of a server`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 401}"#)
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         _ = await rig.sink.deliver(notice(1))
         let first = try #require(try await event { try rig.store.outletTroubles().first })
@@ -251,7 +251,7 @@ import TrackerService
 
     @Test func `Waterline notifications are sent only if shared`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+        let rig = try PhoneRig.ntfy(peer)
         rig.start()
         let word = notice(1, .waterlineTime, "Time for water", "", session: "s")
         #expect(await rig.sink.deliver(word) == false)
@@ -263,7 +263,7 @@ import TrackerService
 
     @Test func `changed settings take effect, and invalid ones are reported once`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig(.ntfy, [])
+        let rig = try PhoneRig(.ntfy, [])
         rig.start()
         #expect(await rig.sink.canShow() == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
@@ -284,8 +284,8 @@ import TrackerService
 
     @Test func `two services send each notification once`() async throws {
         let peer = try await WebPeer()
-        let first = try PocketRig.ntfy(peer)
-        let second = try PocketRig.ntfy(peer, store: first.store)
+        let first = try PhoneRig.ntfy(peer)
+        let second = try PhoneRig.ntfy(peer, store: first.store)
         first.start()
         second.start()
         for number in 1...10 {
@@ -312,7 +312,7 @@ import TrackerService
     /// The key of one notification is valid for its buttons, each once, for a day.
     @Test func `each button of a phone notification acts once`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
         #expect(await rig.tells(notice(1)))
         let body = try #require(try await buttons(peer).first)
@@ -332,7 +332,7 @@ import TrackerService
 
     @Test func `a button works when the notification was sent by a fast clock`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.lead.withLock { $0 = 365 * 86_400 }
         rig.start()
         #expect(await rig.tells(notice(1)))
@@ -347,7 +347,7 @@ import TrackerService
 
     @Test func `a button of an ended session does not affect the next`() async throws {
         let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.shares.withLock { $0 = true }
         _ = try rig.tracker().startSession()
         rig.start()
@@ -365,7 +365,7 @@ import TrackerService
     @Test func `a webhook receives every notification at least once`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 500}"#)
-        let rig = try PocketRig(
+        let rig = try PhoneRig(
             .webhook,
             [("webhook.url", "\(peer.url)/hook?x=y"), ("webhook.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
         rig.start()
@@ -399,12 +399,12 @@ import TrackerService
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
         let settings = [(name: "webhook.url", text: "\(peer.url)/hook")]
-        var rig = try PocketRig(.webhook, settings)
+        var rig = try PhoneRig(.webhook, settings)
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
         if when == "when it begins" {
             await rig.stop()
-            rig = try PocketRig(.webhook, settings, store: rig.store)
+            rig = try PhoneRig(.webhook, settings, store: rig.store)
         }
         rig.lead.withLock { $0 = 365 * 86_400 }
         if when == "when it begins" { rig.start() }

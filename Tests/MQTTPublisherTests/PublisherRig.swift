@@ -8,7 +8,7 @@ import TrackerCore
 import TrackerService
 
 /// A store, its publisher, and a real broker.
-final class OutletRig: Sendable {
+final class PublisherRig: Sendable {
     let broker: Broker
     let store: TrackerStore
     let channel: MQTTChannel
@@ -74,9 +74,9 @@ final class OutletRig: Sendable {
     }
 
     /// A publisher that is connected to a new broker.
-    static func connected(_ settings: [(String, String)] = []) async throws -> (Broker, OutletRig) {
+    static func connected(_ settings: [(String, String)] = []) async throws -> (Broker, PublisherRig) {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, settings)
+        let rig = try PublisherRig(broker, settings)
         rig.start()
         try await rig.connected()
         return (broker, rig)
@@ -86,9 +86,9 @@ final class OutletRig: Sendable {
     /// - Parameter client: the subscriber's client ID, for which the broker keeps messages.
     static func connected(
         listen topic: String, as client: String? = nil, _ settings: [(String, String)] = []
-    ) async throws -> (Broker, OutletRig, RunningProgram) {
+    ) async throws -> (Broker, PublisherRig, RunningProgram) {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, settings)
+        let rig = try PublisherRig(broker, settings)
         let ear = try await broker.listen(topic, as: client)
         rig.start()
         try await rig.connected()
@@ -100,7 +100,7 @@ final class OutletRig: Sendable {
         await event { words.withLock { $0.contains(where: isMeant) } ? true : nil } == true
     }
 
-    private final class Boxed: @unchecked Sendable { weak var rig: OutletRig? }
+    private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
 
     func tracker() -> TrackerAPI {
         TrackerAPI(

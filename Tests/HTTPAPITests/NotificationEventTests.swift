@@ -8,7 +8,7 @@ import TrackerService
 import WebServer
 
 /// Notifications and sessions in the event stream, and the state as a file.
-@Suite struct ToldEventsTests {
+@Suite struct NotificationEventTests {
     /// The first events of a stream. The state after one more drink marks their end, so the test waits for no missing
     /// event.
     private func beginning(of stream: EventStream, _ visit: CheckedDay.WebRequestContext, total: Int) async throws

@@ -9,7 +9,7 @@ import TrackerService
 @testable import Notifications
 
 /// A store, a phone channel, and a real server.
-final class PocketRig: Sendable {
+final class PhoneRig: Sendable {
     let store: TrackerStore
     let outlet: NotificationSender
     var sink: NotificationSender { outlet }
@@ -29,7 +29,7 @@ final class PocketRig: Sendable {
         outlet = NotificationSender(
             service,
             .init(
-                tracker: { PocketRig.tracker(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
+                tracker: { PhoneRig.tracker(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
         boxed.rig = self
@@ -38,12 +38,12 @@ final class PocketRig: Sendable {
 
     /// A rig with an ntfy topic at the server.
     static func ntfy(_ peer: WebPeer, _ more: [(name: String, text: String)] = [], store: TrackerStore? = nil) throws
-        -> PocketRig
+        -> PhoneRig
     {
-        try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water")] + more, store: store)
+        try PhoneRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water")] + more, store: store)
     }
 
-    private final class Boxed: @unchecked Sendable { weak var rig: PocketRig? }
+    private final class Boxed: @unchecked Sendable { weak var rig: PhoneRig? }
 
     private static func tracker(_ store: TrackerStore, _ lead: Double) -> TrackerAPI {
         let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + lead) * 1000))

@@ -6,7 +6,7 @@ import TrackerService
 
 /// Tracker spec C: a desktop that was unavailable shows earlier notifications in order if they still apply. The others
 /// are on its list of missed ones.
-@Suite final class LateSinkTests: Sendable {
+@Suite final class BufferedSinkTests: Sendable {
     /// A desktop, and a sink that accepts everything.
     private final class Place: NotificationSink {
         let name: String
@@ -42,14 +42,14 @@ import TrackerService
         }
     }
 
-    private let fixture: DeskFixture
+    private let fixture: TrackerFixture
     private let (desktop, phone) = (Place("desktop"), Place("phone"))
     private let now = Mutex("06:00")
     /// The notifications in the desktop's own file.
     private let remembered = Mutex<Set<String>>([])
 
     init() async throws {
-        fixture = try DeskFixture()
+        fixture = try TrackerFixture()
         // The desktop is known from now on.
         try await look("06:00")
     }
@@ -174,7 +174,7 @@ import TrackerService
     }
 
     @Test func `a new channel gets no earlier notifications`() async throws {
-        let other = try DeskFixture()
+        let other = try TrackerFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))
         try await other.tracker("08:00").deliver([BufferedSink(late, tracker: { try other.tracker("08:00") }), first])
         late.isThere = true

@@ -7,9 +7,9 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite struct OutletTests {
+@Suite struct PublisherTests {
     @Test func `drinks are published and the state is retained`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#")
         _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
         let began = ContinuousClock.now
         let drink = try rig.tracker().logDrink(.ml(230))
@@ -46,13 +46,13 @@ import TrackerService
     }
 
     @Test func `drinks wait while the broker is away`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/sip", as: "ear")
         _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         try await broker.stop()
-        let old = OutletRig.now().advanced(seconds: -7 * 86_400)
+        let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         for number in 0..<50 {
             _ = try rig.tracker().logDrink(.ml(2 + number), at: old.advanced(seconds: Double(number)))
         }
@@ -75,7 +75,7 @@ import TrackerService
     /// published.
     @Test func `a drink whose delivery cannot be stored is not published again`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let rig = try OutletRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
+        let rig = try PublisherRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let ear = try await broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
@@ -107,9 +107,9 @@ import TrackerService
     @Test
     func `2,000 drinks of a week without a broker arrive in order`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         rig.publisher.prepare()
-        let old = OutletRig.now().advanced(seconds: -7 * 86_400)
+        let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         try rig.store.makeDrinks(2_000, from: old)
         #expect(try rig.store.waiting(for: "mqtt") == 2_000)
         // A retained message marks when the listener is subscribed.
@@ -131,7 +131,7 @@ import TrackerService
     }
 
     @Test func `drinks arrive in order when the broker disconnects repeatedly`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/sip", as: "ear")
         for round in 0..<4 {
             for number in 0..<5 { _ = try rig.tracker().logDrink(.ml(100 + round * 5 + number)) }
             // SIGTERM: a killed broker loses confirmed messages that it has not saved yet.
@@ -152,7 +152,7 @@ import TrackerService
     }
 
     @Test func `unconfirmed drinks are published again`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#", as: "ear")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#", as: "ear")
         // All else is published: the drink is next.
         _ = try rig.tracker().logDrink(.ml(5))
         let isAtRest: Bool? = await event {
@@ -178,7 +178,7 @@ import TrackerService
     }
 
     @Test func `a command runs once per transaction and is answered`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
         let answers = try #require(
             await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil },
@@ -203,7 +203,7 @@ import TrackerService
 
     @Test func `a command interrupted by a crash is not reported as done`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
         // The state after SIGKILL between the stored request and the bottle's answer.
         let payload = #"{"transaction": "f1"}"#
         try rig.tracker().store.begin(
@@ -240,7 +240,7 @@ import TrackerService
     ]
 
     @Test func `every command is answered`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for (name, payload, code) in Self.commands {
             let before = ear.payloads(at: "h/response/\(name)").count
             try await broker.publish("h/cmd/\(name)", payload)
@@ -270,7 +270,7 @@ import TrackerService
         ] {
             try await broker.publish(topic, topic == "h/cmd/log" ? "500" : "\u{0}rubbish", more: ["-r"])
         }
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
@@ -292,10 +292,10 @@ import TrackerService
     }
 
     @Test func `commands sent while the service was down run once`() async throws {
-        let (broker, rig) = try await OutletRig.connected([("mqtt.commands", "true")])
+        let (broker, rig) = try await PublisherRig.connected([("mqtt.commands", "true")])
         await rig.stop()
         try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
-        let again = try OutletRig(broker, [("mqtt.commands", "true")], store: rig.store)
+        let again = try PublisherRig(broker, [("mqtt.commands", "true")], store: rig.store)
         again.start()
         let done: Bool? = await event { try? again.tracker().state().pace.dailyTotalMl == 111 ? true : nil }
         #expect(done == true)
@@ -303,7 +303,7 @@ import TrackerService
     }
 
     @Test func `a button counts at the time when it was pressed`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         let pressed = Int(Date().timeIntervalSince1970) - 7200
         for (command, more) in [("log", #", "ml": 130"#), ("light", #", "mode": "calm""#)] {
             try await broker.publish(
@@ -334,13 +334,13 @@ import TrackerService
                 "h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
             _ = await event { ear.payloads(at: "h/response/log").count == logged + number + 1 ? true : nil }
             let last = try #require(try rig.store.lastDrink())
-            #expect(last.ml == 20 && last.at.seconds(to: OutletRig.now()).magnitude < 30)
+            #expect(last.ml == 20 && last.at.seconds(to: PublisherRig.now()).magnitude < 30)
         }
         await rig.stop()
     }
 
     @Test func `a reminder without a subscriber is not counted`() async throws {
-        let (broker, rig) = try await OutletRig.connected()
+        let (broker, rig) = try await PublisherRig.connected()
         let noon = TrackerAPI(
             rig.store,
             WriteContext(
@@ -360,7 +360,7 @@ import TrackerService
     /// times. Expired ones are not sent.
     @Test func `notifications wait for the broker`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/notify", as: "ear")
         rig.start()
         try await rig.connected()
@@ -394,7 +394,7 @@ import TrackerService
             heard().map { $0["kind"] as? String } == told.map(\.kind.id)
                 && heard().map { $0["at"] as? String } == told.map { $0.decidedAt?.description })
         for (said, notification) in zip(heard(), told) {
-            let isLate = notification.decidedAt.map { $0.seconds(to: OutletRig.now()) > 910 } ?? false
+            let isLate = notification.decidedAt.map { $0.seconds(to: PublisherRig.now()) > 910 } ?? false
             guard isLate else { continue }
             #expect(
                 said["historical"] as? Bool == true && said["event_type"] as? String == "historical"
@@ -420,7 +420,7 @@ import TrackerService
 
     /// Notifications of a private session are never published. Those sent after sharing starts are.
     @Test func `notifications of a private session are not published later`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(
+        let (broker, rig, ear) = try await PublisherRig.connected(
             listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         try await broker.stop()
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
@@ -443,7 +443,7 @@ import TrackerService
     }
 
     @Test func `undelivered notifications reach a later subscriber`() async throws {
-        let (broker, rig) = try await OutletRig.connected()
+        let (broker, rig) = try await PublisherRig.connected()
         func tracker(_ seconds: Double) throws -> TrackerAPI {
             let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
             return TrackerAPI(
@@ -489,7 +489,7 @@ import TrackerService
     /// On a stalled network a sent message is not sent again until its result is known.
     @Test func `a slow broker receives each notification once`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, limit: .milliseconds(300))
+        let rig = try PublisherRig(broker, limit: .milliseconds(300))
         rig.start()
         try await rig.connected()
         let ear = try await listens(broker)
@@ -519,7 +519,7 @@ import TrackerService
             try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"),
             try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
         )
-        let rig = try OutletRig(broker, store: store)
+        let rig = try PublisherRig(broker, store: store)
         let ear = try await broker.listen("h/sip")
         rig.start()
         try await rig.connected()
@@ -528,7 +528,7 @@ import TrackerService
         for ml in 1...5 {
             let began = ContinuousClock.now
             _ = try TrackerAPI(
-                other, WriteContext(now: OutletRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+                other, WriteContext(now: PublisherRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
             ).logDrink(.ml(ml))
             #expect(await event { ear.payloads(at: "h/sip").count == ml ? true : nil } == true)
             took.append(.now - began)
@@ -546,24 +546,24 @@ import TrackerService
     }
 
     @Test func `pending drinks survive a start without a broker`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/sip")
         await rig.stop()
         _ = try rig.tracker().logDrink(.ml(77))
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-        let without = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
+        let without = try PublisherRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
         #expect(
             await without.says { if case .stays(let words) = $0 { words.contains("1 drink wait") } else { false } },
             "\(without.words.withLock { $0 })")
         await without.stop()
-        let again = try OutletRig(broker, store: rig.store)
+        let again = try PublisherRig(broker, store: rig.store)
         again.start()
         #expect(await event { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } ? true : nil } == true)
         await again.stop()
     }
 
     @Test func `commands need permission`() async throws {
-        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#")
         try await broker.publish("h/cmd/log", "100")
         _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
@@ -574,7 +574,7 @@ import TrackerService
 
     @Test func `devices follow bottles and settings`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("#")
         rig.start()
@@ -614,7 +614,7 @@ import TrackerService
 
     @Test func `a released bottle is removed from the broker`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         for number in 1...2 { try rig.store.adoptBottle("A4:C1:38:00:00:0\(number)") }
         let ear = try await broker.listen("#")
         rig.start()
@@ -641,7 +641,7 @@ import TrackerService
     /// broker keeps only that one's topics.
     @Test func `a purge clears the broker`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, isInFile: true)
+        let rig = try PublisherRig(broker, isInFile: true)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("#")
         rig.start()
@@ -670,7 +670,7 @@ import TrackerService
     @Test(arguments: ["off", "stopped"]) func `removing the store leaves no retained topic`(_ how: String) async throws
     {
         let broker = try await Broker()
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("h/#")
         rig.start()
@@ -692,7 +692,7 @@ import TrackerService
     }
 
     @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
-        let (broker, rig) = try await OutletRig.connected()
+        let (broker, rig) = try await PublisherRig.connected()
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
         _ = await event { await rig.channel.canShow() ? nil : true }
@@ -708,7 +708,7 @@ import TrackerService
             "\(rig.words.withLock { $0 })")
         await rig.stop()
         try await broker.start()
-        let again = try OutletRig(broker, [("mqtt.prefix", "new")], store: rig.store)
+        let again = try PublisherRig(broker, [("mqtt.prefix", "new")], store: rig.store)
         again.start()
         try await again.connected()
         let cleared: Bool? = await event {
@@ -721,7 +721,7 @@ import TrackerService
 
     @Test func `another store with the same topics is reported`() async throws {
         let broker = try await Broker()
-        let (first, second) = (try OutletRig(broker), try OutletRig(broker))
+        let (first, second) = (try PublisherRig(broker), try PublisherRig(broker))
         first.start()
         try await first.connected()
         _ = await event { try? first.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
@@ -747,7 +747,7 @@ import TrackerService
         #expect(back == true)
         await first.stop()
         // The topics of the stopped store are not a client.
-        let third = try OutletRig(broker)
+        let third = try PublisherRig(broker)
         third.start()
         try await third.connected()
         _ = await event { try? third.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
@@ -757,7 +757,7 @@ import TrackerService
 
     /// The broker disconnects one of two clients with the same id, and it reports the reason.
     @Test func `another client with the same client ID is reported`() async throws {
-        let (broker, rig) = try await OutletRig.connected()
+        let (broker, rig) = try await PublisherRig.connected()
         let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
         for round in 1...2 {
             let other = try MQTTConnection(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id)))
@@ -778,7 +778,7 @@ import TrackerService
 
     @Test func `a session is published only if it is shared`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
         _ = try rig.tracker().startSession()
         rig.start()
@@ -805,7 +805,7 @@ import TrackerService
 
     @Test func `a reminder is published once and counts`() async throws {
         let broker = try await Broker()
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#")
         #expect(await rig.channel.canShow() == false)
         rig.start()
@@ -832,7 +832,7 @@ import TrackerService
 
     @Test func `a wrong password is reported once`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous false"] }
-        let rig = try OutletRig(broker)
+        let rig = try PublisherRig(broker)
         rig.start()
         #expect(
             await rig.says {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HomeAssistant
 
-@Suite struct MQTTWordsTests {
+@Suite struct MQTTAddressTests {
     @Test(arguments: [
         ("mqtt://host", "mqtt://host:1883"), ("mqtts://host", "mqtts://host:8883"), ("MQTT://h:99/", "mqtt://h:99"),
         ("mqtt://[::1]", "mqtt://[::1]:1883"),
