@@ -1,5 +1,5 @@
 #!/bin/sh
-# The add-on's start: its options become a configuration, then the service runs, and nginx in front of it. Ends when one of both ends.
+# Starts the add-on: converts its options to a configuration, then runs the service and nginx. Ends when one of both ends.
 set -eu
 
 data=${ADDON_DATA:-/data}
@@ -14,7 +14,7 @@ option() { jq -r --arg name "$1" '.[$name] // empty' "$data/options.json"; }
         value=$(option $name)
         [ -z "$value" ] || printf '%s = %s\n' "$name" "$(printf '%s' "$value" | jq -Rs .)"
     done
-    # Where Home Assistant has a broker it says how to reach it.
+    # If Home Assistant has an MQTT broker, the supervisor provides its address and credentials.
     if [ -n "${SUPERVISOR_TOKEN:-}" ] && broker=$(curl -fsS -m 10 -H "Authorization: Bearer $SUPERVISOR_TOKEN" http://supervisor/services/mqtt); then
         (umask 077 && printf '%s' "$broker" | jq -r .data.password >"$data/mqtt-password")
         printf '[mqtt]\nurl = "%s"\nuser = %s\npassword-file = "%s/mqtt-password"\n' \
@@ -26,20 +26,20 @@ option() { jq -r --arg name "$1" '.[$name] // empty' "$data/options.json"; }
 waterh-gateway run --config "$data/waterh.toml" &
 service=$!
 trap 'kill -TERM "$service" 2>/dev/null; wait "$service"; exit 0' TERM INT
-# The socket is there when the service is ready.
+# The service creates its socket when it is ready.
 socket=
 for _ in $(seq 300); do
     for socket in "$XDG_RUNTIME_DIR"/waterh-*.sock; do [ ! -S "$socket" ] || break 2; done
     kill -0 "$service" 2>/dev/null || { wait "$service"; exit $?; }
     sleep 0.1
 done
-[ -S "$socket" ] || { echo "run.sh: the service has opened no socket" >&2; exit 1; }
+[ -S "$socket" ] || { echo "run.sh: the service did not create its socket within 30 s" >&2; exit 1; }
 sed "s|@SOCKET@|$socket|" /etc/waterh/ingress.conf >"$data/ingress.conf"
 nginx -c "$data/ingress.conf" -g 'daemon off;' &
 proxy=$!
 trap 'kill -TERM "$service" "$proxy" 2>/dev/null; wait "$service"; exit 0' TERM INT
 while kill -0 "$service" 2>/dev/null && kill -0 "$proxy" 2>/dev/null; do
-    # Ends at once with a signal.
+    # A signal interrupts `wait` at once.
     sleep 2 &
     wait $! || true
 done
