@@ -39,7 +39,7 @@ package enum RecordDialect: String, CaseIterable, Sendable {
     case strict
 }
 
-/// The bytes of a record that hold the amount. The dialect determines it unless `bottle.amountWidth` is set.
+/// The bytes of a record that hold the amount. The dialect determines them unless `bottle.amountWidth` is set.
 package enum AmountWidth: String, CaseIterable, Sendable {
     /// Byte 7, 0–255 ml; byte 6 is a separator.
     case u8

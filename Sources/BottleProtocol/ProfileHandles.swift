@@ -21,7 +21,7 @@ package struct OfferedCharacteristic: Hashable, Sendable {
     var notifies: Bool { properties & 0x30 != 0 }
 }
 
-/// The profile of a bottle and its handles (protocol spec P1.1).
+/// The GATT profile of a bottle, with the handles of its characteristics (protocol spec P1.1).
 ///
 /// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
 package struct ProfileHandles: Hashable, Sendable {
@@ -35,13 +35,13 @@ package struct ProfileHandles: Hashable, Sendable {
     /// Whether responses can be read, as in the draft profile.
     package var responseReads: Bool
 
-    /// The table does not match any profile.
+    /// The error for a GATT table that matches no profile.
     package struct NoBottle: Error, Hashable, Sendable {
         /// One sentence per profile, the retail profile first.
         package var reasons: [String]
     }
 
-    /// Prefers the retail profile if both match.
+    /// Finds the profile in a GATT table. Prefers the retail profile if both match.
     package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
         self = try Self.all(matching: offered)[0]
     }

@@ -1,23 +1,23 @@
 /// The result of adding a value of the response characteristic.
 package enum AssemblyEvent: Hashable, Sendable {
-    /// A complete RP or RT frame, also one inside a log transfer.
+    /// A complete RP or RT frame, which can also arrive between two values of a log transfer.
     case message(Frame)
     /// A complete PT frame. It can have no records: the draft profile ends a dump with an empty frame.
     case log(LogTransfer)
     /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged. A host must not
     /// acknowledge later frames of the same dump either, because an acknowledgement drops the bottle's oldest records.
     case unfinished(LogTransfer, DecodeFailure)
-    /// The previous value was received again: a repeated delivery (rule 7).
+    /// The previous value was received again: a repeated delivery (protocol spec P3.4, rule 7).
     case repeated([UInt8])
     /// Bytes that are not part of a frame, for quarantine.
     case malformed([UInt8], DecodeFailure)
 }
 
-/// Reassembles the values of the response characteristic (protocol spec P3.4).
+/// Reassembles frames from the values of the response characteristic (protocol spec P3.4).
 ///
-/// Pass every value of that characteristic in the order of arrival (rule 8): notifications, or reads of the draft
-/// profile. Call `finish()` when the connection ends and before each new request for the log: an incomplete transfer
-/// cannot be completed after that.
+/// Pass every value of that characteristic in the order of arrival (notifications, or reads of the draft profile).
+/// Call `finish()` when the connection ends and before each new log request, because an incomplete transfer cannot be
+/// completed later.
 ///
 /// Notifications of whole entries can arrive in any order, because Enhanced ATT bearers reorder them (see
 /// `docs/adapters.md`). Logs that are split inside entries must arrive in order. Memory use is limited to two frames.
@@ -26,8 +26,8 @@ package struct LogAssembler: Sendable {
     /// The received 1–3 bytes of an incomplete frame header.
     private var header: [UInt8] = []
     /// Whole log entries that arrived before their header.
-    private var early: [UInt8] = []
-    private var previous: [UInt8]?
+    private var earlyEntries: [UInt8] = []
+    private var previousValue: [UInt8]?
 
     package init() {}
 
@@ -37,20 +37,20 @@ package struct LogAssembler: Sendable {
     }
 
     package mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
-        if value == previous, !completesHeader(value) {
+        if value == previousValue, !completesHeader(value) {
             frame?.appendRepeat(value)
             return [.repeated(value)] + (frame?.isComplete == true ? closeFrame() : [])
         }
-        previous = value
+        previousValue = value
         var events: [AssemblyEvent] = []
         var rest = value[...]
         repeat {
-            rest = rest.dropFirst(take(rest, of: value.count, &events))
+            rest = rest.dropFirst(processPart(rest, of: value.count, &events))
         } while !rest.isEmpty
         return events
     }
 
-    /// Whether the value can complete the header. A header in single bytes can have equal values: `50`, `54`, `01`,
+    /// Whether the value can complete the header. A header sent byte by byte can have equal bytes: `50`, `54`, `01`,
     /// `01`.
     private func completesHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize
@@ -64,17 +64,19 @@ package struct LogAssembler: Sendable {
         abandonFrame("the transfer ended before the frame was complete", &events)
         abandonHeader(&events)
         abandonEarly(&events)
-        previous = nil
+        previousValue = nil
         return events
     }
 
-    /// Handles the next part of a value and returns its length: at least 1, or 0 for an empty value.
-    private mutating func take(_ part: ArraySlice<UInt8>, of valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
+    /// Processes the next part of a value and returns its length: at least 1, or 0 for an empty value.
+    private mutating func processPart(_ part: ArraySlice<UInt8>, of valueSize: Int, _ events: inout [AssemblyEvent])
+        -> Int
+    {
         if !header.isEmpty {
             if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) {
                 return continueHeader(part, &events)
             }
-            // Rule 2 also applies to a log with an incomplete header.
+            // A whole message can arrive inside a log with an incomplete header (protocol spec P3.4, rule 2).
             if header.first == UInt8(ascii: "P"), part.count == valueSize, LogShape.isWholeMessage(part) {
                 events.append(message(part))
                 return part.count
@@ -106,9 +108,8 @@ package struct LogAssembler: Sendable {
         case newFrame
     }
 
-    /// The meaning of a value inside an incomplete frame. Inside an entry, log bytes can equal a header, so a header
-    /// must be plausible (a continuation can start with the letters PT or RT). Between entries they cannot: a log entry
-    /// starts with n = 1 + 13k.
+    /// Classifies a value that arrives inside an incomplete frame. Log bytes inside an entry can equal a header, so a
+    /// header must be plausible there. Between entries they cannot, because a log entry starts with n = 1 + 13k.
     private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
         guard let (operation, length) = LogShape.header(part) else { return .continuation }
         let size = Frame.headerSize + length
@@ -124,7 +125,7 @@ package struct LogAssembler: Sendable {
         }
         switch operation {
         case .put: return .newFrame
-        case .get: return .foreign("a host's GT frame among the log's entries")
+        case .get: return .foreign("a GT frame of a host between log entries")
         default:
             return part.count >= size
                 ? .interleaved(size: size) : .foreign("a truncated message; the MTU might be too small")
@@ -139,22 +140,22 @@ package struct LogAssembler: Sendable {
             }
             var open = PartialFrame(operation: operation, length: length)
             let taken = open.append(part.dropFirst(Frame.headerSize), valueSize: valueSize)
-            if operation == .put, open.failure == nil, open.isAtBoundary, !open.payload.isEmpty, !early.isEmpty,
-                early.count <= open.remaining
+            if operation == .put, open.failure == nil, open.isAtBoundary, !open.payload.isEmpty, !earlyEntries.isEmpty,
+                earlyEntries.count <= open.remaining
             {
-                _ = open.append(early[...], valueSize: early.count)
-                early = []
+                _ = open.append(earlyEntries[...], valueSize: earlyEntries.count)
+                earlyEntries = []
             }
             frame = open
-            settle(&events)
+            emitFinishedFrame(&events)
             let used = Frame.headerSize + taken
-            return used + takeSurplus(part.dropFirst(used), after: operation, &events)
+            return used + processSurplus(part.dropFirst(used), after: operation, &events)
         }
         if LogShape.isHeaderStart(part) {
             header = Array(part)
         } else if part.count == valueSize, LogShape.isWholeEntries(Array(part)) {
-            early += part
-            if early.count > Frame.maximumPayload { abandonEarly(&events) }
+            earlyEntries += part
+            if earlyEntries.count > Frame.maximumPayload { abandonEarly(&events) }
         } else {
             reject(part, "bytes outside a frame", &events)
         }
@@ -168,7 +169,7 @@ package struct LogAssembler: Sendable {
         if let (operation, length) = LogShape.header(header), operation != .get {
             header = []
             frame = PartialFrame(operation: operation, length: length)
-            settle(&events)
+            emitFinishedFrame(&events)
         } else {
             abandonHeader(&events)
         }
@@ -181,12 +182,12 @@ package struct LogAssembler: Sendable {
         guard let operation = frame?.operation, let taken = frame?.append(part, valueSize: valueSize) else {
             return part.count
         }
-        settle(&events)
-        return taken + takeSurplus(part.dropFirst(taken), after: operation, &events)
+        emitFinishedFrame(&events)
+        return taken + processSurplus(part.dropFirst(taken), after: operation, &events)
     }
 
-    /// Handles the bytes after the end of a frame: another frame, or the result of a wrong length.
-    private mutating func takeSurplus(
+    /// Processes the bytes after the end of a frame: another frame, or records beyond a wrong length.
+    private mutating func processSurplus(
         _ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]
     ) -> Int {
         guard !surplus.isEmpty, frame == nil, LogShape.header(surplus) == nil, !LogShape.isHeaderStart(surplus) else {
@@ -207,8 +208,8 @@ package struct LogAssembler: Sendable {
         return surplus.count
     }
 
-    /// Emits the open frame if it is complete, or drops it if it cannot become complete.
-    private mutating func settle(_ events: inout [AssemblyEvent]) {
+    /// Emits the open frame if it is complete or cannot become complete.
+    private mutating func emitFinishedFrame(_ events: inout [AssemblyEvent]) {
         guard let open = frame else { return }
         if let failure = open.failure {
             frame = nil
@@ -222,7 +223,7 @@ package struct LogAssembler: Sendable {
         guard let done = frame else { return [] }
         frame = nil
         guard done.operation == .put else { return [.message(Frame(done.operation, payload: done.payload))] }
-        // Earlier entries without a header are not part of this frame, so something is missing.
+        // Earlier entries without a header are not part of this frame, so their own header was lost.
         var events: [AssemblyEvent] = []
         abandonEarly(&events)
         return events + [.log(done.transfer)]
@@ -252,15 +253,15 @@ package struct LogAssembler: Sendable {
         guard !header.isEmpty else { return }
         let bytes = header
         header = []
-        reject(bytes[...], "the start of a frame without the rest", &events)
+        reject(bytes[...], "an incomplete frame header", &events)
     }
 
     private mutating func abandonEarly(_ events: inout [AssemblyEvent]) {
-        guard !early.isEmpty else { return }
-        let records = ((try? Entry.sequence(decoding: early)) ?? []).flatMap(\.data)
+        guard !earlyEntries.isEmpty else { return }
+        let records = ((try? Entry.sequence(decoding: earlyEntries)) ?? []).flatMap(\.data)
         let transfer = LogTransfer(
-            recordBytes: records, payload: early, length: nil, isComplete: false)
-        early = []
+            recordBytes: records, payload: earlyEntries, length: nil, isComplete: false)
+        earlyEntries = []
         events.append(
             .unfinished(
                 transfer,

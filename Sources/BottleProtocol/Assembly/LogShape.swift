@@ -1,4 +1,4 @@
-// The shape of a single value, independent of other values.
+/// Checks whether a single value can be a header, a message or log entries, independent of earlier values.
 
 enum LogShape {
     static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
@@ -8,7 +8,7 @@ enum LogShape {
         return operation.isKnown ? (operation, Int(bytes[2]) << 8 | Int(bytes[3])) : nil
     }
 
-    /// Whether the value is a complete RT or RP frame (rule 2).
+    /// Whether the value is a complete RT or RP frame (protocol spec P3.4, rule 2).
     static func isWholeMessage(_ value: some RandomAccessCollection<UInt8>) -> Bool {
         guard let (operation, length) = header(value) else { return false }
         return (operation == .report || operation == .response) && value.count == Frame.headerSize + length
@@ -36,8 +36,8 @@ enum LogShape {
         return index == value.count && index > 0
     }
 
-    /// Whether a value that starts with PT is a frame header. Log bytes can spell PT too (amounts and TDS), so the
-    /// length field must be a sum of log entries and the first entry must fit.
+    /// Whether a value that starts with PT is a frame header. Amounts and TDS values can also have the bytes of PT, so
+    /// the length field must be a sum of log entries and the first entry must fit.
     static func isLogHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = header(value), operation == .put else { return false }
         guard length > 0 else { return value.count == Frame.headerSize }
@@ -50,9 +50,9 @@ enum LogShape {
 
     /// Whether a log of this length is possible: 13 bytes per record + 2 per entry, with 1 to 19 records per entry.
     static func isSumOfEntries(_ length: Int) -> Bool {
-        let most = length / (DrinkRecord.size + 2)
-        guard most >= 1 else { return false }
-        return (1...most).contains { entries in
+        let maximumEntries = length / (DrinkRecord.size + 2)
+        guard maximumEntries >= 1 else { return false }
+        return (1...maximumEntries).contains { entries in
             let records = length - 2 * entries
             return records % DrinkRecord.size == 0 && records / DrinkRecord.size <= 19 * entries
         }

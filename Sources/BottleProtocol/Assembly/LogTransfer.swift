@@ -1,12 +1,12 @@
 /// A PT frame of the drink log, complete or not.
 package struct LogTransfer: Hashable, Sendable {
-    /// The whole records as received, 13 bytes each. Equal records stay, because the acknowledgement counts them.
+    /// The whole records as received, 13 bytes each. Includes equal records, because the acknowledgement counts them.
     package let recordBytes: [UInt8]
     /// All received payload bytes, for quarantine of an incomplete transfer.
     package let payload: [UInt8]
     /// The length field; `nil` for entries without a header.
     package let length: Int?
-    /// Whether all bytes arrived and are entries (rule 5).
+    /// Whether all bytes arrived and are valid entries (protocol spec P3.4, rule 5).
     package let isComplete: Bool
     /// Whether values ended inside records. Then only the frame length shows that the pieces belong together, and
     /// pieces of two frames can form a false record.

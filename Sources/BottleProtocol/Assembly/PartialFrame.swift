@@ -1,18 +1,18 @@
-/// An incomplete frame with at most 65,535 payload bytes.
+/// A frame that is being received, with at most 65,535 payload bytes.
 struct PartialFrame {
     let operation: FrameOperation
     let length: Int
     private(set) var payload: [UInt8] = []
-    /// The payload including repeated values. Kept while every value was shorter than a record; see `appendRepeat`.
-    private(set) var withRepeats: [UInt8]?
+    /// The payload including repeated values; `nil` if a value was as long as a record. See `appendRepeat`.
+    private(set) var payloadWithRepeats: [UInt8]?
     /// The offset of the first incomplete entry.
     private(set) var entryStart = 0
     private var scanFailure: DecodeFailure?
     /// The payload size at which a value looked like the start of an entry inside another entry. This also happens when
     /// notifications are truncated to the MTU. Bytes after it are trusted only if the frame completes.
-    private(set) var doubtfulFrom: Int?
+    private(set) var suspectFrom: Int?
     /// The payload sizes at which values ended inside a record.
-    private(set) var cuts: [Int] = []
+    private(set) var splitOffsets: [Int] = []
     private var largestValue = 0
 
     init(operation: FrameOperation, length: Int) {
@@ -20,8 +20,8 @@ struct PartialFrame {
         self.length = length
     }
 
-    /// The reason why this cannot be a frame, with and without repeated values.
-    var failure: DecodeFailure? { withRepeats == nil ? scanFailure : nil }
+    /// The reason why the bytes are not a frame, neither with nor without repeated values; `nil` if they can be one.
+    var failure: DecodeFailure? { payloadWithRepeats == nil ? scanFailure : nil }
     var isComplete: Bool { payload.count == length && scanFailure == nil }
     var remaining: Int { length - payload.count }
     var isAtBoundary: Bool { entryStart == payload.count }
@@ -31,34 +31,34 @@ struct PartialFrame {
         let part = value.prefix(remaining)
         largestValue = max(largestValue, valueSize)
         if operation == .put, !isAtBoundary {
-            cuts.append(payload.count)
-            if doubtfulFrom == nil, Self.looksLikeEntry(part) { doubtfulFrom = payload.count }
+            splitOffsets.append(payload.count)
+            if suspectFrom == nil, Self.looksLikeEntry(part) { suspectFrom = payload.count }
         }
         payload += part
-        withRepeats? += part
+        payloadWithRepeats? += part
         scan()
-        settleRepeats()
+        adoptCompleteRepeats()
         return part.count
     }
 
-    /// Adds a repeated value. It counts once (rule 7), unless values are so short that log bytes repeat (`00`, `00`),
-    /// as firmware that splits at any byte sends them (rule 1). Then both variants are kept. The variant with repeats
-    /// applies if it fills the frame with plausible records only.
+    /// Adds a repeated value. A repeated value usually counts once (protocol spec P3.4, rule 7). If all values are
+    /// shorter than a record, equal values can also be equal log bytes (`00`, `00`), so the payload is kept with and
+    /// without them. The variant with repeats applies if it fills the frame with plausible records only.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
-        withRepeats = (withRepeats ?? payload) + value
-        settleRepeats()
+        payloadWithRepeats = (payloadWithRepeats ?? payload) + value
+        adoptCompleteRepeats()
     }
 
-    private mutating func settleRepeats() {
-        guard let repeats = withRepeats else { return }
+    private mutating func adoptCompleteRepeats() {
+        guard let repeats = payloadWithRepeats else { return }
         guard largestValue < DrinkRecord.size, repeats.count <= length else {
-            withRepeats = nil
+            payloadWithRepeats = nil
             return
         }
         guard repeats.count == length, payload.count < length, Self.isPlausible(repeats, operation) else { return }
-        withRepeats = nil
+        payloadWithRepeats = nil
         payload = repeats
         entryStart = 0
         scanFailure = nil
@@ -106,18 +106,17 @@ struct PartialFrame {
 }
 
 extension PartialFrame {
-    /// The transfer so far. In an incomplete frame only certainly whole records count, because a lost notification
-    /// shifts all following bytes if the MTU is small.
+    /// The transfer so far. An incomplete frame counts records only up to the first sign of a loss, because a lost
+    /// notification shifts all following bytes if the MTU is small.
     var transfer: LogTransfer {
         var transfer = LogTransfer(
             recordBytes: records(upTo: isComplete ? payload.count : trustedEnd), payload: payload, length: length,
             isComplete: isComplete)
-        transfer.isPieced = !cuts.isEmpty
+        transfer.isPieced = !splitOffsets.isEmpty
         return transfer
     }
 
-    /// The records that end at or before `limit`; the last entry can be incomplete. Skips entries of other types
-    /// (rule 4).
+    /// The records that end at or before `limit`. Skips entries of other types; the last entry can be incomplete.
     private func records(upTo limit: Int) -> [UInt8] {
         var records: [UInt8] = []
         records.reserveCapacity(limit)
@@ -133,11 +132,11 @@ extension PartialFrame {
         return records
     }
 
-    /// The offset of the first sign of a loss: a value like a new entry, or an impossible date in a log split inside
-    /// records. The previous record is also excluded if it was split.
+    /// The payload size before the first sign of a loss: a value that looks like a new entry, or an impossible date in
+    /// a log split inside records. The record before it is also excluded if it was split.
     private var trustedEnd: Int {
-        let end = min(payload.count, doubtfulFrom ?? payload.count)
-        guard !cuts.isEmpty else { return end }
+        let end = min(payload.count, suspectFrom ?? payload.count)
+        guard !splitOffsets.isEmpty else { return end }
         var entry = 0
         var lastGood = 0
         while entry + 1 < end, entry <= entryStart {
@@ -146,7 +145,7 @@ extension PartialFrame {
             while payload[entry + 1] == EntryType.log.rawValue, record + DrinkRecord.size <= min(next, end) {
                 let range = record..<(record + DrinkRecord.size)
                 if (try? DrinkRecord(decoding: payload[range]))?.isSuspect ?? true {
-                    return cuts.contains { (lastGood + 1)..<record ~= $0 } ? lastGood : record
+                    return splitOffsets.contains { (lastGood + 1)..<record ~= $0 } ? lastGood : record
                 }
                 lastGood = record
                 record += DrinkRecord.size

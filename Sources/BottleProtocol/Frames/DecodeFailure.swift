@@ -1,4 +1,4 @@
-/// A decoding error: the subject, the offset, the needed and the found number of bytes.
+/// A decoding error: a description, the byte offset, and the needed and found numbers of bytes.
 ///
 /// The caller quarantines malformed bytes with this error and never retries them.
 package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-// The tables of operations and entries (protocol spec P2, P2.2) as data.
+/// The name, data format and unit of an entry type (protocol spec P2.2), for programs that decode entries by table.
 
 package struct EntryFact: Hashable, Sendable {
     /// The format of an entry's data.

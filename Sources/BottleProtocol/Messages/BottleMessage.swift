@@ -24,12 +24,12 @@ package enum BottleMessage: Hashable, Sendable {
         case .response: self = (try? Snapshot(decoding: frame)).map(Self.snapshot) ?? Self(answer: entries)
         default:
             throw DecodeFailure(
-                what: "a bottle's message is an RP or RT frame", offset: 0,
+                what: "not a message of a bottle: expected an RP or RT frame", offset: 0,
                 needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
         }
     }
 
-    /// A snapshot can be decoded by fixed offsets even if it is not a sequence of entries.
+    /// The entries of a response. Empty for a snapshot that is not a sequence of entries, which is decoded by offsets.
     private static func answerEntries(_ frame: Frame) throws(DecodeFailure) -> [Entry] {
         do {
             return try frame.entries()

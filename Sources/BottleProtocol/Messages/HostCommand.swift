@@ -8,9 +8,9 @@ package enum HostCommand: Hashable, Sendable {
     case drinkLog
     /// GT of any other type.
     case get(EntryType)
-    /// RP 06: the host has stored this number of log bytes (13 per record); the bottle drops them.
+    /// RP 06: the host has stored this number of log bytes (13 per record), so the bottle deletes them.
     case acknowledge(bytes: UInt16)
-    /// PT 1C 05: drop the log.
+    /// PT 1C 05: delete the log.
     case clearLog
     /// Goal, clock and reminder in one frame.
     case settings(goalMl: UInt16, clock: BottleClock, reminder: ReminderSetting)

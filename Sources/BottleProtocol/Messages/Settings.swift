@@ -1,5 +1,3 @@
-// Values of settings, responses and the snapshot. Each keeps its received bytes.
-
 /// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated; zero after a
 /// power loss.
 package struct BottleClock: Hashable, Sendable {
@@ -92,10 +90,10 @@ package struct ReminderSetting: Hashable, Sendable {
 extension ReminderSetting: CustomStringConvertible {
     package var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
-        let word = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
+        let modeName = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
         return
             """
-            \(word), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \
+            \(modeName), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \
             \(intervalMinutes) min
             """
     }

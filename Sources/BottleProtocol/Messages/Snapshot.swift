@@ -29,7 +29,7 @@ package struct Snapshot: Hashable, Sendable {
     package var language: UInt8?
     package var unknownEntries: [Entry] = []
 
-    /// The emulator's types for undeciphered entries (`xx` [?]); the decoder uses their position.
+    /// The types that the emulator sends for the entries of unknown type (`xx` above). The decoder uses their position.
     static let firmwareType = EntryType(0x0B)
     static let emptyType = EntryType(0x0C)
 
@@ -39,16 +39,16 @@ package struct Snapshot: Hashable, Sendable {
     package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
-                what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue),
+                what: "not a snapshot: expected an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue),
                 found: Int(frame.operation.rawValue))
         }
         let payload = frame.payload
         model = BottleModel.allCases.first { $0.snapshotLength == payload.count }
         do {
-            take(try frame.entries())
+            setValues(try frame.entries())
         } catch {
             guard model != nil else { throw error }
-            takePublishedOffsets(payload)
+            applyPublishedOffsets(payload)
         }
         if let shift = model.map({ $0 == .vita ? 3 : 0 }) {
             let at = 21 + shift
@@ -60,7 +60,7 @@ package struct Snapshot: Hashable, Sendable {
         if model == nil, temperatureC != nil || tdsPpm != nil || levelMl != nil { model = .vita }
     }
 
-    private mutating func take(_ entries: [Entry]) {
+    private mutating func setValues(_ entries: [Entry]) {
         for entry in entries {
             switch entry.type {
             case .battery: batteryPercent = entry.byte.map(Int.init)
@@ -79,7 +79,7 @@ package struct Snapshot: Hashable, Sendable {
     }
 
     /// The published offsets. They count from the frame's first byte: a payload offset is 4 less.
-    private mutating func takePublishedOffsets(_ payload: [UInt8]) {
+    private mutating func applyPublishedOffsets(_ payload: [UInt8]) {
         func number(_ at: Int) -> Int { Int(payload[at - 4]) << 8 | Int(payload[at - 3]) }
         if model == .vita {
             temperatureC = Int(Int8(bitPattern: payload[6 - 4]))

@@ -3,7 +3,7 @@
 ///
 /// Tests compare the emulator with this format. The gateway uses the frame's length instead.
 package enum DraftPacket {
-    /// The records that the strict dialect accepts. Rejected ones are skipped; a rest below 13 bytes is ignored.
+    /// The records that the strict dialect accepts. An incomplete record at the end is ignored.
     package static func records(in packet: [UInt8]) -> [DrinkRecord] {
         guard packet.count >= 6, packet[0] == 0x50, packet[1] == 0x54 else { return [] }
         return DrinkRecord.all(in: Array(packet[6...]), dialect: .strict)

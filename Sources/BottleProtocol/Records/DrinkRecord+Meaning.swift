@@ -1,5 +1,3 @@
-// Plausibility of the date, and the sensor values of each model.
-
 extension DrinkRecord {
     /// Whether the date and time exist. 29 February needs a leap year if the year is known.
     package var isDatePossible: Bool { firstImpossibleField == nil }
@@ -12,10 +10,11 @@ extension DrinkRecord {
 
     /// Whether the date is impossible or the year implausible, as after a power loss. Such a record is not counted.
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
+    /// The reason why the record is suspect, as a clause; `nil` if it is not.
 
     package var suspicion: String? {
-        if let wrong = firstImpossibleField {
-            return "its \(wrong.name) is \(wrong.value): the bottle's clock was reset"
+        if let invalidField = firstImpossibleField {
+            return "its \(invalidField.name) is \(invalidField.value): the bottle's clock was reset"
         }
         if let year, !isYearPlausible { return "its year is \(year), outside 2015-2099: the bottle's clock was reset" }
         return nil

@@ -45,15 +45,16 @@ package struct DrinkRecord: Hashable, Sendable {
             throw DecodeFailure(
                 what:
                     """
-                    in the strict dialect byte 0 of a drink record is 1A (26); the calendar dialect reads it as \
-                    the year
+                    byte 0 of a drink record must be 1A (26) in the strict dialect; the calendar dialect reads it \
+                    as the year
                     """,
                 offset: 0, needed: Int(Self.strictTypeByte), found: yearByte)
         }
-        if let wrong = firstImpossibleField {
+        if let invalidField = firstImpossibleField {
             throw DecodeFailure(
-                what: "a drink record's \(wrong.name) is out of range", offset: wrong.offset, needed: wrong.limit,
-                found: wrong.value)
+                what: "a drink record's \(invalidField.name) is out of range", offset: invalidField.offset,
+                needed: invalidField.limit,
+                found: invalidField.value)
         }
     }
 
