@@ -2,7 +2,7 @@ import Bluetooth
 
 /// A file format together with the link type of its records.
 package struct CaptureFormat: Sendable, Hashable {
-    /// The file around the packets.
+    /// The structure of the file, independent of the link type of its records.
     package enum Container: String, Sendable, Hashable, CaseIterable {
         case btsnoop, pcap, pcapng
         case packetLogger = "PacketLogger"
@@ -13,7 +13,7 @@ package struct CaptureFormat: Sendable, Hashable {
         case monitorText = "btmon's text"
     }
 
-    /// The level of the packets. Formats of one level can be rewritten into each other packet by packet.
+    /// The protocol layer of the packets. Captures of one layer are converted into each other packet by packet.
     package enum Level: Sendable, Hashable { case hci, linkLayer, text }
 
     package var container: Container
@@ -31,13 +31,13 @@ package struct CaptureFormat: Sendable, Hashable {
 }
 
 extension CaptureFormat: CustomStringConvertible {
-    /// The name that `init(name:)` accepts; without one, the container and the link type.
+    /// The name that `init(name:)` accepts; for formats that cannot be written, the container and the link type.
     package var description: String {
         Self.named.first { $0.format == self }?.name
             ?? "\(container.rawValue) (\(linkType))\(isBigEndian ? ", big-endian" : "")"
     }
 
-    /// Every format that can be written, with its name on a command line.
+    /// The formats that can be written, with their command-line names.
     package static let named: [(name: String, format: CaptureFormat)] = [
         ("btsnoop", .init(.btsnoop, .h4)), ("btsnoop-h1", .init(.btsnoop, .h1)),
         ("btsnoop-monitor", .init(.btsnoop, .monitor)),
@@ -57,7 +57,7 @@ extension CaptureFormat: CustomStringConvertible {
         self = found.format
     }
 
-    /// The format that a file's suffix suggests for writing.
+    /// Chooses the format for an output file by its suffix, such as `.pcapng`; `nil` for an unknown suffix.
     package init?(suffixOf path: String) {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: ".") else { return nil }
@@ -79,7 +79,6 @@ extension CaptureFormat: CustomStringConvertible {
         }
     }
 
-    /// Whether the format stores the direction of packets.
     package var keepsDirection: Bool {
         switch (container, linkType) {
         case (.pcap, .h4), (_, .linkLayer): false
@@ -92,13 +91,13 @@ extension CaptureFormat: CustomStringConvertible {
     }
 }
 
-/// The kind of a file's records, as the number of its pcap link type (www.tcpdump.org/linktypes.html). Numbers above
-/// 65,535 are this project's, for formats without a link type.
+/// The pcap link type of a file's records (www.tcpdump.org/linktypes.html). This project defines numbers above 65,535
+/// for formats that have no pcap link type.
 package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// HCI UART (H4) packets without direction: pcap 187. With the flags of its records also btsnoop 1002.
+    /// HCI UART (H4) packets without direction: pcap 187. Also btsnoop 1002, whose record flags have the direction.
     package static let h4 = Self(rawValue: 187)
     /// H4 after a 4-byte direction word: pcap 201.
     package static let h4WithDirection = Self(rawValue: 201)
@@ -137,10 +136,10 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     /// Whether `PcapParser` and `PcapngParser` read packets of this link type.
     var isReadInPcap: Bool { Self.known[self]?.isReadInPcap ?? false }
 
-    package var description: String { Self.known[self]?.title ?? nameOfUnread ?? "link type \(rawValue)" }
+    package var description: String { Self.known[self]?.title ?? unsupportedName ?? "link type \(rawValue)" }
 
-    /// The name of other link types that users try.
-    var nameOfUnread: String? {
+    /// The name of an unsupported link type that users might pass, for error messages; `nil` for any other.
+    var unsupportedName: String? {
         switch rawValue {
         case 1: "Ethernet"
         case 105, 127: "Wi-Fi"
@@ -154,15 +153,16 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     }
 }
 
-/// The data that a capture file states about itself, as far as it was read.
+/// The format, device names and packet counts of a capture file, as far as it was read.
 package struct CaptureFileFacts: Sendable, Hashable {
     /// Container and first link type; `nil` until the content is recognised.
     package var format: CaptureFormat?
     /// Every link type, in order of first use.
     package var linkTypes: [LinkType] = []
     package var packets = 0
-    /// The number of records whose link type or packet type is not supported.
+    /// The number of records with an unsupported link type or packet type.
     package var unreadable = 0
+    /// The number of bytes read so far.
     package var offset = 0
     /// The device name in the header of a text capture.
     package var name: String?
@@ -172,11 +172,11 @@ package struct CaptureFileFacts: Sendable, Hashable {
     package var address: BluetoothAddress?
     /// The value of `profile:` in the header of a text capture.
     package var profile: String?
-    /// Notes for the user, one sentence each.
+    /// Up to eight notes about the file for the user, one sentence each.
     package var remarks: [String] = []
     /// The number of text lines that the parser did not understand.
     package private(set) var passedLines = 0
-    private var firstPassed = ""
+    private var firstSkippedLine = ""
 
     package init() {}
 
@@ -195,18 +195,19 @@ package struct CaptureFileFacts: Sendable, Hashable {
     }
 
     mutating func passOver(line: Int, _ text: Substring) {
-        if passedLines == 0 { firstPassed = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
+        if passedLines == 0 { firstSkippedLine = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
         passedLines += 1
     }
 
-    /// A sentence about the lines that were not understood; `nil` if there are none.
+    /// A message about the lines that the parser did not understand; `nil` if there are none.
     package var passedSentence: String? {
         guard passedLines > 0 else { return nil }
-        return "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstPassed)"
+        return
+            "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstSkippedLine)"
     }
 }
 
-/// The reason why a capture could not be read or written further. Everything before `offset` was delivered.
+/// The error that ended the reading or writing of a capture. All packets before `offset` were delivered.
 package struct CaptureError: Error, Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case unrecognised
@@ -215,14 +216,14 @@ package struct CaptureError: Error, Sendable, Hashable {
         case cut
         /// The bytes do not conform to their format.
         case broken
-        /// The output format cannot store this packet.
+        /// The output format cannot store the packet.
         case cannotCarry
     }
 
     package var kind: Kind
     /// The byte offset in the file at which the error begins.
     package var offset: Int
-    /// One sentence for the user: the error, and what to do.
+    /// The error message, with advice for the user if there is any.
     package var sentence: String
 
     package init(_ kind: Kind, at offset: Int, _ sentence: String) {
@@ -231,13 +232,13 @@ package struct CaptureError: Error, Sendable, Hashable {
         self.sentence = sentence
     }
 
-    /// The file ends inside a record.
+    /// Creates the error for a file that ends inside a record.
     /// - Parameters:
     ///   - record: the number from 1, or `nil` for the file header.
     ///   - start, end: the file offsets of the start of the record and of the end of the file.
     ///   - needed: the length of the record in bytes.
     static func cut(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
-        let what = record.map { "record \($0)" } ?? "the file's own header"
+        let what = record.map { "record \($0)" } ?? "the file header"
         return CaptureError(
             .cut, at: start,
             """
@@ -251,14 +252,14 @@ package struct CaptureError: Error, Sendable, Hashable {
     }
 
     static func tooLong(record: Int, start: Int, length: UInt64) -> CaptureError {
-        .broken(at: start, "record \(record) says that it holds \(length) bytes, more than any Bluetooth packet")
+        .broken(at: start, "record \(record) claims a length of \(length) bytes, more than any Bluetooth packet has")
     }
 
     static func linkType(_ linkType: LinkType, at offset: Int) -> CaptureError {
-        let name = linkType.nameOfUnread.map { "\($0) (link type \(linkType.rawValue))" } ?? "\(linkType)"
+        let name = linkType.unsupportedName.map { "\($0) (link type \(linkType.rawValue))" } ?? "\(linkType)"
         return CaptureError(
             .unsupported, at: offset,
-            "this file holds \(name), which is not read: Bluetooth is link type 187, 192, 201, 251, 254, 256 or 272")
+            "unsupported content: \(name); expected Bluetooth, link type 187, 192, 201, 251, 254, 256 or 272")
     }
 
     static func cannotCarry(_ sentence: String) -> CaptureError { CaptureError(.cannotCarry, at: 0, sentence) }

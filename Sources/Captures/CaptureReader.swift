@@ -1,16 +1,16 @@
 import Bluetooth
 
-/// Receives a packet and its bytes, which are borrowed during the call.
+/// Receives a packet and its bytes. The bytes are valid only during the call.
 package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void
 
 /// Reads a capture of any format as a stream: bytes in, packets out. Memory use does not depend on the file size.
 ///
-/// The reader owns no bytes. Its caller keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the
-/// consumed bytes and appends new ones. The first bytes of the file determine the format, never its name.
+/// The caller keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the consumed bytes and appends new
+/// ones. The reader stores no bytes. The first bytes of the file determine its format, never its name.
 package struct CaptureReader {
     /// The maximum length of a record or line in bytes, which limits the window. Longer records are rejected.
     package static let longestRecord = Int(longestPacket) + 65_536
-    /// The data known so far. `format` is set when the content is recognised.
+    /// The properties of the file, as far as it was read. `format` is set when the content is recognised.
     package private(set) var facts = CaptureFileFacts()
     private var parser: (any FormatParser)?
     private var hasFailed = false
@@ -46,8 +46,8 @@ package struct CaptureReader {
         }
     }
 
-    /// Tries every format in turn. No format sees more than the longest header, so that a pipe gives the same result as
-    /// a file. `nil` if more bytes are needed.
+    /// Finds the parser for the file's first bytes; `nil` if more bytes are needed. All formats get at most
+    /// `longestRecord` bytes, so that a pipe gives the same result as a file.
     private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
@@ -67,22 +67,23 @@ package struct CaptureReader {
 
 /// The parser of one format: a state machine over a window of the file.
 protocol FormatParser: Sendable {
-    /// Whether a file that begins with `head` has this format.
+    /// Checks whether a file that begins with `head` has this format.
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
     init()
     /// See `CaptureReader.read`. `facts.offset` is the offset of the window in the file.
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
 }
 
+/// The result of checking a file's first bytes for one format; `undecided` if more bytes are needed.
 enum Sniff: Hashable {
     case mine
     case notMine
-    /// The file has this format, but cannot be read.
+    /// The file has this format, but is damaged or of an unsupported variant.
     case broken(CaptureError)
     case undecided
 }
 
-/// Recognises other files that users pass as captures. The error names the kind of file and what to do.
+/// Recognises files of other kinds that users pass as captures, and creates an error message with advice.
 enum ForeignFile {
     private static let kinds: [(magic: [UInt8], at: Int, sentence: String)] = [
         ([0x1F, 0x8B], 0, "this is a gzip file: unpack it first (gunzip -c FILE)"),
@@ -116,7 +117,7 @@ enum ForeignFile {
         ([0xFE, 0xFF], 0, "this is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8 FILE)"),
     ]
 
-    /// The error for a known kind of file that is not a capture, and for an empty one.
+    /// The error for an empty file or a known kind of file that is not a capture; `nil` for any other file.
     static func error(_ head: RawSpan, isLast: Bool) -> CaptureError? {
         if head.byteCount == 0, isLast { return error("the file is empty") }
         let found = kinds.first { kind in
@@ -129,21 +130,21 @@ enum ForeignFile {
     static func unrecognised(_ head: RawSpan) -> CaptureError {
         let formats =
             """
-            read are btsnoop, pcap, pcapng, PacketLogger, hex text, the log of nRF Connect, and dumps of tshark \
-            and hcidump
+            supported formats: btsnoop, pcap, pcapng, PacketLogger, hex text, nRF Connect logs, and dumps of \
+            tshark and hcidump
             """
         let start = head.extracting(0..<min(head.byteCount, 512)).bytes
         if !start.contains(where: { $0 < 0x09 || (0x0E..<0x20).contains($0) }) {
-            return error("this text is not a capture: \(formats)")
+            return error("this text is not a capture; \(formats)")
         }
         let hex = start.prefix(8).map { TextEncoding.digits(UInt64($0), 2) }.joined(separator: " ")
-        return error("this is not a capture (it begins \(hex)): \(formats)")
+        return error("not a capture (the first bytes are \(hex)); \(formats)")
     }
 
     private static func error(_ sentence: String) -> CaptureError { CaptureError(.unrecognised, at: 0, sentence) }
 }
 
-// Numbers in a span. Callers have checked the length; a wrong offset stops the program.
+// Numbers at an offset. The caller must check the length: an offset past the end traps.
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 

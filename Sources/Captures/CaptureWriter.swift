@@ -1,12 +1,12 @@
 import Bluetooth
 
-/// Writes a capture as a stream: packets in, bytes out. Packets of another level are rejected.
+/// Writes a capture as a stream: packets in, bytes out. Rejects packets of another protocol layer.
 package struct CaptureWriter {
     package let format: CaptureFormat
-    /// The written bytes that `takeOutput` has not returned.
+    /// The bytes written since the last `takeOutput`.
     package private(set) var output: [UInt8] = []
-    /// The number of records with a changed time, because the format cannot store theirs. The first of them gets the
-    /// format's first instant (1970), and the others keep their distance from it.
+    /// The number of records with a changed time, because the format cannot store the original time. The first of them
+    /// gets the format's earliest time (1970), and the others keep their distance from the first.
     package private(set) var retimed = 0
     private var firstRetimed: Duration?
     private var encoder: any FormatEncoder
@@ -28,28 +28,28 @@ package struct CaptureWriter {
     }
 
     /// Appends one packet. Its number is not used.
-    /// - Returns: `false` if the format cannot store the packet and no traffic is lost (notes of another format, audio
-    ///   in H1, unreadable records).
-    /// - Throws: `CaptureError` of kind `cannotCarry` if traffic would be lost: a packet of another level, or a
-    ///   truncated packet that the format cannot mark.
+    /// - Returns: `false` if the packet was skipped because it has no LE traffic (notes of another format, audio in H1,
+    ///   unreadable records).
+    /// - Throws: `CaptureError` of kind `cannotCarry` if traffic would be lost: a packet of another layer, or a
+    ///   truncated packet that the format cannot mark as truncated.
     @discardableResult
     package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
         case .unknown: return false
         case .note where format.level != .hci: return false
-        default: return try encoder.write(withTimeThatFits(packet), bytes, &output)
+        default: return try encoder.write(withStorableTime(packet), bytes, &output)
         }
     }
 
-    /// Changes a time that the format cannot store. A recorder without a clock can count from before 1970.
-    private mutating func withTimeThatFits(_ packet: CapturePacket) -> CapturePacket {
-        let times = format.container.times
-        guard let time = packet.time, !times.contains(time) else { return packet }
+    /// Changes a time that the format cannot store, such as a time before 1970 from a recorder without a clock.
+    private mutating func withStorableTime(_ packet: CapturePacket) -> CapturePacket {
+        let timeRange = format.container.timeRange
+        guard let time = packet.time, !timeRange.contains(time) else { return packet }
         let start = firstRetimed ?? time
         firstRetimed = start
         retimed += 1
         var packet = packet
-        packet.time = min(times.upperBound, max(max(.zero, times.lowerBound), time - start))
+        packet.time = min(timeRange.upperBound, max(max(.zero, timeRange.lowerBound), time - start))
         return packet
     }
 
@@ -69,7 +69,7 @@ protocol FormatEncoder {
 
 extension CaptureFormat.Container {
     /// The times since 1970 that the container can store.
-    fileprivate var times: ClosedRange<Duration> {
+    fileprivate var timeRange: ClosedRange<Duration> {
         switch self {
         case .pcap, .packetLogger: .zero ... .seconds(Int64(UInt32.max))
         // Microseconds in 64 bits, since the year 0.
@@ -82,7 +82,7 @@ extension CaptureFormat.Container {
     }
 }
 
-/// A packet as a record of its link type: the header bytes, then the bytes of the packet.
+/// A packet encoded for a link type: the header bytes, then the bytes of the packet.
 private struct LinkRecord {
     /// The header, at most 10 bytes.
     var header: [UInt8] = []
@@ -90,7 +90,7 @@ private struct LinkRecord {
     var range: Range<Int>
     var length: Int { header.count + range.count }
 
-    /// Returns `nil` if the link type cannot store the packet and no traffic is lost.
+    /// Returns `nil` if the link type cannot store the packet and the packet has no LE traffic.
     init?(_ packet: CapturePacket, _ bytes: RawSpan, as linkType: LinkType) throws(CaptureError) {
         range = 0..<bytes.byteCount
         switch (linkType, packet.content) {
@@ -99,25 +99,25 @@ private struct LinkRecord {
         case (.h4, .hci(let type)):
             header = [type.rawValue]
         case (.h4WithDirection, .hci(let type)):
-            header = [0, 0, 0, packet.statedDirection == .received ? 1 : 0, type.rawValue]
+            header = [0, 0, 0, packet.requiredDirection == .received ? 1 : 0, type.rawValue]
         case (.monitor, .hci(let type)):
-            guard let opcode = PacketKind.monitor.number(of: type, packet.statedDirection) else { return nil }
+            guard let opcode = PacketKind.monitor.number(of: type, packet.requiredDirection) else { return nil }
             header = Self.monitorHeader(packet.adapter, opcode)
         case (.monitor, .note(.monitor(let opcode))):
             header = Self.monitorHeader(packet.adapter, opcode)
         case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
             guard !facts.lacksCRC else {
-                throw .cannotCarry("the packet has no CRC, and this format's packets end with one")
+                throw .cannotCarry("the format requires a CRC at the end of each packet, and the packet has none")
             }
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
             } else if facts.phy == .coded, bytes.byteCount > 5 {
-                // Without a PHY field, a reader would take the coding indicator for the packet's header.
+                // Without a PHY field, a reader would parse the coding indicator as the packet header.
                 header = (0..<4).map { bytes.u8($0) }
                 range = 5..<bytes.byteCount
             }
         case (_, .note): return nil
-        default: throw .cannotCarry("\(linkType) has no place for such a packet (\(packet.content.kindInWords))")
+        default: throw .cannotCarry("\(linkType) cannot store \(packet.content.kindInWords)")
         }
     }
 
@@ -131,7 +131,7 @@ private struct LinkRecord {
 
 extension CapturePacket {
     /// The direction for formats that require one. An unknown direction counts as received, as in tshark.
-    fileprivate var statedDirection: TrafficDirection {
+    fileprivate var requiredDirection: TrafficDirection {
         switch content {
         case .hci(.command): .sent
         case .hci(.event): .received
@@ -144,7 +144,7 @@ extension PacketContent {
     var kindInWords: String {
         switch self {
         case .hci: "an HCI packet"
-        case .note: "a note"
+        case .note: "a note of the recorder"
         case .linkLayer: "a packet from the air"
         case .value: "a characteristic's value"
         case .connection: "a connection event from text"
@@ -157,7 +157,8 @@ extension Duration {
     /// Seconds as 32 unsigned bits, as in pcap and PacketLogger (1970 to 2106).
     fileprivate func seconds32(in format: String) throws(CaptureError) -> UInt32 {
         guard let seconds = UInt32(exactly: wholeSeconds) else {
-            throw .cannotCarry("\(format) holds times from 1970 to 2106 only, not \(TextEncoding.epoch(self))")
+            throw .cannotCarry(
+                "\(format) cannot store the time \(TextEncoding.epoch(self)): it is outside 1970 to 2106")
         }
         return seconds
     }
@@ -173,7 +174,7 @@ extension Array where Element == UInt8 {
     }
 }
 
-// MARK: binary formats; the layouts are at their readers
+// MARK: binary formats, with the layouts documented at their parsers
 
 private struct BtsnoopEncoder: FormatEncoder {
     let linkType: LinkType
@@ -192,13 +193,13 @@ private struct BtsnoopEncoder: FormatEncoder {
             flags = record.header.reduce(0) { $0 << 8 | UInt32($1) }
             record.header = []
         } else {
-            flags = packet.statedDirection == .received ? 1 : 0
+            flags = packet.requiredDirection == .received ? 1 : 0
             if packet.content == .hci(.command) || packet.content == .hci(.event) { flags |= 2 }
         }
         let time = packet.time ?? .zero
         let (product, overflow) = time.wholeSeconds.multipliedReportingOverflow(by: 1_000_000)
         let (stamp, overflowToo) = product.addingReportingOverflow(time.nanosecond / 1000 + BtsnoopParser.epoch)
-        guard !overflow, !overflowToo else { throw .cannotCarry("btsnoop cannot hold so distant a time") }
+        guard !overflow, !overflowToo else { throw .cannotCarry("btsnoop cannot store a time so far from 1970") }
         output.append(UInt32(clamping: record.length + packet.missing), bigEndian: true)
         output.append(UInt32(clamping: record.length), bigEndian: true)
         output.append(flags, bigEndian: true)
@@ -237,7 +238,7 @@ private struct PcapEncoder: FormatEncoder {
     }
 }
 
-/// pcapng with one section, and one interface with nanoseconds for each adapter, described before its first packet.
+/// pcapng with one section, and one interface (in nanoseconds) per adapter, described before its first packet.
 private struct PcapngEncoder: FormatEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
@@ -268,7 +269,7 @@ private struct PcapngEncoder: FormatEncoder {
         let time = packet.time ?? .zero, seconds = time.wholeSeconds
         let offset = seconds >= 0 ? seconds / Self.span * Self.span : ((seconds + 1) / Self.span - 1) * Self.span
         let nanoseconds = (seconds - offset) * 1_000_000_000 + time.nanosecond
-        // The monitor's records have their adapter in the header.
+        // Monitor records have the adapter in their header.
         let interface = interface(
             Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
         let isSimple = packet.time == nil && interface == 0
@@ -293,17 +294,17 @@ private struct PcapngEncoder: FormatEncoder {
         return true
     }
 
-    private mutating func interface(_ wanted: Interface, _ output: inout [UInt8]) -> UInt32 {
-        if let known = interfaces[wanted] { return known }
+    private mutating func interface(_ wantedInterface: Interface, _ output: inout [UInt8]) -> UInt32 {
+        if let known = interfaces[wantedInterface] { return known }
         let index = UInt32(interfaces.count)
-        interfaces[wanted] = index
+        interfaces[wantedInterface] = index
         var body: [UInt8] = []
         body.append(UInt16(truncatingIfNeeded: linkType.rawValue), bigEndian: isBigEndian)
         body.append(UInt16(0), bigEndian: isBigEndian)
         body.append(longestPacket, bigEndian: isBigEndian)
-        if linkType != .monitor, wanted.adapter != 0 {
+        if linkType != .monitor, wantedInterface.adapter != 0 {
             // if_name
-            let name = Array("adapter\(wanted.adapter)".utf8)
+            let name = Array("adapter\(wantedInterface.adapter)".utf8)
             body.append(UInt16(2), bigEndian: isBigEndian)
             body.append(UInt16(name.count), bigEndian: isBigEndian)
             body += name + [UInt8](repeating: 0, count: (4 - name.count % 4) % 4)
@@ -313,8 +314,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(UInt16(1), bigEndian: isBigEndian)
         body += [9, 0, 0, 0]
         // if_tsoffset
-        if wanted.offset != 0 { option(14, wanted.offset, &body) }
-        // End of options.
+        if wantedInterface.offset != 0 { option(14, wantedInterface.offset, &body) }
         body.append(UInt32(0), bigEndian: isBigEndian)
         block(1, body, &output)
         return index
@@ -345,15 +345,15 @@ private struct PacketLoggerEncoder: FormatEncoder {
         let type: UInt8
         switch packet.content {
         case .hci(let kind):
-            guard let number = PacketKind.packetLogger.number(of: kind, packet.statedDirection) else { return false }
+            guard let number = PacketKind.packetLogger.number(of: kind, packet.requiredDirection) else { return false }
             type = UInt8(number)
         case .note(.packetLogger(let note)): type = note
         case .note, .unknown: return false
-        default: throw .cannotCarry("PacketLogger has no place for \(packet.content.kindInWords)")
+        default: throw .cannotCarry("PacketLogger cannot store \(packet.content.kindInWords)")
         }
         guard !packet.isCut else {
             throw .cannotCarry(
-                "record \(packet.number) was cut when it was captured, which PacketLogger cannot mark")
+                "record \(packet.number) was truncated by the recorder, which PacketLogger cannot mark")
         }
         let time = packet.time ?? .zero
         output.append(UInt32(clamping: 9 + bytes.byteCount), bigEndian: isBigEndian)

@@ -35,7 +35,7 @@ struct HexTextParser: LineParser {
         return sniffLines(head, isLast: isLast) { line, _ in
             var line = line
             guard let first = line.takeWord() else { return nil }
-            if HeadKey(first) != nil || event(first) != nil { return true }
+            if HeaderKey(first) != nil || event(first) != nil { return true }
             guard TextTime(first) != nil, let second = line.takeWord() else { return false }
             return event(second) != nil
         }
@@ -46,9 +46,9 @@ struct HexTextParser: LineParser {
     ) throws {
         var rest = line
         guard let first = rest.takeWord() else { return }
-        // `name:WaterH` without a space is one word.
-        if let key = HeadKey(first) {
-            return try parseHead(key, line.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
+        // `takeWord` returns `name:WaterH` (without a space) as one word.
+        if let key = HeaderKey(first) {
+            return try parseHeader(key, line.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
         }
         var event = Self.event(first), time: Duration?
         if event == nil {
@@ -56,11 +56,11 @@ struct HexTextParser: LineParser {
                 throw MalformedLine(
                     what: """
                         '\(first.quotation)' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor \
-                        a direction nor a head word
+                        a direction nor a header keyword
                         """)
             }
             guard let second = rest.takeWord() else {
-                throw MalformedLine(what: "after the time a direction is missing (> < >> << =)")
+                throw MalformedLine(what: "the direction is missing after the time (> < >> << =)")
             }
             event = Self.event(second)
             guard event != nil else {
@@ -75,12 +75,12 @@ struct HexTextParser: LineParser {
         var packet = CapturePacket(number: 0, time: time, direction: nil, content: .unknown), value: [UInt8] = []
         switch event {
         case .connection(let isBegin):
-            if let word = rest.takeWord() { noteAddress(try Self.address(word), facts: &facts) }
+            if let word = rest.takeWord() { storeAddress(try Self.address(word), facts: &facts) }
             packet.content = .connection(isBegin: isBegin, peer: peer)
         case .value(let travel):
             guard let (uuid, handle) = rest.takeWord()?.characteristic else {
                 throw MalformedLine(
-                    what: "after the direction a characteristic is missing (FFE4, a full UUID, or handle:0025)")
+                    what: "the characteristic is missing after the direction (FFE4, a full UUID, or handle:0025)")
             }
             guard let bytes = rest.withoutComment.hexBytes else {
                 throw MalformedLine(what: "the bytes are not pairs of hex digits")
@@ -95,7 +95,7 @@ struct HexTextParser: LineParser {
         try body(packet, value.span.bytes)
     }
 
-    private mutating func parseHead(_ key: HeadKey, _ text: Text, facts: inout CaptureFileFacts) throws {
+    private mutating func parseHeader(_ key: HeaderKey, _ text: Text, facts: inout CaptureFileFacts) throws {
         let word = text.withoutComment
         switch key {
         case .name:
@@ -103,11 +103,11 @@ struct HexTextParser: LineParser {
             if facts.name == nil { facts.name = name }
             if let peer { facts.learn(name: name, of: peer) }
         case .profile: facts.profile = word.prefix(64).string
-        case .address: noteAddress(try Self.address(word), facts: &facts)
+        case .address: storeAddress(try Self.address(word), facts: &facts)
         case .start:
             switch TextTime(word) {
             case .absolute(let time), .relative(let time): start = time
-            default: throw MalformedLine(what: "'\(word.quotation)' is not a start such as 2026-02-02T22:21:15Z")
+            default: throw MalformedLine(what: "'\(word.quotation)' is not a start time such as 2026-02-02T22:21:15Z")
             }
         case .date:
             guard let day = TextTime.date(word) else {
@@ -124,7 +124,7 @@ struct HexTextParser: LineParser {
         return address
     }
 
-    private mutating func noteAddress(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {
+    private mutating func storeAddress(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {
         peer = address
         guard facts.address == nil else { return }
         facts.address = address
@@ -140,7 +140,7 @@ struct HexTextParser: LineParser {
         }
     }
 
-    private enum HeadKey: String {
+    private enum HeaderKey: String {
         case name, address, profile, start, date
 
         init?(_ word: Text) {
@@ -166,7 +166,7 @@ struct HexTextParser: LineParser {
     private static func event(_ word: Text) -> Event? { events[word.string.lowercased()] }
 }
 
-/// A clock for times of day after a date. A time more than half a day before the previous one is on the next day.
+/// Converts times of day to times since 1970. A time more than half a day before the previous one is on the next day.
 struct DayClock {
     private var date = Duration.zero
     private var last: Duration?
@@ -219,12 +219,12 @@ struct HexTextEncoder: FormatEncoder {
             output.append("\(time)  \(Self.sign(facts.travel))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")
-        default: throw .cannotCarry("hex text has no place for \(packet.content.kindInWords)")
+        default: throw .cannotCarry("hex text cannot store \(packet.content.kindInWords)")
         }
         return true
     }
 
-    /// Writes the address to which the following lines belong.
+    /// Writes the address of the following lines, if it differs from that of the preceding ones.
     private mutating func switchPeer(_ other: BluetoothAddress?, _ output: inout [UInt8]) {
         guard let other, other != peer else { return }
         output.append("address: \(other)\n")

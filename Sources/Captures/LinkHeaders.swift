@@ -1,6 +1,6 @@
 import Bluetooth
 
-// The headers before the packet in each link type, parsed in one place for all containers.
+// Parsers of the headers that each link type puts before the packet.
 
 extension CapturePacket {
     /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
@@ -13,7 +13,7 @@ extension CapturePacket {
         try body(packet, data.extracting(1..<data.byteCount))
     }
 
-    /// Sets kind and direction from the monitor's opcode. The data have no type byte.
+    /// Sets the packet type and direction from an opcode of the Linux monitor, whose data have no H4 type byte.
     package mutating func setMonitor(opcode: UInt16, adapter: UInt16) {
         self.adapter = UInt32(adapter)
         if let kind = PacketKind.monitor.first(where: { $0.number == opcode }) {
@@ -23,7 +23,7 @@ extension CapturePacket {
         }
     }
 
-    /// Sets kind and direction from PacketLogger's type byte.
+    /// Sets the packet type and direction from PacketLogger's type byte.
     mutating func setPacketLogger(type: UInt8) {
         if let kind = PacketKind.packetLogger.first(where: { $0.number == type }) {
             (content, direction) = (.hci(kind.type), kind.direction)
@@ -32,7 +32,7 @@ extension CapturePacket {
         }
     }
 
-    /// Parses and removes the header of the pcap link type.
+    /// Parses the header of a pcap link type, and delivers the packet without it.
     func deliver(_ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         var packet = self
         switch linkType {
@@ -47,7 +47,7 @@ extension CapturePacket {
             return try body(packet, data.extracting(4..<data.byteCount))
         case .linkLayer where data.byteCount >= 4:
             packet.content = .linkLayer(LinkLayerFacts())
-            // The epb_flags of a packet on the air only state that the sniffer received it.
+            // In link-layer captures, epb_flags only state that the sniffer received the packet.
             packet.direction = nil
             return try body(packet, data)
         case .linkLayerWithRadio where data.byteCount >= RadioHeader.length + 4:
@@ -70,7 +70,7 @@ extension CapturePacket {
     }
 }
 
-/// The number of a packet type and direction in a format.
+/// The number that a format uses for an HCI packet type and direction.
 struct PacketKind {
     var number: UInt16
     var type: HCIPacketType
@@ -93,7 +93,7 @@ struct PacketKind {
 }
 
 extension [PacketKind] {
-    /// The number of an HCI packet; `nil` if the format has none.
+    /// The number for an HCI packet; `nil` if the format has none.
     func number(of type: HCIPacketType, _ direction: TrafficDirection) -> UInt16? {
         first { $0.type == type && $0.direction == direction }?.number
     }
@@ -204,7 +204,7 @@ private enum PPIHeader {
         let number = data.u32(4, bigEndian: false)
         let inner = number == 147 ? LinkType.linkLayer : LinkType(rawValue: number)
         guard inner == .linkLayer || inner == .linkLayerWithRadio else {
-            facts.remark("not all of its packets are Bluetooth: some are \(inner)")
+            facts.remark("some packets are not Bluetooth LE and were skipped: \(inner)")
             return try packet.deliverUnread(data, facts: &facts, body)
         }
         let channel = rfChannel(data, upTo: end)
@@ -218,7 +218,7 @@ private enum PPIHeader {
         }
     }
 
-    /// The RF channel of the radio's frequency, if that field is the first.
+    /// The RF channel by the frequency in field 30006; `nil` if the first field is another one.
     private static func rfChannel(_ data: RawSpan, upTo end: Int) -> UInt8? {
         guard end >= 15, data.u16(8, bigEndian: false) == 30_006, data.u16(10, bigEndian: false) >= 3 else {
             return nil

@@ -20,7 +20,7 @@ struct MonitorTextParser: LineParser {
     private var head: Head?
     private var start = 0
     private var lastHandle: [UInt32: UInt16] = [:]
-    private var passedOver = 0
+    private var skippedPDUs = 0
     private var isWhole = true
 
     private struct Head {
@@ -94,16 +94,16 @@ struct MonitorTextParser: LineParser {
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var isFirst = true
-        return sniffLines(head, isLast: isLast, most: 40) { line, _ in
+        return sniffLines(head, isLast: isLast, maximumLines: 40) { line, _ in
             defer { isFirst = false }
-            let text = plain(line)
+            let text = withoutColours(line)
             if text.utf8.count < 200, text.contains("Bluetooth monitor ver ") { return true }
             if let first = Head(text) {
                 if first.time == nil { return nil }
                 if case .other = first.kind { return nil }
                 return true
             }
-            // The start of the text determines its kind, even if the text is incomplete.
+            // Hex text and nRF Connect logs can have a line that looks like btmon's.
             let others =
                 isFirst
                 ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
@@ -111,8 +111,8 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    /// A line without its colours (`ESC [ 0;36 m`); empty if it is longer than any line of btmon.
-    private static func plain(_ line: Text) -> Substring {
+    /// A line without its colour escapes (`ESC [ 0;36 m`); empty if it is longer than any line of btmon.
+    private static func withoutColours(_ line: Text) -> Substring {
         guard line.count <= 8192 else { return "" }
         let text = Substring(line.string)
         guard text.utf8.contains(0x1B) else { return text }
@@ -127,7 +127,7 @@ struct MonitorTextParser: LineParser {
         return kept[...]
     }
 
-    /// The text of a field line: after at least six spaces and anything before them.
+    /// The text of a field line, which follows at least six spaces. Other text can precede the spaces.
     private static func field(_ line: Substring) -> (text: Substring, isIndented: Bool) {
         var blanks = 0, start: Substring.Index?
         for at in line.indices {
@@ -148,12 +148,12 @@ struct MonitorTextParser: LineParser {
         _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         isWhole = isComplete
-        let plain = Self.plain(line), field = Self.field(plain)
+        let plain = Self.withoutColours(line), field = Self.field(plain)
         if let first = Head(plain) {
             try deliver(facts: &facts, body)
             (head, start, fields) = (first, place, MonitorFields())
             if case .event(let name) = first.kind { fields.event = name }
-        } else if !field.text.isEmpty, head == nil || !fields.take(field.text) {
+        } else if !field.text.isEmpty, head == nil || !fields.parse(field.text) {
             let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
             if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.passOver(line: self.line, plain) }
         }
@@ -166,8 +166,8 @@ struct MonitorTextParser: LineParser {
                 "the file ends at byte \(end), in the middle of a packet; everything before it was read")
         }
         try deliver(facts: &facts, body)
-        if passedOver > 0 {
-            facts.remark("the text does not hold all bytes of \(passedOver) ATT PDUs: they were skipped")
+        if skippedPDUs > 0 {
+            facts.remark("the text does not have all bytes of \(skippedPDUs) ATT PDUs: they were skipped")
         }
     }
 
@@ -175,7 +175,7 @@ struct MonitorTextParser: LineParser {
         guard let head else { return }
         self.head = nil
         if head.time != nil, !head.hasDate {
-            facts.remark("the text names no date: its times are taken as of 1970-01-01")
+            facts.remark("the text has no date: its times are shown as of 1970-01-01")
         }
         guard head.direction != nil else { return }
         facts.packets += 1
@@ -185,7 +185,7 @@ struct MonitorTextParser: LineParser {
         switch head.kind {
         case .acl(let stated) where fields.opcode != nil:
             guard let pdu = fields.pdu else {
-                passedOver += 1
+                skippedPDUs += 1
                 break
             }
             handle = stated ?? lastHandle[head.adapter] ?? 0x40
@@ -204,7 +204,7 @@ struct MonitorTextParser: LineParser {
     }
 }
 
-/// The fields that btmon prints for one packet, and the packet's bytes built from them.
+/// Collects the fields that btmon prints for one packet, and builds the packet's bytes from them.
 ///
 /// The text has the bytes of values only; the rest of an ATT PDU is printed field by field. The PDU's length is also in
 /// the text and shows whether the bytes are complete.
@@ -216,7 +216,7 @@ private struct MonitorFields {
     /// Handles, ranges, UUIDs, offsets and values, in the order of the PDU.
     private var parts: [UInt8] = []
     private var handle: UInt16?
-    /// Numbers by name: decimal, or hexadecimal in brackets (such as an error or flags).
+    /// Codes in brackets by field name, such as errors and flags; in `numbers`, other numbers by field name.
     private var codes: [String: UInt64] = [:]
     private var numbers: [String: UInt64] = [:]
     private var address: BluetoothAddress?
@@ -225,10 +225,10 @@ private struct MonitorFields {
 
     /// Parses a line without the spaces around it.
     /// - Returns: whether the line was understood.
-    mutating func take(_ line: Substring) -> Bool {
+    mutating func parse(_ line: Substring) -> Bool {
         guard count < 600 else { return false }
         if line.hasPrefix("ATT: ") {
-            guard let opcode = Self.bracketed(line).flatMap({ UInt8(exactly: $0) }),
+            guard let opcode = Self.bracketedNumber(line).flatMap({ UInt8(exactly: $0) }),
                 let length = line.split(separator: " ").last.flatMap({ Int($0) })
             else { return false }
             self = MonitorFields(event: event)
@@ -236,16 +236,16 @@ private struct MonitorFields {
         } else if event == "LE Meta Event", line.hasPrefix("LE "), let end = line.firstRange(of: " (0x") {
             event = String(line[..<end.lowerBound])
         } else {
-            guard takeField(line) else { return false }
+            guard parseField(line) else { return false }
             count += 1
         }
         return true
     }
 
-    private mutating func takeField(_ line: Substring) -> Bool {
+    private mutating func parseField(_ line: Substring) -> Bool {
         guard let colon = line.firstRange(of: ": ") else {
-            // The opcode of an error's request is alone on its line.
-            return note(Self.bracketed(line), "", in: &codes)
+            // In an error response, the opcode of the rejected request is alone on its line.
+            return note(Self.bracketedNumber(line), "", in: &codes)
         }
         let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
         // Newer btmon versions print the number of bytes: Data[5].
@@ -274,7 +274,7 @@ private struct MonitorFields {
             address = address ?? found
         case "Name (complete)", "Name (short)": self.name = self.name ?? String(rest)
         default:
-            let isCode = note(Self.bracketed(line), String(name), in: &codes)
+            let isCode = note(Self.bracketedNumber(line), String(name), in: &codes)
             let isNumber = note(Self.hex(rest) ?? UInt64(rest), String(name), in: &numbers)
             return isCode || isNumber
         }
@@ -346,10 +346,9 @@ private struct MonitorFields {
     }
 
     /// The number in brackets, as in `(0x1b)`.
-    private static func bracketed(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
+    private static func bracketedNumber(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
 
-    /// The UUID in brackets: `Generic Access Profile (0x1800)`, `Vendor specific
-    /// (00010203-0405-0607-0809-0a0b0c0d1912)`.
+    /// The UUID in brackets, in little-endian order: `Generic Access Profile (0x1800)`.
     private static func uuid(_ text: Substring) -> [UInt8]? {
         guard let name = inBrackets(text) else { return nil }
         if let short = hex(name) { return UInt16(exactly: short).map(little) }

@@ -15,9 +15,9 @@ import Bluetooth
 ///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …        (iOS)
 ///
 /// A line has, separated by tabs, a level (D V I A W E), a time of day without a zone (read as UTC) and a message.
-/// Values are in the I lines. An A line repeats the value. It counts only without an I line before it (a log exported
-/// at the level "Application"), and then the characteristic is unknown. The parser skips other lines, and spaces and
-/// `>` before a line, as in a README or an email. Source: published exports.
+/// Values are in the I lines, and an A line repeats the value. A log exported at the level "Application" has only the A
+/// lines, without the characteristic. The parser skips other lines, and spaces and `>` before a line, as in an email.
+/// Source: published exports.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
     var line = 0
@@ -27,7 +27,7 @@ struct NRFConnectParser: LineParser {
     /// Whether the previous line was the header with the date, so that this line can be `NAME (ADDRESS)`.
     private var expectsDevice = false
     private var isWriteRequest = false
-    /// The bytes of the last I line, for its A line.
+    /// The value of the last I line, which its A line repeats.
     private var repeated: [UInt8]?
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
@@ -40,15 +40,15 @@ struct NRFConnectParser: LineParser {
 
     mutating func begin(facts: inout CaptureFileFacts) {
         facts.linkTypes = [.text]
-        facts.remark("the log's times have no zone: they are taken as UTC")
+        facts.remark("the log has no time zone: its times are read as UTC")
     }
 
     mutating func parse(
         _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        guard let entry = Entry(line) else { return parseHead(line, facts: &facts) }
+        guard let entry = Entry(line) else { return parseHeader(line, facts: &facts) }
         expectsDevice = false
-        if !hasDate { facts.remark("the log names no date: its times are taken as of 1970-01-01") }
+        if !hasDate { facts.remark("the log has no date: its times are shown as of 1970-01-01") }
         let time = clock.take(entry.timeOfDay)
         guard let (content, value) = try content(of: entry, facts: &facts) else { return }
         var direction: TrafficDirection?
@@ -134,8 +134,8 @@ struct NRFConnectParser: LineParser {
         return (.value(ValueFacts(travel: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
-    private mutating func parseHead(_ line: Text, facts: inout CaptureFileFacts) {
-        if let head = HeadLine(line) {
+    private mutating func parseHeader(_ line: Text, facts: inout CaptureFileFacts) {
+        if let head = HeaderLine(line) {
             expectsDevice = true
             if let day = head.day { (clock, hasDate) = (DayClock(day), true) }
             return
@@ -160,7 +160,7 @@ struct NRFConnectParser: LineParser {
     }
 
     /// The header line: `nRF Connect, 2026-02-02`.
-    struct HeadLine {
+    struct HeaderLine {
         /// The time since 1970; `nil` if the line has no date.
         var day: Duration?
 
@@ -205,15 +205,15 @@ struct NRFConnectParser: LineParser {
     }
 }
 
-/// A log of nRF Connect inside a text: in a fenced or indented block of a README, or quoted in an email. Its header
-/// line or two lines with values identify it.
+/// A log of nRF Connect inside another text, such as a README or an email. Its header line or two lines with values
+/// identify it.
 struct EmbeddedLogParser: FormatParser {
     private var log = NRFConnectParser()
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var values = 0
         return NRFConnectParser.sniffLines(head, isLast: isLast) { line, _ in
-            if NRFConnectParser.HeadLine(line) != nil { return true }
+            if NRFConnectParser.HeaderLine(line) != nil { return true }
             if let entry = NRFConnectParser.Entry(line), entry.hasValue { values += 1 }
             return values == 2 ? true : nil
         }
@@ -241,12 +241,12 @@ struct NRFConnectEncoder: FormatEncoder {
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
     {
         guard let time = packet.time else {
-            throw .cannotCarry("nRF Connect's log has a time in every line, and record \(packet.number) has none")
+            throw .cannotCarry("nRF Connect's log requires a time in every line, and record \(packet.number) has none")
         }
         let clock = TextEncoding.clock(time)
         switch packet.content {
         case .connection(let isBegin, let peer):
-            startPage(time, peer, &output)
+            writeHeaderIfNeeded(time, peer, &output)
             let address = peer?.description ?? "00:00:00:00:00:00"
             output.append(
                 isBegin
@@ -256,13 +256,13 @@ struct NRFConnectEncoder: FormatEncoder {
             guard let uuid = facts.characteristic?.fullDescription.lowercased() else {
                 throw .cannotCarry(
                     """
-                    nRF Connect's log names characteristics by UUID, and in record \(packet.number) only a handle \
-                    is known: convert to hex text, or name the handles
+                    nRF Connect's log requires the UUID of each characteristic, and record \(packet.number) has only \
+                    a handle: convert to hex text
                     """)
             }
-            startPage(time, facts.peer, &output)
+            writeHeaderIfNeeded(time, facts.peer, &output)
             writeValue(facts.travel, uuid, clock, bytes, &output)
-        default: throw .cannotCarry("nRF Connect's log has no place for \(packet.content.kindInWords)")
+        default: throw .cannotCarry("nRF Connect's log cannot store \(packet.content.kindInWords)")
         }
         return true
     }
@@ -288,7 +288,7 @@ struct NRFConnectEncoder: FormatEncoder {
         output.append(travel.direction == .sent ? "\" sent\n" : "\" received\n")
     }
 
-    private mutating func startPage(_ time: Duration, _ other: BluetoothAddress?, _ output: inout [UInt8]) {
+    private mutating func writeHeaderIfNeeded(_ time: Duration, _ other: BluetoothAddress?, _ output: inout [UInt8]) {
         let today = TextEncoding.date(time)
         guard today != date || (other != nil && other != peer) else { return }
         date = today

@@ -14,12 +14,12 @@ struct PcapngParser: FormatParser {
     private var interfacesBefore = 0
     private var adapters: [Interface.Key: UInt32] = [:]
     /// The number of bytes of a skipped block that are still to be read.
-    private var toSkip = 0
+    private var bytesToSkip = 0
     private var hasReadableInterface = false
     private var unreadable: CaptureError?
 
     private struct Interface {
-        /// Identifies an adapter across sections: an interface with the same index, link type and name.
+        /// The identity of an adapter across sections: the index, link type and name of its interface.
         struct Key: Hashable {
             var index: Int
             var linkType: LinkType
@@ -41,7 +41,7 @@ struct PcapngParser: FormatParser {
             return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
         }
         guard byteOrder(head, at: 0) == nil else { return .mine }
-        return .broken(.broken(at: 8, "this file begins like pcapng, but its byte-order mark is wrong"))
+        return .broken(.broken(at: 8, "the byte-order magic of this pcapng file is invalid"))
     }
 
     private static func byteOrder(_ window: RawSpan, at: Int) -> Bool? {
@@ -54,36 +54,36 @@ struct PcapngParser: FormatParser {
 
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
     {
-        var at = min(toSkip, window.byteCount)
-        toSkip -= at
-        while toSkip == 0, window.byteCount - at >= 12 {
+        var at = min(bytesToSkip, window.byteCount)
+        bytesToSkip -= at
+        while bytesToSkip == 0, window.byteCount - at >= 12 {
             let start = facts.offset + at
             let type = window.u32(at, bigEndian: isBigEndian)
             if type == Self.sectionHeader {
                 guard let order = Self.byteOrder(window, at: at) else {
-                    throw CaptureError.broken(at: start, "a new section begins here with a wrong byte-order mark")
+                    throw CaptureError.broken(at: start, "a section header has an invalid byte-order magic")
                 }
                 isBigEndian = order
             }
             let length = window.u32(at + 4, bigEndian: isBigEndian)
             guard length >= 12, length % 4 == 0 else {
                 throw CaptureError.broken(
-                    at: start, "a pcapng block says that it is \(length) bytes long, which is not possible")
+                    at: start, "a pcapng block has the invalid length \(length)")
             }
             guard length <= longestPacket else {
                 guard ![Self.sectionHeader, 1, 2, 3, 6].contains(type) else {
                     throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(length))
                 }
-                let here = min(Int(length), window.byteCount - at)
-                toSkip = Int(length) - here
-                at += here
+                let skippedNow = min(Int(length), window.byteCount - at)
+                bytesToSkip = Int(length) - skippedNow
+                at += skippedNow
                 continue
             }
             guard Int(length) <= window.byteCount - at else { break }
             let trailer = window.u32(at + Int(length) - 4, bigEndian: isBigEndian)
             guard trailer == length else {
                 throw CaptureError.broken(
-                    at: start, "a pcapng block gives its length twice, as \(length) and as \(trailer)")
+                    at: start, "the two length fields of a pcapng block differ: \(length) and \(trailer)")
             }
             let block = window.extracting(at + 8..<at + Int(length) - 4)
             switch type {
@@ -97,7 +97,7 @@ struct PcapngParser: FormatParser {
             at += Int(length)
         }
         if isLast {
-            guard at == window.byteCount, toSkip == 0 else { throw cut(window, at: at, facts: facts) }
+            guard at == window.byteCount, bytesToSkip == 0 else { throw cut(window, at: at, facts: facts) }
             if !hasReadableInterface, let unreadable { throw unreadable }
         }
         return at
@@ -105,10 +105,10 @@ struct PcapngParser: FormatParser {
 
     private func cut(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
         let end = facts.offset + window.byteCount
-        guard toSkip == 0 else {
+        guard bytesToSkip == 0 else {
             return CaptureError(
                 .cut, at: end,
-                "the file ends at byte \(end), \(toSkip) bytes before the end of a block; every packet was read")
+                "the file ends at byte \(end), \(bytesToSkip) bytes before the end of a block; every packet was read")
         }
         let needed = window.byteCount - at < 8 ? 12 : Int(window.u32(at + 4, bigEndian: isBigEndian))
         return .cut(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
@@ -143,7 +143,7 @@ struct PcapngParser: FormatParser {
             guard unreadable == nil else { return }
             unreadable = .linkType(linkType, at: start)
             facts.remark(
-                "interface \(interfacesBefore + interfaces.count - 1) is \(linkType): its packets are not read")
+                "interface \(interfacesBefore + interfaces.count - 1) is \(linkType): its packets were skipped")
         }
     }
 
@@ -173,13 +173,13 @@ struct PcapngParser: FormatParser {
                 """)
         }
         let original = block.u32(type == 3 ? 0 : 16, bigEndian: isBigEndian)
-        let room = UInt32(block.byteCount - headLength)
-        var included = type == 3 ? min(original, room) : block.u32(12, bigEndian: isBigEndian)
+        let available = UInt32(block.byteCount - headLength)
+        var included = type == 3 ? min(original, available) : block.u32(12, bigEndian: isBigEndian)
         if type == 3, interfaces[index].snapLength > 0 { included = min(included, interfaces[index].snapLength) }
-        guard included <= room else {
+        guard included <= available else {
             throw CaptureError.broken(
                 at: start,
-                "packet \(number) says that it holds \(included) bytes, but its block has room for \(room)")
+                "packet \(number) claims \(included) bytes, but its block has only \(available)")
         }
         facts.packets = number
         let dataEnd = headLength + Int(included)
@@ -222,7 +222,7 @@ struct PcapngParser: FormatParser {
 
 /// The length of a tick of an interface's clock (`if_tsresol`).
 struct TimeResolution: Hashable, Sendable {
-    /// The exponent of the number of ticks per second, to base ten or two.
+    /// The number of ticks per second is ten (or two, if `isBinary`) to the power of this.
     private var exponent: Int
     private var isBinary: Bool
 
@@ -236,7 +236,7 @@ struct TimeResolution: Hashable, Sendable {
         let second: Int128 = 1_000_000_000_000_000_000
         var attoseconds: Int128
         if isBinary {
-            // 64 bits times 60 bits: fits.
+            // The product of 64 and 60 bits fits in 128 bits.
             attoseconds = exponent < 127 ? (Int128(ticks) * second) >> Int128(exponent) : 0
         } else if exponent <= 18 {
             attoseconds = Int128(ticks) * Self.powersOfTen[18 - exponent]

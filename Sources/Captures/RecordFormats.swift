@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// A format whose records have a header of fixed size each, after a file header.
+/// A binary format with a file header, then records that each start with a header of fixed size.
 protocol RecordParser: FormatParser {
     static var headerLength: Int { get }
     static var recordHeaderLength: Int { get }
@@ -36,7 +36,7 @@ extension RecordParser {
         return at
     }
 
-    /// Recognises the file header by its magic number; `nil` if more bytes are needed.
+    /// The result for a file that is shorter than the file header; `nil` if the header is complete.
     static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
         if head.byteCount >= headerLength { return nil }
         return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
@@ -74,19 +74,19 @@ struct BtsnoopParser: RecordParser {
             return .broken(
                 CaptureError(
                     .unsupported, at: 8,
-                    "this btsnoop file says version \(version), only version 1 exists: it is damaged or of another kind"
+                    "unsupported btsnoop version \(version), expected 1: the file is damaged or of another kind"
                 ))
         }
         guard linkType(datalink) == nil else { return .mine }
         let reason =
             switch datalink {
-            case 1003: "holds BCSP (datalink 1003), which is not read: capture H4 instead"
-            case 1004: "holds H5 three-wire packets (datalink 1004), which are not read: capture H4 instead"
-            case 2002: "holds a simulator's packets (datalink 2002), which are not read"
+            case 1003: "has BCSP packets (datalink 1003), which are not supported: capture H4 instead"
+            case 1004: "has H5 three-wire packets (datalink 1004), which are not supported: capture H4 instead"
+            case 2002: "has packets of a simulator (datalink 2002), which are not supported"
             default:
                 """
-                says datalink \(datalink), which does not exist: it was probably damaged by a conversion as text \
-                (bytes above 0x7F are lost); fetch it again as binary
+                has the unknown datalink \(datalink): a transfer in text mode probably damaged it (bytes above 0x7F \
+                are lost); transfer it again as binary
                 """
             }
         return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file \(reason)"))
@@ -113,7 +113,7 @@ struct BtsnoopParser: RecordParser {
     func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
     {
         let flags = window.u32(at + 8, bigEndian: true)
-        // A time outside the range of 64 bits of microseconds from 1970 is treated as no time.
+        // A time that does not fit in 64 bits of microseconds since 1970 is treated as missing.
         let (time, overflow) = window.i64(at + 16, bigEndian: true).subtractingReportingOverflow(Self.epoch)
         var packet = CapturePacket(
             number: facts.packets, time: overflow ? nil : .microseconds(time),
@@ -194,8 +194,8 @@ struct PcapParser: RecordParser {
 ///
 ///     record = length(4) seconds(4) microseconds(4) type(1) data       length counts from the seconds: 9 + data
 ///
-/// It has no magic number and no file header; both byte orders exist. A file is PacketLogger if the first (up to) five
-/// records are plausible. Source: Wireshark's packetlogger.c, and captures of both byte orders.
+/// The format has no magic number and no file header; both byte orders exist. A file is recognised by up to five
+/// plausible records at its start. Source: Wireshark's packetlogger.c, and captures of both byte orders.
 struct PacketLoggerParser: RecordParser {
     static let headerLength = 0
     static let recordHeaderLength = 13
@@ -204,7 +204,7 @@ struct PacketLoggerParser: RecordParser {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         guard head.byteCount >= recordHeaderLength else { return isLast ? .notMine : .undecided }
         for isBigEndian in [true, false] {
-            switch looksRight(head, isBigEndian: isBigEndian, isLast: isLast) {
+            switch hasPlausibleRecords(head, isBigEndian: isBigEndian, isLast: isLast) {
             case true?: return .mine
             case nil: return .undecided
             case false?: continue
@@ -214,7 +214,7 @@ struct PacketLoggerParser: RecordParser {
     }
 
     /// Whether the first records are plausible in this byte order; `nil` if more bytes are needed.
-    private static func looksRight(_ head: RawSpan, isBigEndian: Bool, isLast: Bool) -> Bool? {
+    private static func hasPlausibleRecords(_ head: RawSpan, isBigEndian: Bool, isLast: Bool) -> Bool? {
         var at = 0
         for record in 0..<5 {
             guard head.byteCount - at >= recordHeaderLength else { return isLast && record > 0 ? true : nil }
@@ -235,7 +235,7 @@ struct PacketLoggerParser: RecordParser {
     }
 
     mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
-        isBigEndian = Self.looksRight(window, isBigEndian: true, isLast: isLast) == true
+        isBigEndian = Self.hasPlausibleRecords(window, isBigEndian: true, isLast: isLast) == true
         facts.note(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
     }
 
@@ -244,7 +244,7 @@ struct PacketLoggerParser: RecordParser {
         guard length >= 9 else {
             throw CaptureError.broken(
                 at: facts.offset + at,
-                "record \(facts.packets + 1) says that it is \(length) bytes long, shorter than its own header")
+                "record \(facts.packets + 1) has the invalid length \(length), shorter than its own header")
         }
         return try checked(length, at: at, facts: facts) - Self.recordHeaderLength + 4
     }

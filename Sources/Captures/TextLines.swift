@@ -16,6 +16,7 @@ protocol LineParser: FormatParser {
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws
 }
 
+/// The error for an invalid line, without the line number.
 struct MalformedLine: Error {
     var what: String
 }
@@ -51,17 +52,17 @@ extension LineParser {
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError.broken(at: facts.offset + at, "line \(line + 1) is longer than any packet can be")
+            throw CaptureError.broken(at: facts.offset + at, "line \(line + 1) is too long for a packet")
         }
         if isLast { try finish(end: end, facts: &facts, body) }
         return at
     }
 
-    /// Calls the function for each line that is not blank: `true` for this format, `false` for another, `nil` to read
-    /// on.
-    /// - Parameter most: the maximum number of lines, after which the file does not have this format.
+    /// Checks the first lines of a file. `decide` gets each line that is not blank and returns `true` for this format,
+    /// `false` for another, or `nil` to continue.
+    /// - Parameter maximumLines: the number of lines after which the file does not have this format.
     static func sniffLines(
-        _ head: RawSpan, isLast: Bool, most: Int = .max, _ decide: (Text, _ isWhole: Bool) -> Bool?
+        _ head: RawSpan, isLast: Bool, maximumLines: Int = .max, _ decide: (Text, _ isWhole: Bool) -> Bool?
     ) -> Sniff {
         var at = head.textStart, count = 0
         while let (line, next, isComplete) = head.line(from: at, isLast: isLast) {
@@ -70,7 +71,7 @@ extension LineParser {
             if !line.trimmed.isEmpty {
                 if let isMine = decide(line, isComplete || isLast) { return isMine ? .mine : .notMine }
                 count += 1
-                if count == most { return .notMine }
+                if count == maximumLines { return .notMine }
             }
             at = next
         }
@@ -101,10 +102,9 @@ typealias Text = ArraySlice<UInt8>
 extension Text {
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// Removes spaces and tabs at the start.
     mutating func skipBlanks() { self = drop(while: Self.isBlank) }
 
-    /// Removes spaces and quote marks (`> `) at the start.
+    /// Removes spaces and email quote marks (`> `) at the start.
     mutating func skipQuotes() { self = drop { Self.isBlank($0) || $0 == UInt8(ascii: ">") } }
 
     /// Removes the next word; `nil` at the end of the line or at a comment.
@@ -136,7 +136,7 @@ extension Text {
     /// The text up to a comment (`#`), without the spaces around it.
     var withoutComment: Text { prefix { $0 != UInt8(ascii: "#") }.trimmed }
 
-    /// Invalid UTF-8 is replaced.
+    /// The text as a string. Invalid UTF-8 is replaced.
     var string: String { String(decoding: self, as: UTF8.self) }
 
     /// The text for a message: short, without control characters.

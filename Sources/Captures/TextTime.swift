@@ -1,17 +1,17 @@
 import Bluetooth
 
-/// A time in a text.
+/// A time as written in a text capture or on the command line.
 package enum TextTime: Hashable {
     /// `-`: the time is unknown.
     case none
-    /// `12.345`: seconds after the start in the header (1970 without one).
+    /// `12.345`: seconds after the start time in the header, or else after 1970.
     case relative(Duration)
     /// `2026-02-02T22:21:15.5Z`, `…+01:00`; UTC without a zone.
     case absolute(Duration)
-    /// `22:21:15.5`: a time of day; the day is known from other lines.
+    /// `22:21:15.5`: a time of day, on a day that other lines determine.
     case timeOfDay(Duration)
 
-    /// Parses a word; also `22:21`, `2026-02-02` and `2026-02-02 22:21`. `nil` if it is not a time.
+    /// Parses a time, also `22:21`, `2026-02-02` and `2026-02-02 22:21`. `nil` if the text is not a time.
     package init?(_ text: String) {
         let text = Array(text.utf8)[...]
         if let date = Self.date(text) {

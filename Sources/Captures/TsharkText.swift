@@ -1,7 +1,6 @@
 import Bluetooth
 
-/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with `-t` also
-/// times).
+/// Hex dumps of HCI packets: the output of `tshark -x`, and of `hcidump -R` (with `-t` also times).
 ///
 ///     0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
 ///     0010  00 00 00 f4 01 00                                 ......
@@ -26,13 +25,13 @@ struct HexDumpParser: LineParser {
     private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
 
     private enum Line {
-        /// A packet's bytes from an offset.
+        /// Bytes of a packet, from tshark (`offset`) or hcidump (`first`, `further`).
         case offset(Int, Text)
         case first(TrafficDirection, Duration?, Text)
         case further(Text)
-        /// `Frame (67 bytes):`, or another source of bytes.
+        /// `Frame (67 bytes):`, or the heading of reassembled bytes.
         case source(isPacket: Bool)
-        /// The first lines can name the program. With -V, tshark prints more lines before the link type.
+        /// The start of a packet's fields, which `tshark -V` prints before its bytes.
         case details
         case direction(TrafficDirection)
         case epoch(Duration)
@@ -58,7 +57,7 @@ struct HexDumpParser: LineParser {
             } else if indent == 2, word.count == 2, Self.isDump(line[word.startIndex...]) {
                 self = .further(line[word.startIndex...])
             }
-            // The bytes of a packet follow after one space.
+            // In hcidump's output, one space precedes the bytes of a packet.
             if case .first(let direction, let time, var packet) = self {
                 let isPacket = packet.take(" ") && Self.isDump(packet) && HexDumpParser.isType(packet)
                 self = isPacket ? .first(direction, time, packet) : .other
@@ -130,8 +129,8 @@ struct HexDumpParser: LineParser {
                 throw CaptureError(
                     .broken, at: place,
                     """
-                    this line says that it is byte \(offset) of its packet, of which \(packet.count) came: lines are \
-                    missing here; everything before it was read
+                    this line starts at byte \(offset) of its packet, but the lines before have \(packet.count) bytes: \
+                    lines are missing here; everything before it was read
                     """)
             }
             append(dump)
@@ -218,16 +217,16 @@ struct HexDumpParser: LineParser {
 ///       "frame.p2p_dir": "1",
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
-/// The parser reads it line by line, as tshark prints it. The data of a packet's record (kind, direction, adapter) are
-/// under the name of its format. Without `-x` the output has no bytes. Source: tshark 4.0.
+/// The parser reads the JSON line by line, as tshark prints it. The packet type, direction and adapter are in fields
+/// named after the capture's format. Without `-x` the output has no bytes. Source: tshark 4.0.
 struct TsharkJSONParser: LineParser {
     static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
     var line = 0
     private var raw: [UInt8]?
     private var packet = Self.none
     private var number = 0
-    /// A record of the Linux monitor whose adapter and opcode follow.
-    private var monitored: [UInt8]?
+    /// The bytes of a Linux monitor record, until the lines with its adapter and opcode.
+    private var monitorRecord: [UInt8]?
     private var adapter: UInt16 = 0
     private var expectsRaw = false
     private var isClosed = false
@@ -256,8 +255,8 @@ struct TsharkJSONParser: LineParser {
             throw CaptureError(
                 .unsupported, at: 0,
                 """
-                this is tshark's JSON without the packets' bytes, or without their kinds (-T jsonraw): make it \
-                with tshark -T json -x
+                this JSON of tshark has no packet bytes or no protocol names: create it with tshark -T json -x \
+                (not -T jsonraw)
                 """)
         }
     }
@@ -283,7 +282,7 @@ struct TsharkJSONParser: LineParser {
         switch key.string {
         case "_index":
             frames += 1
-            (raw, packet, self.number, monitored, adapter) = (nil, Self.none, 0, nil, 0)
+            (raw, packet, self.number, monitorRecord, adapter) = (nil, Self.none, 0, nil, 0)
         case "frame_raw": expectsRaw = value.hasPrefix("[")
         case "frame.time_epoch": packet.time = text.flatMap { TextTime.seconds($0) }
         case "frame.number": self.number = Int(number ?? 0)
@@ -294,8 +293,8 @@ struct TsharkJSONParser: LineParser {
             try deliver(raw, text.string, facts: &facts, body)
         case "hci_mon.adapter_id": adapter = number.flatMap { UInt16(exactly: $0) } ?? 0
         case "hci_mon.opcode":
-            guard let record = monitored else { break }
-            monitored = nil
+            guard let record = monitorRecord else { break }
+            monitorRecord = nil
             guard let opcode = number.flatMap({ UInt16(exactly: $0) }) else { break }
             packet.setMonitor(opcode: opcode, adapter: adapter)
             try body(packet, record.span.bytes)
@@ -309,7 +308,7 @@ struct TsharkJSONParser: LineParser {
         ("nordic_ble", .nordic), ("bluetooth:hci_mon", .monitor), ("bluetooth:packetlogger", .packetLogger),
         ("bluetooth:hci_h1:bthci_", .h1),
     ]
-    private static let unframed: [(prefix: String, HCIPacketType)] = [
+    private static let h1Types: [(prefix: String, HCIPacketType)] = [
         ("bluetooth:hci_h1:bthci_acl", .acl), ("bluetooth:hci_h1:bthci_evt", .event),
         ("bluetooth:hci_h1:bthci_cmd", .command),
     ]
@@ -328,13 +327,13 @@ struct TsharkJSONParser: LineParser {
         facts.note(linkType, of: .tsharkJSON)
         switch linkType {
         case .h4WithDirection: try packet.deliverH4(bytes, facts: &facts, body)
-        case .monitor: monitored = raw
+        case .monitor: monitorRecord = raw
         case .packetLogger where !raw.isEmpty:
             packet.setPacketLogger(type: raw[0])
             try body(packet, bytes.extracting(1..<raw.count))
         case .h1:
             packet.content =
-                Self.unframed.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
+                Self.h1Types.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
             try body(packet, bytes)
         default: try packet.deliver(linkType, bytes, facts: &facts, body)
         }

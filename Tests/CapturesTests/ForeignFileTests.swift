@@ -16,12 +16,12 @@ import Testing
         ("elf", bytes("7f454c4602010100"), "program"),
         ("UTF-16", [0xFF, 0xFE, 0x6E, 0x00], "iconv"),
         ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
-        ("noise", bytes("8f02e1a4776699cc0012"), "begins 8F 02 E1"),
+        ("noise", bytes("8f02e1a4776699cc0012"), "first bytes are 8F 02 E1"),
         ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),
         ("btsnooz", Array("--- BEGIN:BTSNOOP_LOG_SUMMARY (10 bytes in) ---\n".utf8), "btsnooz"),
         (
             "btsnoop damaged by a text conversion: datalink 768",
-            Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(768)), "damaged by a conversion as text"
+            Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(768)), "transfer in text mode"
         ),
         ("btsnoop BCSP", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1003)), "BCSP"),
         ("btsnoop H5", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1004)), "H5"),
@@ -35,15 +35,15 @@ import Testing
             "pcap of USB", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(249)),
             "USBPcap (link type 249)"
         ),
-        ("pcapng with a wrong byte-order mark", bytes("0a0d0d0a 1c000000 11111111 01000000"), "byte-order mark"),
+        ("pcapng with an invalid byte-order magic", bytes("0a0d0d0a 1c000000 11111111 01000000"), "byte-order magic"),
     ]
 
     @Test(arguments: refusals)
-    func `a file of another kind is rejected with a reason`(_ name: String, _ file: [UInt8], _ says: String) throws {
+    func `a file of another kind is rejected with a reason`(_ name: String, _ file: [UInt8], _ text: String) throws {
         let reading = Reading(file)
         #expect(reading.packets.isEmpty)
         let error = try #require(reading.error)
-        #expect("\(error)".contains(says), "\(error)")
+        #expect("\(error)".contains(text), "\(error)")
     }
 
     @Test func `the bytes before a broken record are counted`() throws {

@@ -106,7 +106,7 @@ import Testing
         #expect(reading.packets.map(\.packet.number) == Array(1...15))
         #expect(known.allSatisfy { $0.packet.adapter == 1 })
         #expect(known.last?.packet.time.map(TextEncoding.epoch) == "0.173242000")
-        #expect(reading.facts.remarks == ["the text names no date: its times are taken as of 1970-01-01"])
+        #expect(reading.facts.remarks == ["the text has no date: its times are shown as of 1970-01-01"])
         for step in [1, 3, 64, 511] {
             #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time")
         }
@@ -193,7 +193,7 @@ import Testing
             "Client RX MTU: 517", with: "?")
         let reading = Reading(Array(text.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
-        #expect(reading.facts.remarks.contains("the text does not hold all bytes of 2 ATT PDUs: they were skipped"))
+        #expect(reading.facts.remarks.contains("the text does not have all bytes of 2 ATT PDUs: they were skipped"))
     }
 
     @Test func `cut and damaged`() {

@@ -138,11 +138,11 @@ import Testing
         ),
         (
             "a block shorter than a block", section + le(UInt32(6)) + le(UInt32(8)) + le(UInt32(8)) + le(UInt32(0)),
-            "8 bytes long"
+            "invalid length 8"
         ),
         (
             "lengths that differ", section + le(UInt32(5)) + le(UInt32(16)) + le(UInt32(0)) + le(UInt32(20)),
-            "16 and as 20"
+            "16 and 20"
         ),
         ("a packet block too short for its fields", section + interface(201) + block(6, [1, 2, 3, 4]), "too short"),
         ("only Ethernet", section + interface(1) + packet(0, ticks: 0, event), "Ethernet"),
