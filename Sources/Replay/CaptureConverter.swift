@@ -4,16 +4,16 @@ import Captures
 
 /// Converts a capture to another format.
 ///
-/// Packets are copied if both formats have the same level (HCI, air, text) and the output format keeps all their data.
-/// Otherwise the conversation is converted and packets are generated for it, without the traffic that is not ATT.
+/// Copies packets if both formats have the same protocol layer and the output format stores all their data. Otherwise
+/// generates new packets from the ATT conversation, without other traffic.
 package struct CaptureConverter {
     package struct Outcome: Sendable, Equatable {
         package var written = 0
-        /// The number of packets that the output format cannot store, without a loss of traffic.
+        /// The number of skipped packets without LE traffic that the output format cannot store.
         package var leftOut = 0
         /// The number of records with a changed time; see `CaptureWriter.retimed`.
         package var retimed = 0
-        /// Whether the conversation was converted instead of the packets.
+        /// Whether packets were generated from the ATT conversation instead of copied.
         package var isByConversation = false
     }
 
@@ -22,16 +22,16 @@ package struct CaptureConverter {
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
     private let filter: TrafficFilter
 
-    /// - Parameter filter: if it is not empty, the conversation of the selected PDUs is converted.
+    /// - Parameter filter: if it is not empty, packets are generated from the selected PDUs.
     package init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
         self.format = format
         self.filter = filter
     }
 
-    /// Reads whole captures one at a time and passes on the bytes of the new one in blocks.
+    /// Converts one or more captures into one, and passes its bytes to `write` in blocks.
     ///
-    /// Each capture is read twice: first for names and for the way to convert it. With several captures, an error in
-    /// the bytes of one is thrown after all were written.
+    /// Reads each capture twice: first to find names and the way to convert it. With several captures, an error in one
+    /// is thrown after all were converted.
     /// - Throws: `CaptureError` after writing everything before the error, `CaptureFileError`, or `write`'s error.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let surveys = paths.map { Survey($0) }
@@ -43,15 +43,15 @@ package struct CaptureConverter {
         }
         var writer = CaptureWriter(format, facts: head)
         defer { outcome.retimed = writer.retimed }
-        var trouble: CaptureError?
+        var firstError: CaptureError?
         for (path, survey) in zip(paths, surveys) {
             do {
                 try convert(path, survey, &writer, write)
             } catch let error as CaptureError where error.kind != .cannotCarry && paths.count > 1 {
-                trouble = trouble ?? error
+                firstError = firstError ?? error
             }
         }
-        if let trouble { throw trouble }
+        if let firstError { throw firstError }
     }
 
     private mutating func convert(
@@ -70,8 +70,8 @@ package struct CaptureConverter {
         func emit(_ packet: CapturePacket, _ bytes: RawSpan) throws {
             if try writer.write(packet, bytes) { written += 1 }
         }
-        func take(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
-            guard filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event)) else { return }
+        func convertEvent(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
+            guard filter.isEmpty || (gate.passes(event, pdu) && isOfSelectedDevice(event)) else { return }
             try conversation?.receive(event, pdu, time: time, emit)
         }
         do {
@@ -81,17 +81,17 @@ package struct CaptureConverter {
                 if conversation == nil, let level, needsConversation(level, survey) {
                     conversation = ConversationWriter(format)
                     outcome.isByConversation = true
-                    // In packets, only advertisements have names.
+                    // HCI and link-layer captures can store a name only in an advertisement.
                     for (address, name) in level == .text
                         ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
                     where filter.device == nil || filter.device == address {
-                        try conversation?.introduce(address, name, packet, emit)
+                        try conversation?.writeName(address, name, packet, emit)
                     }
                 }
                 if conversation == nil {
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {
-                    try reassembler.receive(packet, bytes) { try take($0, $1, at: packet.time) }
+                    try reassembler.receive(packet, bytes) { try convertEvent($0, $1, at: packet.time) }
                 }
                 if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
             }
@@ -99,7 +99,7 @@ package struct CaptureConverter {
             if file.facts.format != nil { try write(writer.takeOutput()) }
             throw error
         }
-        try reassembler.finish { try take($0, $1, at: nil) }
+        try reassembler.finish { try convertEvent($0, $1, at: nil) }
         try conversation?.finish(emit)
         try write(writer.takeOutput())
     }
@@ -110,7 +110,7 @@ package struct CaptureConverter {
             || level == .hci && !survey.hasDirections && format.keepsDirection
     }
 
-    private func concernsDevice(_ event: ConversationEvent) -> Bool {
+    private func isOfSelectedDevice(_ event: ConversationEvent) -> Bool {
         guard let device = filter.device else { return true }
         let connection: ObservedConnection?
         switch event {
@@ -123,7 +123,7 @@ package struct CaptureConverter {
     }
 }
 
-/// The results of the first pass. The second pass reports errors.
+/// The properties of a capture that determine its conversion, from a first pass that ignores errors.
 private struct Survey {
     var level: CaptureFormat.Level?
     var hasSeveralAdapters = false
@@ -164,7 +164,7 @@ private struct Survey {
 }
 
 extension PacketContent {
-    /// The level of the capture; `nil` if the records do not show it.
+    /// The protocol layer of the packet; `nil` if unknown.
     var level: CaptureFormat.Level? {
         switch self {
         case .hci, .note: .hci
@@ -175,13 +175,13 @@ extension PacketContent {
     }
 }
 
-/// Writes a conversation at another level: HCI or air packets by `ConversationSynthesiser`, or text with each written,
-/// notified or read value and its characteristic.
+/// Writes an ATT conversation in another protocol layer: HCI or link-layer packets by `ConversationSynthesiser`, or
+/// text lines with each transferred value and its characteristic.
 private struct ConversationWriter {
     private var synthesiser: ConversationSynthesiser?
     private let conversation = ConversationReader { _, _ in }
     private let values = Collector()
-    /// Whether the format can store a value whose characteristic is known only by its handle.
+    /// Whether the format can store a value with a handle instead of a characteristic UUID.
     private let namesHandles: Bool
     private var frame = 0
 
@@ -211,7 +211,7 @@ private struct ConversationWriter {
     }
 
     /// Writes an advertisement with a device's name, at the time of a packet.
-    mutating func introduce(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketBody)
+    mutating func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketBody)
         throws
     {
         let name = name.utf8.prefix(29)
@@ -241,7 +241,7 @@ private struct ConversationWriter {
         values.values.removeAll(keepingCapacity: true)
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
-            // Keep all values of a bottle. The writer reports a missing UUID.
+            // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
             if value.uuid == nil, !namesHandles, !value.isBottles { continue }
             let facts = ValueFacts(
                 travel: value.travel, characteristic: value.uuid, handle: value.handle, peer: value.peer)

@@ -14,17 +14,19 @@ package struct ObservedCommand {
     /// The time since 1970.
     package let time: Duration?
 
+    /// The command in plain English, with a note if it was written to the response characteristic.
     package var meaning: String {
-        let place = characteristic
-        guard BottleProfile.allCases.contains(where: { place == BluetoothUUID($0.responseCharacteristic) }),
-            let place
+        let uuid = characteristic
+        guard BottleProfile.allCases.contains(where: { uuid == BluetoothUUID($0.responseCharacteristic) }),
+            let uuid
         else { return command.meaning }
         let quirk =
-            bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? "; bottles drop the connection for this" : ""
-        return "written to the response characteristic \(place)\(quirk): \(command.meaning)"
+            bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? " (bottles disconnect after this value)" : ""
+        return "written to the response characteristic \(uuid)\(quirk): \(command.meaning)"
     }
 }
 
+/// Finds the commands that hosts write to bottles in captures.
 package final class CommandReader: EventReader {
     private let conversation: ConversationReader
     private var gate: TrafficGate?

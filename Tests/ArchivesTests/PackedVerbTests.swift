@@ -37,7 +37,7 @@ import Testing
         // Frames are counted in each of its files.
         let frames = /frame \d+/
         #expect(report.output.replacing(frames, with: "frame") == plain.output.replacing(frames, with: "frame"))
-        #expect(report.error.contains("read from it: \(CaptureOpenerTests.logs)btsnoop_hci.log.last"))
+        #expect(report.error.contains("captures in it: \(CaptureOpenerTests.logs)btsnoop_hci.log.last"))
         let info = try await replay.run(["info", path, "--json"])
         #expect(info.lines.count == 2)
         for verb in ["commands", "att"] { #expect(try await replay.run([verb, path]).exitCode == 0) }
@@ -71,7 +71,7 @@ import Testing
             #expect(cut.error.contains("this gzip file is damaged or truncated: "), "\(verb): \(cut.error)")
             let bomb = try await replay.run([verb, "-"], input: [0x50, 0x4B, 5, 6] + [UInt8](repeating: 0, count: 18))
             #expect(
-                bomb.error == "error: standard input: this zip file holds no capture that is read here: it is empty\n")
+                bomb.error == "error: standard input: no capture in this zip file: it is empty\n")
             #expect(bomb.exitCode == 4)
         }
     }

@@ -259,8 +259,8 @@ import Testing
         #expect(
             result.error.contains(
                 """
-                strict: the host wrote 47 54 00 01 FF (ask for a snapshot), which the capture never saw; the \
-                capture's host wrote 47 54 00 01 06 (ask for the drink log) in frame 1
+                strict: the host wrote 47 54 00 01 FF (ask for a snapshot), which is not in the capture; the \
+                recorded host wrote 47 54 00 01 06 (ask for the drink log) in frame 1
                 """))
     }
 }

@@ -27,7 +27,7 @@ import Emulator
             result.output == """
                 A4:C1:38:31:D1:D2 WaterH-Boost-24oz to \(folder.file("g.json")): 6 services, 7 characteristics (7 \
                 discovered); 12 requests and 15 values in 2 conversations
-                  gap: no advertisement of it is in the capture
+                  gap: no advertisement in the capture
                   gap: the values of 2 readable characteristics were never read
 
                 """)

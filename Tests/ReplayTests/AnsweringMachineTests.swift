@@ -203,8 +203,8 @@ struct Host {
         #expect(!strict.isConnected)
         #expect(
             strict.mismatches == [
-                "the host wrote 50 54 00 04 03 05 09 C4 (set the goal to 2500 ml), which the capture never saw; "
-                    + "the capture's host wrote 47 54 00 01 FF (ask for a snapshot) in frame 1"
+                "the host wrote 50 54 00 04 03 05 09 C4 (set the goal to 2500 ml), which is not in the capture; "
+                    + "the recorded host wrote 47 54 00 01 FF (ask for a snapshot) in frame 1"
             ])
     }
 

@@ -3,22 +3,22 @@ import BottleProtocol
 
 extension AnsweringMachine {
     private static let recordsPerEntry = 8
-    private static let stall = Duration.seconds(30)
+    private static let confirmationTimeout = Duration.seconds(30)
 
     mutating func answerLog(_ bytes: [UInt8], _ command: HostCommand, at now: MonotonicInstant) {
-        let places = script.exchanges.indices.filter { place in
-            guard !used.contains(place) else { return false }
-            let exchange = script.exchanges[place]
+        let matching = script.exchanges.indices.filter { index in
+            guard !used.contains(index) else { return false }
+            let exchange = script.exchanges[index]
             // Strict mode repeats the recording, including empty responses. Other modes send every dump with records,
             // so that one client gets all of them.
             return mode == .strict
                 ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
         }
-        guard let place = places.first else {
+        guard let next = matching.first else {
             effects.append(
                 .log(
                     """
-                    \(command.meaning): \(counted(remaining.count, "record is", "records are")) left of the recording
+                    \(command.meaning): \(counted(remaining.count, "unacknowledged record")) of the capture
                     """
                 ))
             lastDump = remaining
@@ -27,31 +27,32 @@ extension AnsweringMachine {
         effects.append(
             .log(
                 """
-                \(command.meaning): as recorded in frame \(script.exchanges[place].frame), \
-                \(counted(script.exchanges[place].records.count, "record"))
+                \(command.meaning): as recorded in frame \(script.exchanges[next].frame), \
+                \(counted(script.exchanges[next].records.count, "record"))
                 """
             ))
-        lastDump = script.exchanges[place].records
-        play(place, at: now)
+        lastDump = script.exchanges[next].records
+        play(next, at: now)
     }
 
     /// Drops the acknowledged records, which are the first ones of the last dump.
     mutating func acknowledge(_ count: Int) {
-        let named = Set(lastDump.prefix(count))
+        let acknowledged = Set(lastDump.prefix(count))
         lastDump.removeFirst(min(count, lastDump.count))
-        remaining.removeAll { named.contains($0) }
+        remaining.removeAll { acknowledged.contains($0) }
     }
 
-    mutating func play(_ place: Int, at now: MonotonicInstant) {
-        used.insert(place)
-        // Send the rest of the previous response first, because this host was faster than the recorded one.
+    /// Queues the recorded response of an exchange, given by its index.
+    mutating func play(_ exchange: Int, at now: MonotonicInstant) {
+        used.insert(exchange)
+        // Send the rest of the previous response first, because this host sends requests faster than the recorded one.
         for index in outbox.indices { outbox[index].due = now }
         var due = now
-        for value in script.exchanges[place].values {
+        for value in script.exchanges[exchange].values {
             due = max(due, now.advanced(by: delay(value.after)))
             send(value.bytes, due: due)
         }
-        if script.exchanges[place].command.asksForLog { isReadDump = !isSubscribed }
+        if script.exchanges[exchange].command.asksForLog { isReadDump = !isSubscribed }
     }
 
     private mutating func send(_ values: [[UInt8]], at now: MonotonicInstant) {
@@ -71,7 +72,7 @@ extension AnsweringMachine {
         }
     }
 
-    /// The values of a dump in the bottle's profile.
+    /// The values of the response characteristic for a dump, by the bottle's profile.
     private func dump(_ records: [[UInt8]]) -> [[UInt8]] {
         let entries = stride(from: 0, to: records.count, by: Self.recordsPerEntry).map { start in
             Entry(.log, Array(records[start..<min(start + Self.recordsPerEntry, records.count)].joined())).encoded
@@ -89,7 +90,7 @@ extension AnsweringMachine {
             + entries.dropFirst()
     }
 
-    /// Sends the next value if the previous one is sent.
+    /// Sends the next due value, unless an earlier notification is unconfirmed for less than 30 s.
     mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now { inFlightUntil = nil }
         guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else {
@@ -97,7 +98,7 @@ extension AnsweringMachine {
         }
         outbox.removeFirst()
         senders.append(.script)
-        inFlightUntil = now.advanced(by: Self.stall)
+        inFlightUntil = now.advanced(by: Self.confirmationTimeout)
         effects.append(.link(.notify(BluetoothUUID(script.profile.responseCharacteristic), value: next.bytes)))
     }
 }

@@ -2,23 +2,25 @@ import Bluetooth
 import BottleProtocol
 import Emulator
 
-/// The state machine of a bottle that answers from a recording. It has the interface of `VirtualBottleMachine`.
+/// A state machine that emulates a recorded bottle: it sends the responses of a capture.
 ///
 /// A request in the capture gets its recorded response with the recorded delays; a repeated request gets the next
 /// recorded response. A log request gets the recorded dumps in order, and after the last one all records that were not
-/// acknowledged. The model answers other requests, or they end the connection.
+/// acknowledged. `Mode` determines the response to other requests.
 package struct AnsweringMachine: PeripheralMachine {
     /// The treatment of requests that are not in the capture.
     package enum Mode: String, Sendable, CaseIterable {
-        /// The model answers these requests.
+        /// The emulated bottle of the recorded model responds to these requests.
         case once
-        /// These requests end the connection, with a message that shows both sides.
+        /// These requests end the connection, with a message that shows the sent and the recorded request.
         case strict
     }
 
+    /// The delay of responses.
     package enum Pace: Sendable, Equatable {
         /// Uses the recorded delays, divided by `speed`.
         case recorded(speed: Double)
+        /// Sends without delay.
         case flush
     }
 
@@ -32,16 +34,17 @@ package struct AnsweringMachine: PeripheralMachine {
     var effects: [PeripheralMachineEffect] = []
     var central: CentralID?
     var isSubscribed = false
-    /// The indices of exchanges that were played.
+    /// The indices of the exchanges whose response was sent.
     var used: Set<Int> = []
-    /// The records without an acknowledgement.
+    /// The log records that the host has not acknowledged.
     var remaining: [[UInt8]]
     /// The records of the last dump, oldest first. An acknowledgement drops the first ones.
     var lastDump: [[UInt8]] = []
     var outbox: [(due: MonotonicInstant, bytes: [UInt8])] = []
+    /// The values for reads of the response characteristic, if the host has not subscribed.
     var readable: [[UInt8]] = []
     var isReadDump = false
-    /// The senders of unconfirmed notifications, oldest first.
+    /// The source of each unconfirmed notification, oldest first.
     var senders: [Sender] = []
     var inFlightUntil: MonotonicInstant?
 
@@ -85,7 +88,7 @@ package struct AnsweringMachine: PeripheralMachine {
         case .connected(let id):
             if central == nil { central = id }
         case .disconnected(let id):
-            if central == id { forgetCentral() }
+            if central == id { resetConnection() }
         case .subscribed(let id, response) where id == central: isSubscribed = true
         case .unsubscribed(let id, response) where id == central: isSubscribed = false
         case .notified:
@@ -105,7 +108,7 @@ package struct AnsweringMachine: PeripheralMachine {
         apply(model.handle(.link(event), at: now))
     }
 
-    private mutating func forgetCentral() {
+    private mutating func resetConnection() {
         central = nil
         isSubscribed = false
         (outbox, readable, senders) = ([], [], [])
@@ -114,8 +117,8 @@ package struct AnsweringMachine: PeripheralMachine {
         lastDump = []
     }
 
-    mutating func apply(_ made: [PeripheralMachineEffect]) {
-        for effect in made {
+    mutating func apply(_ modelEffects: [PeripheralMachineEffect]) {
+        for effect in modelEffects {
             switch effect {
             case .link(let request):
                 if case .notify = request { senders.append(.model) }
@@ -125,8 +128,6 @@ package struct AnsweringMachine: PeripheralMachine {
             }
         }
     }
-
-    // MARK: requests
 
     private mutating func command(
         _ bytes: [UInt8], _ token: UInt64?, _ event: PeripheralEvent, at now: MonotonicInstant
@@ -144,16 +145,16 @@ package struct AnsweringMachine: PeripheralMachine {
             guard isKnown || mode == .once else { break }
             accept(token)
             acknowledge(Int(count) / DrinkRecord.size)
-            if let place = nextExchange(bytes) { play(place, at: now) }
-            return effects.append(.log("\(command.meaning): \(remaining.count) left"))
+            if let next = nextExchange(bytes) { play(next, at: now) }
+            return effects.append(.log("\(command.meaning): \(counted(remaining.count, "unacknowledged record"))"))
         default:
-            guard let place = nextExchange(bytes) else { break }
+            guard let next = nextExchange(bytes) else { break }
             accept(token)
-            effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[place].frame)"))
-            return play(place, at: now)
+            effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[next].frame)"))
+            return play(next, at: now)
         }
         guard mode == .strict else {
-            effects.append(.log("\(command.meaning): not in the capture, the model answers"))
+            effects.append(.log("\(command.meaning): not in the capture, the emulated model responds"))
             return apply(model.handle(.link(event), at: now))
         }
         accept(token)
@@ -167,18 +168,18 @@ package struct AnsweringMachine: PeripheralMachine {
 
     /// The index of the next recorded exchange for a request. The last one repeats.
     private func nextExchange(_ request: [UInt8]) -> Int? {
-        let places = script.exchanges.indices.filter { script.exchanges[$0].request == request }
-        return places.first { !used.contains($0) } ?? places.last
+        let matching = script.exchanges.indices.filter { script.exchanges[$0].request == request }
+        return matching.first { !used.contains($0) } ?? matching.last
     }
 
-    /// A message with the host's request and the expected one of the capture.
+    /// A message with the host's request and the next one of the capture.
     private func mismatch(_ bytes: [UInt8], _ command: HostCommand) -> String {
-        let here = "the host wrote \(hexText(bytes)) (\(command.meaning)), which the capture never saw"
+        let text = "the host wrote \(hexText(bytes)) (\(command.meaning)), which is not in the capture"
         guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] })
         else {
-            return here + "; the capture's host wrote nothing more here"
+            return text + "; the recorded host wrote nothing after that"
         }
-        return here
-            + "; the capture's host wrote \(hexText(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
+        return text
+            + "; the recorded host wrote \(hexText(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
     }
 }

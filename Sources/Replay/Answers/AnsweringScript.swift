@@ -2,14 +2,15 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// The requests and responses of a recorded bottle, as test data for programs that connect to bottles.
+/// The recorded requests and responses of one bottle, which `AnsweringMachine` repeats.
 package struct AnsweringScript: Sendable {
     package struct Value: Sendable, Equatable {
         package var bytes: [UInt8]
+        /// The delay after the request.
         package var after: Duration
     }
 
-    /// A request with all values until the next one.
+    /// A request with the values that followed until the next request.
     package struct Exchange: Sendable, Equatable {
         package var request: [UInt8]
         /// The number of the request's record in the capture.
@@ -22,7 +23,6 @@ package struct AnsweringScript: Sendable {
         package var command: HostCommand { HostCommand(decoding: request) }
     }
 
-    /// The device address; `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
     package internal(set) var name: String?
     /// The model of the recorded bottle; `nil` if the capture does not show it.
@@ -34,8 +34,8 @@ package struct AnsweringScript: Sendable {
     package internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
-    /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; any reading error. A truncated or
-    ///   damaged capture gives the data before the error: `trouble` has the reason.
+    /// - Returns: the scripts, and the error that ended the reading of a truncated or damaged capture.
+    /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(
         _ path: String, given: GivenHandles = GivenHandles()
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
@@ -45,13 +45,13 @@ package struct AnsweringScript: Sendable {
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
             if let trouble { throw AnsweringScriptError(sentence: "\(path): \(trouble)") }
-            throw AnsweringScriptError(sentence: "no WaterH bottle in \(path): nothing to replay")
+            throw AnsweringScriptError(sentence: "no WaterH bottle in \(path)")
         }
         return (scripts, trouble)
     }
 }
 
-/// The reason why a capture gives no script.
+/// The error for a capture from which no bottle can be emulated.
 package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
     package var sentence: String
 
@@ -63,7 +63,7 @@ package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
 /// Sorts the traffic of a capture into exchanges for each bottle.
 private final class ScriptBuilder: EventReader {
     /// The maximum size of a script, which is kept in memory: more than any session of a real bottle.
-    private static let mostBytes = 64 << 20
+    private static let maximumBytes = 64 << 20
 
     private let path: String
     private let given: GivenHandles
@@ -72,7 +72,7 @@ private final class ScriptBuilder: EventReader {
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
 
-    private var asked: [Draft] = []
+    private var openDrafts: [Draft] = []
 
     private final class Draft {
         let peer: BottlePeer
@@ -89,7 +89,7 @@ private final class ScriptBuilder: EventReader {
     init(path: String, given: GivenHandles) {
         self.path = path
         self.given = given
-        let reader = ConversationReader(given: given) { [unowned self] traffic, origin in take(traffic, origin) }
+        let reader = ConversationReader(given: given) { [unowned self] traffic, origin in add(traffic, origin) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
         conversation = reader
     }
@@ -99,19 +99,18 @@ private final class ScriptBuilder: EventReader {
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
-        case .connected(let connection), .disconnected(let connection, _): leave(connection)
+        case .connected(let connection), .disconnected(let connection, _): endRequests(connection)
         default: break
         }
         try conversation?.receive(event, bytes)
-        // The handle's role is only known now, because the value itself can determine it.
-        for transfer in transfers { take(transfer) }
+        // The event itself can determine the role of the handle, so handle its values after it.
+        for transfer in transfers { add(transfer) }
         transfers.removeAll(keepingCapacity: true)
-        guard self.bytes <= Self.mostBytes else {
+        guard self.bytes <= Self.maximumBytes else {
             throw AnsweringScriptError(
                 sentence:
                     """
-                    \(path) holds more than \(Self.mostBytes >> 20) MiB of a bottle's answers: too much to answer \
-                    from; cut the capture into parts
+                    \(path) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: split the capture
                     """
             )
         }
@@ -138,20 +137,20 @@ private final class ScriptBuilder: EventReader {
         return new
     }
 
-    private func leave(_ connection: ObservedConnection) {
-        for draft in asked where draft.peer.address == connection.peer || draft.peer.isHost {
+    private func endRequests(_ connection: ObservedConnection) {
+        for draft in openDrafts where draft.peer.address == connection.peer || draft.peer.isHost {
             draft.isRequested = false
         }
-        asked.removeAll { !$0.isRequested }
+        openDrafts.removeAll { !$0.isRequested }
     }
 
-    private func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
+    private func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
         let draft = draft(origin.side.peer)
         switch traffic {
         case .command(_, let value, _):
             draft.exchanges.append(AnsweringScript.Exchange(request: value, frame: origin.observation.frame))
             draft.requestedAt = origin.observation.time
-            if !draft.isRequested { asked.append(draft) }
+            if !draft.isRequested { openDrafts.append(draft) }
             draft.isRequested = true
             bytes += value.count
         case .records(let batch):
@@ -167,7 +166,7 @@ private final class ScriptBuilder: EventReader {
         }
     }
 
-    private func take(_ transfer: ObservedTransfer) {
+    private func add(_ transfer: ObservedTransfer) {
         guard case .response = transfer.side.role(of: transfer.handle, given), transfer.travel.direction == .received
         else { return }
         let draft = draft(transfer.side.peer)

@@ -1,11 +1,11 @@
-/// The packing of a file, recognised by its first bytes.
+/// A compression or archive format, recognised by the first bytes of a file.
 enum ArchiveKind: String, CaseIterable {
     case gzip, bzip2, xz, zstd, lz4, compress, zip, tar
 
     /// The number of bytes needed to recognise each kind. A tar has its magic number at offset 257.
     static let headLength = 262
 
-    /// Whether the file has members; other kinds have the bytes of one file.
+    /// Whether the format stores several files; the other formats compress one file.
     var holdsMembers: Bool { self == .zip || self == .tar }
 
     var title: String {
@@ -23,7 +23,7 @@ enum ArchiveKind: String, CaseIterable {
     private func begins(_ head: [UInt8]) -> Bool {
         switch self {
         case .gzip: return head.starts(with: [0x1F, 0x8B])
-        // The level is followed by the first block, or by the end of an empty file.
+        // After the level byte comes the magic number of the first block, or that of the end of an empty file.
         case .bzip2:
             return head.starts(with: Array("BZh".utf8)) && head.count >= 10
                 && (head[4..<10].elementsEqual([0x31, 0x41, 0x59, 0x26, 0x53, 0x59])

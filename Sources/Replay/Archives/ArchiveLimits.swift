@@ -1,6 +1,6 @@
 import Captures
 
-/// The limits for unpacking. Unpacking ends with an error at the first exceeded one.
+/// The limits for unpacking, against decompression bombs. Unpacking ends with an error when a limit is exceeded.
 package struct ArchiveLimits: Sendable {
     /// The maximum total of unpacked bytes.
     package var bytes: Int
@@ -14,7 +14,6 @@ package struct ArchiveLimits: Sendable {
     package var captures: Int
     /// The maximum nesting depth; 1 for an archive without archives inside.
     package var nesting: Int
-    /// The maximum time for unpacking.
     package var time: Duration
 
     package init(
@@ -34,34 +33,35 @@ final class ArchiveBudget {
     private var members = 0
     /// The size of the archive in bytes.
     private let packed: Int
-    private let begun = ContinuousClock.now
+    private let startedAt = ContinuousClock.now
 
     init(_ limits: ArchiveLimits, packed: Int) {
         self.limits = limits
         self.packed = packed
     }
 
+    /// Counts unpacked bytes, and checks the time.
     /// - Throws: `CaptureError` if a limit is exceeded.
     func spend(_ count: Int) throws(CaptureError) {
         bytes += count
-        guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) unpacked") }
+        guard bytes <= limits.bytes else { throw Self.rejection("more than \(Self.size(limits.bytes)) unpacked") }
         guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
-            throw Self.refusal(
+            throw Self.rejection(
                 "more than \(limits.ratio) unpacked bytes for each packed byte")
         }
-        guard begun.duration(to: .now) <= limits.time else {
-            throw Self.refusal("more than \(limits.time.components.seconds) seconds to unpack")
+        guard startedAt.duration(to: .now) <= limits.time else {
+            throw Self.rejection("unpacking takes more than \(durationText(limits.time))")
         }
     }
 
     func spendMember() throws(CaptureError) {
         members += 1
-        guard members <= limits.members else { throw Self.refusal("more than \(limits.members) files") }
+        guard members <= limits.members else { throw Self.rejection("more than \(limits.members) files") }
         try spend(0)
     }
 
-    private static func refusal(_ why: String) -> CaptureError {
-        CaptureError(.unsupported, at: 0, "archive rejected: \(why). Unpack it manually and pass the capture")
+    private static func rejection(_ why: String) -> CaptureError {
+        CaptureError(.unsupported, at: 0, "archive rejected: \(why). Unpack it manually and pass the capture file")
     }
 
     private static func size(_ bytes: Int) -> String {

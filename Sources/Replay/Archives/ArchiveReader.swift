@@ -2,7 +2,7 @@ import CArchive
 import Captures
 import Glibc
 
-/// Reads an archive or a packed file from its beginning, member by member, in blocks.
+/// Reads the members of an archive (or the content of a compressed file) in order and in blocks, with libarchive.
 final class ArchiveReader {
     /// A file, folder or link in an archive.
     struct Member {
@@ -12,8 +12,8 @@ final class ArchiveReader {
         var isEncrypted: Bool
     }
 
-    /// The maximum number of bytes after the end of a packed tar that are read for its checksum.
-    private static let mostBehind = 16 << 20
+    /// The maximum number of bytes that are read after the end of a compressed tar, to reach its checksum.
+    private static let maximumTrailer = 16 << 20
 
     private let handle: OpaquePointer
     private let kind: ArchiveKind
@@ -21,7 +21,7 @@ final class ArchiveReader {
     private var isReported = false
 
     /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
-    /// - Throws: `CaptureError` if the bytes do not match their magic number.
+    /// - Throws: `CaptureError` if the file is damaged at its start.
     init(_ descriptor: CInt, _ kind: ArchiveKind) throws(CaptureError) {
         self.kind = kind
         stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
@@ -29,17 +29,18 @@ final class ArchiveReader {
             throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: out of memory")
         }
         self.handle = handle
-        support()
+        enableFormats()
         if let stream {
-            try check(archive_read_open(handle, Unmanaged.passUnretained(stream).toOpaque(), nil, Self.give, nil))
+            try check(
+                archive_read_open(handle, Unmanaged.passUnretained(stream).toOpaque(), nil, Self.readCallback, nil))
         } else {
             try check(archive_read_open_fd(handle, descriptor, 1 << 16))
         }
         try checkFilters()
     }
 
-    /// Passes the next unpacked bytes to libarchive. A damaged stream ends before the damage.
-    private static let give:
+    /// The read callback of libarchive: returns the next unpacked bytes. A damaged stream ends before the damage.
+    private static let readCallback:
         @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
             _, stream, place in
             guard let stream, let piece = Unmanaged<InflateStream>.fromOpaque(stream).takeUnretainedValue().next()
@@ -50,7 +51,7 @@ final class ArchiveReader {
             return piece.count
         }
 
-    private func support() {
+    private func enableFormats() {
         for filter in [
             archive_read_support_filter_gzip, archive_read_support_filter_bzip2, archive_read_support_filter_xz,
             archive_read_support_filter_zstd, archive_read_support_filter_lz4, archive_read_support_filter_compress,
@@ -59,7 +60,7 @@ final class ArchiveReader {
         case .zip: _ = archive_read_support_format_zip(handle)
         case .tar: _ = archive_read_support_format_tar(handle)
         default:
-            // Packed data can be a tar, or else the bytes of one file.
+            // A compressed file contains a tar or one file.
             _ = archive_read_support_format_tar(handle)
             _ = archive_read_support_format_raw(handle)
             _ = archive_read_support_format_empty(handle)
@@ -75,7 +76,6 @@ final class ArchiveReader {
             try endStream()
             return nil
         }
-        // Warnings are accepted, such as that of a name in another character set.
         guard code >= ARCHIVE_WARN, let entry else { throw failure() }
         let name =
             (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map { String(cString: $0) } ?? ""
@@ -94,11 +94,11 @@ final class ArchiveReader {
         throw failure()
     }
 
-    /// Reads the bytes after the last member. A checksum error concerns bytes that were already delivered.
+    /// Reads the bytes after the last member. Throws if the checksum does not match the delivered bytes.
     private func endStream() throws(CaptureError) {
         guard let stream, !isReported else { return }
-        var behind = 0
-        while behind <= Self.mostBehind, let piece = stream.next() { behind += piece.count }
+        var trailer = 0
+        while trailer <= Self.maximumTrailer, let piece = stream.next() { trailer += piece.count }
         guard stream.failure == nil else { throw failure() }
     }
 
@@ -111,7 +111,7 @@ final class ArchiveReader {
         let filters = archive_filter_count(handle) - 1 + (stream == nil ? 0 : 1)
         guard filters <= 1 else {
             throw CaptureError(
-                .unsupported, at: 0, "this file is packed more than once: unpack it manually and pass the capture")
+                .unsupported, at: 0, "this file is packed more than once: unpack it manually and pass the capture file")
         }
         if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasGiven && $0.failure != nil }) == true {
             throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or truncated at its start")
@@ -123,7 +123,7 @@ final class ArchiveReader {
             isReported = true
             return CaptureError(.broken, at: 0, sentence)
         }
-        let why = archive_error_string(handle).map { String(cString: $0) } ?? "for no reason given"
+        let why = archive_error_string(handle).map { String(cString: $0) } ?? "no reason given"
         return CaptureError(.broken, at: 0, "this \(kind.title) file is damaged or truncated: \(why)")
     }
 }

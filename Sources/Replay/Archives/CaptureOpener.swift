@@ -5,26 +5,27 @@ import Glibc
 /// Opens a plain capture, a packed one (gzip, bzip2, xz, zstd, lz4, .Z), a zip or tar with captures (such as an Android
 /// bug report), or a text with a packed Bluetooth log (btsnooz).
 ///
-/// Packed data is unpacked within limits to unnamed files in the temporary folder. Other files are not changed.
+/// Packed data is unpacked within limits to unnamed files in the temporary folder. The opened files stay unchanged.
 package struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
     private let copiesPipes: Bool
-    private static let mostInFolder = 1000
+    private static let maximumFiles = 1000
 
-    /// - Parameter copiesPipes: whether to copy standard input and named pipes, so that they can be read several times.
+    /// - Parameter copiesPipes: whether to copy the data of pipes to a temporary file, to read it several times.
     package init(limits: ArchiveLimits = ArchiveLimits(), copiesPipes: Bool = false) {
         (self.limits, self.copiesPipes) = (limits, copiesPipes)
     }
 
+    /// The captures in a file or folder, in the order of their times.
     package struct Opened {
         package var parts: [CapturePart]
         /// Notes for the user, one sentence each: files that were read or skipped.
         package var remarks: [String] = []
     }
 
-    /// - Parameter path: as the user wrote it; `-` is standard input. A file that cannot be opened is left to its
-    ///   reader, which reports the reason.
-    /// - Throws: `CaptureError` if a packed file has nothing to read; `CaptureFileError` if there is no room.
+    /// - Parameter path: as the user wrote it; `-` is standard input. A file that cannot be opened becomes a part,
+    ///   whose reader reports the reason.
+    /// - Throws: `CaptureError` if a packed file has no capture; `CaptureFileError` if the temporary file fails.
     package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
@@ -32,20 +33,20 @@ package struct CaptureOpener: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return Self.plain(path) }
         if status.st_mode & S_IFMT == S_IFDIR { return try openFolder(path) }
-        // Standard input has one position, also if it is a file.
+        // Several readers of standard input would share one file position, even if it is a file.
         guard status.st_mode & S_IFMT == S_IFREG, !copiesPipes || path != "-" else {
             return try openPipe(source, path)
         }
         let start = lseek(descriptor, 0, SEEK_CUR)
-        let observe = Self.observe(descriptor, start)
+        let probe = Self.probe(descriptor, start)
         lseek(descriptor, start, SEEK_SET)
-        return try open(observe, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, observe)
+        return try open(probe, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, probe)
     }
 
     package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
 
-    private static func plain(_ path: String, _ observe: ContentProbe = .undecided) -> Opened {
-        if case .capture(_, let order) = observe { return Opened(parts: [CapturePart(path: path, order: order)]) }
+    private static func plain(_ path: String, _ probe: ContentProbe = .undecided) -> Opened {
+        if case .capture(_, let order) = probe { return Opened(parts: [CapturePart(path: path, order: order)]) }
         return Opened(parts: [CapturePart(path: path)])
     }
 
@@ -55,10 +56,10 @@ package struct CaptureOpener: Sendable {
         let files = FileManager.default.enumerator(atPath: path)
         while let name = files?.nextObject() as? String {
             names.append(name)
-            guard names.count <= Self.mostInFolder else {
+            guard names.count <= Self.maximumFiles else {
                 throw CaptureError(
                     .unsupported, at: 0,
-                    "this directory has more than \(Self.mostInFolder) files: name the directory of the captures")
+                    "this directory has more than \(Self.maximumFiles) files: pass the directory of the captures")
             }
         }
         var opened = Opened(parts: [])
@@ -85,53 +86,51 @@ package struct CaptureOpener: Sendable {
     }
 
     /// Opens packed content. Returns `nil` if there is nothing to unpack.
-    private func open(_ observe: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
+    private func open(_ probe: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
-        switch observe {
+        switch probe {
         case .packed(let kind): return try unpacker.open(descriptor, kind)
         case .text: return try unpacker.openText(descriptor)
         default: return nil
         }
     }
 
-    private static func observe(_ descriptor: CInt, _ start: Int) -> ContentProbe {
-        var observe = ContentProbe.undecided
-        for length in [1 << 16, ContentProbe.longestHead] where observe == .undecided {
+    private static func probe(_ descriptor: CInt, _ start: Int) -> ContentProbe {
+        var probe = ContentProbe.undecided
+        for length in [1 << 16, ContentProbe.longestHead] where probe == .undecided {
             var head = [UInt8](repeating: 0, count: length)
             let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
             guard count >= 0 else { return .other }
-            observe = ContentProbe(Array(head.prefix(count)), isLast: count < length)
+            probe = ContentProbe(Array(head.prefix(count)), isLast: count < length)
         }
-        return observe
+        return probe
     }
 
-    // MARK: standard input and named pipes
-
     private func openPipe(_ source: OpenedCapture, _ path: String) throws -> Opened {
-        var observe = ContentProbe.undecided
+        var probe = ContentProbe.undecided
         var isLast = false
-        while observe == .undecided, !isLast {
+        while probe == .undecided, !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
             source.head += piece
-            observe = ContentProbe(source.head, isLast: isLast)
+            probe = ContentProbe(source.head, isLast: isLast)
         }
         var budget: ArchiveBudget?
-        switch observe {
+        switch probe {
         case .packed, .text: budget = ArchiveBudget(limits, packed: .max)
         default: if !copiesPipes { return Opened(parts: [CapturePart(path: path, order: CaptureOrder(), source)]) }
         }
-        let whole = try SpoolFile(for: path)
-        try whole.write(source.head)
+        let spool = try SpoolFile(for: path)
+        try spool.write(source.head)
         while !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
             try budget?.spend(piece.count)
-            try whole.write(piece)
+            try spool.write(piece)
         }
-        let size = lseek(whole.descriptor, 0, SEEK_CUR)
-        whole.rewind()
-        return try open(observe, whole.descriptor, path, size: size) ?? Opened(parts: [CapturePart(whole, of: path)])
+        let size = lseek(spool.descriptor, 0, SEEK_CUR)
+        spool.rewind()
+        return try open(probe, spool.descriptor, path, size: size) ?? Opened(parts: [CapturePart(spool, of: path)])
     }
 
     private static func piece(_ descriptor: CInt, _ path: String) throws -> [UInt8] {

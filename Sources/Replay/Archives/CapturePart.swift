@@ -4,11 +4,11 @@ import Glibc
 package final class CapturePart {
     /// The path to read; valid while this object exists.
     package let path: String
-    /// The name for messages: the file as the user wrote it, and the member.
+    /// The name for messages: the file as the user wrote it (or `standard input`), and the member.
     package let name: String
-    /// The file as the user wrote it; `-` for standard input.
+    /// The name for reports: the file as the user wrote it (`-` for standard input), and the member.
     package let place: String
-    /// The reason why the capture is incomplete, as a sentence; `nil` if it was unpacked completely.
+    /// The reason why only a part of the capture was unpacked; `nil` if it was unpacked completely.
     package let trouble: String?
     let order: CaptureOrder
     private let spool: SpoolFile?
@@ -40,7 +40,7 @@ package final class CapturePart {
     }
 }
 
-/// An open file or pipe of which the first bytes were read. The descriptor is closed with this object.
+/// An open file or pipe whose first bytes are already read. Closes the descriptor when it is released.
 final class OpenedCapture {
     let descriptor: CInt
     var head: [UInt8] = []

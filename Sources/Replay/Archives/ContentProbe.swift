@@ -1,18 +1,18 @@
 import Captures
 
-/// The kind of a file or member, recognised by its beginning.
+/// The kind of a file or archive member, recognised by its first bytes.
 enum ContentProbe: Equatable {
     /// A capture, with the number of packets in the examined bytes.
     case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)
     /// A capture file with unsupported content, described by a sentence.
     case refused(String)
-    /// A text that is not a capture, but can contain a packed one.
+    /// A text that is not a capture, but can contain a packed log.
     case text
     case other
     case undecided
 
-    /// The maximum number of bytes that any format needs.
+    /// The number of bytes after which the result is never `undecided`.
     static let longestHead = CaptureReader.longestRecord
 
     init(_ head: [UInt8], isLast: Bool) {

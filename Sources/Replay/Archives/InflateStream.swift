@@ -1,9 +1,9 @@
 import CArchive
 import Glibc
 
-/// Unpacks gzip or zlib in blocks: all bytes before the truncated or damaged offset, then an error.
+/// Unpacks gzip or zlib data in blocks. For truncated or damaged data, returns all bytes before the error.
 ///
-/// zlib unpacks gzip, because libarchive ignores gzip's checksum and drops the last block of a truncated file.
+/// Used instead of libarchive, which ignores gzip's checksum and drops the last block of a truncated file.
 final class InflateStream {
     enum Format { case gzip, zlib }
 
@@ -13,12 +13,12 @@ final class InflateStream {
     private let format: Format
     /// Fills a buffer with the next packed bytes; returns 0 at their end.
     private let refill: (UnsafeMutableRawBufferPointer) -> Int
-    // zlib stores the address of its stream.
+    // On the heap, because zlib stores the address of the stream.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let packed = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     private let plain = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     private var hasInputEnded = false
-    private var isOver = false
+    private var isFinished = false
 
     /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
     convenience init(_ format: Format, _ descriptor: CInt) {
@@ -62,13 +62,13 @@ final class InflateStream {
     func next() -> UnsafeRawBufferPointer? {
         stream.pointee.next_out = plain.baseAddress
         stream.pointee.avail_out = CUnsignedInt(plain.count)
-        while stream.pointee.avail_out > 0, !isOver {
+        while stream.pointee.avail_out > 0, !isFinished {
             if stream.pointee.avail_in == 0 { fill() }
             switch inflate(stream, Z_NO_FLUSH) {
             case Z_OK: break
             case Z_BUF_ERROR where !hasInputEnded: break
             case Z_BUF_ERROR: end("it ends too early")
-            case Z_STREAM_END: isOver = !beginsAnother()
+            case Z_STREAM_END: isFinished = !startsNextMember()
             case let code:
                 let why = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
                 end(
@@ -84,22 +84,22 @@ final class InflateStream {
 
     private func end(_ why: String) {
         failure = "this gzip file is damaged or truncated: \(why)"
-        isOver = true
+        isFinished = true
     }
 
     /// Appends packed bytes to the unused ones, which move to the front.
     private func fill() {
         let rest = Int(stream.pointee.avail_in)
         if let next = stream.pointee.next_in, let base = packed.baseAddress { memmove(base, next, rest) }
-        let room = UnsafeMutableBufferPointer(rebasing: packed[rest...])
-        let count = hasInputEnded ? 0 : refill(UnsafeMutableRawBufferPointer(room))
+        let freeSpace = UnsafeMutableBufferPointer(rebasing: packed[rest...])
+        let count = hasInputEnded ? 0 : refill(UnsafeMutableRawBufferPointer(freeSpace))
         hasInputEnded = count == 0
         stream.pointee.next_in = packed.baseAddress
         stream.pointee.avail_in = CUnsignedInt(rest + count)
     }
 
     /// Whether another gzip member follows: concatenated gzip files are one. Other bytes after the end are ignored.
-    private func beginsAnother() -> Bool {
+    private func startsNextMember() -> Bool {
         guard format == .gzip else { return false }
         while stream.pointee.avail_in < 2, !hasInputEnded { fill() }
         guard stream.pointee.avail_in >= 2, let next = stream.pointee.next_in, next[0] == 0x1F, next[1] == 0x8B else {

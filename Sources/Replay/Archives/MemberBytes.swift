@@ -1,6 +1,6 @@
 import Captures
 
-/// The bytes of one member as far as they can be unpacked, checked against the limits.
+/// Reads the bytes of one archive member, up to an error in the archive, and checks them against the limits.
 final class MemberBytes {
     private let reader: ArchiveReader
     private let budget: ArchiveBudget
@@ -10,6 +10,7 @@ final class MemberBytes {
 
     init(_ reader: ArchiveReader, _ budget: ArchiveBudget) { (self.reader, self.budget) = (reader, budget) }
 
+    /// The first bytes of the member, up to the given number.
     func head(_ length: Int) throws -> [UInt8] {
         var head: [UInt8] = []
         while head.count < length, !isOver {

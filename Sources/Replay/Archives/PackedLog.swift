@@ -15,7 +15,7 @@ enum PackedLog {
     static let headerLength = 9
 
     /// The deflated bytes of a log, with zlib's header and trailer.
-    /// - Throws: an error with a sentence if it is not such a log.
+    /// - Throws: `CaptureError` if the bytes are not a packed log.
     static func deflated(_ log: [UInt8]) throws(CaptureError) -> [UInt8] {
         guard log.count >= headerLength + 6 else {
             throw CaptureError(.broken, at: 0, "invalid packed log: \(log.count) bytes, fewer than its own header")
@@ -34,7 +34,7 @@ enum PackedLog {
     /// - Parameters:
     ///   - head: the first nine bytes of the log.
     ///   - records: the unpacked bytes after them.
-    /// - Returns: the file, and a sentence if the records are incomplete.
+    /// - Returns: the file, and a message if the records are incomplete.
     static func btsnoop(head: [UInt8], records: [UInt8]) -> (file: [UInt8], trouble: String?) {
         let headerLength = head[0] == 1 ? 7 : 9
         var starts: [Int] = [], at = 0, sum = Duration.zero

@@ -16,12 +16,12 @@ struct PackedLogScanner {
     private(set) var logs: [Log] = []
     /// The maximum size of a log in bytes. Phones keep 256 KiB before packing.
     static let longestLog = 16 << 20
-    static let mostLogs = 64
+    static let maximumLogs = 64
     /// The maximum size of all logs in bytes.
-    static let mostBytes = 64 << 20
-    /// The number of logs that were skipped for lack of room.
+    static let maximumBytes = 64 << 20
+    /// The number of logs that were skipped because a limit was reached.
     private(set) var leftOut = 0
-    private var kept = 0
+    private var storedBytes = 0
 
     private var line: [UInt8] = []
     private var isInside = false
@@ -31,7 +31,7 @@ struct PackedLogScanner {
 
     private static let begin = Array("--- BEGIN:BTSNOOP_LOG_SUMMARY".utf8)
     private static let end = Array("--- END:BTSNOOP_LOG_SUMMARY".utf8)
-    /// The number of bytes of a line that are examined. Lines have 64 to 256 characters.
+    /// The maximum number of bytes of a line that are stored. Lines of a log have 64 to 256 characters.
     private static let longestLine = 4096
 
     mutating func take(_ piece: UnsafeRawBufferPointer) {
@@ -57,19 +57,19 @@ struct PackedLogScanner {
     private mutating func endLine() {
         defer { line.removeAll(keepingCapacity: true) }
         if !isInside {
-            if Self.holds(line, Self.begin) { begin() }
-        } else if Self.holds(line, Self.end) {
+            if Self.hasMarker(line, Self.begin) { begin() }
+        } else if Self.hasMarker(line, Self.end) {
             close(trouble: nil)
-        } else if Self.holds(line, Self.begin) {
+        } else if Self.hasMarker(line, Self.begin) {
             close(trouble: "another packed log begins in the middle of it")
             begin()
         } else {
-            takeBase64()
+            parseBase64()
         }
     }
 
     private mutating func begin() {
-        guard logs.count < Self.mostLogs, kept < Self.mostBytes else {
+        guard logs.count < Self.maximumLogs, storedBytes < Self.maximumBytes else {
             leftOut += 1
             return
         }
@@ -77,17 +77,17 @@ struct PackedLogScanner {
     }
 
     private mutating func close(trouble: String?) {
-        // Padding is optional, and a single last digit holds no byte.
+        // Padding is optional. A single last digit is not enough for a byte.
         if digits.count % 4 == 1 { digits.removeLast() }
         digits += [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
         log.bytes = Data(base64Encoded: Data(digits)).map { [UInt8]($0) } ?? []
         log.trouble = log.trouble ?? trouble
         logs.append(log)
-        kept += log.bytes.count
+        storedBytes += log.bytes.count
         (log, digits, isInside) = (Log(), [], false)
     }
 
-    private mutating func takeBase64() {
+    private mutating func parseBase64() {
         guard log.trouble == nil else { return }
         for byte in line {
             switch byte {
@@ -104,8 +104,8 @@ struct PackedLogScanner {
     }
 
     /// Whether the line has the marker within its first words. Some tools write a time before it.
-    private static func holds(_ line: [UInt8], _ mark: [UInt8]) -> Bool {
-        guard line.count >= mark.count else { return false }
-        return (0...min(64, line.count - mark.count)).contains { line[$0...].starts(with: mark) }
+    private static func hasMarker(_ line: [UInt8], _ marker: [UInt8]) -> Bool {
+        guard line.count >= marker.count else { return false }
+        return (0...min(64, line.count - marker.count)).contains { line[$0...].starts(with: marker) }
     }
 }

@@ -1,21 +1,21 @@
 import Captures
 import Glibc
 
-/// Unpacks the captures of one file.
+/// Finds and unpacks the captures in one archive, compressed file or text.
 final class Unpacker {
     private let path: String
     private let budget: ArchiveBudget
     private var found: [Found] = []
     private var leftOut: [String] = []
     private var leftOutCount = 0
-    private var refusals: [String] = []
-    /// The maximum number of skipped files that are named, and of sentences about one file.
+    private var rejections: [String] = []
+    /// The maximum number of skipped files and of rejected files that messages list.
     private static let maximumReported = 5
 
     private struct Found {
         var part: CapturePart
-        /// The member; empty for the file itself.
-        var place: String
+        /// The name of the archive member; empty for the file itself.
+        var entry: String
         var isPackedLog = false
     }
 
@@ -23,9 +23,9 @@ final class Unpacker {
 
     /// - Throws: `CaptureError` if there is no capture inside, or a limit is exceeded.
     func open(_ descriptor: CInt, _ kind: ArchiveKind) throws -> CaptureOpener.Opened {
-        try unpack(descriptor, kind, place: "", depth: 1)
+        try unpack(descriptor, kind, entry: "", depth: 1)
         dropCopies()
-        guard !found.isEmpty else { throw nothing(kind) }
+        guard !found.isEmpty else { throw noCaptureError(kind) }
         found = CaptureOrder.sorted(found) { $0.part.order }
         return CaptureOpener.Opened(parts: found.map(\.part), remarks: remarks)
     }
@@ -46,17 +46,15 @@ final class Unpacker {
             lseek(descriptor, 0, SEEK_SET)
             return nil
         }
-        try take(scanner, place: "")
+        try unpackLogs(scanner, entry: "")
         guard !found.isEmpty else {
-            throw CaptureError(.broken, at: 0, refusals.first ?? "the packed log in this text cannot be read")
+            throw CaptureError(.broken, at: 0, rejections.first ?? "the packed log in this text is damaged")
         }
-        return CaptureOpener.Opened(parts: found.map(\.part), remarks: refusals)
+        return CaptureOpener.Opened(parts: found.map(\.part), remarks: rejections)
     }
 
-    // MARK: archives
-
-    private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, place: String, depth: Int) throws {
-        // The directory of a complete zip allows skipping members. All bytes of other archives are read.
+    private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, entry: String, depth: Int) throws {
+        // The central directory of a complete zip allows skipping members. All bytes of other archives are read.
         let canSkip = kind == .zip && Self.hasDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
         let reader = try ArchiveReader(descriptor, kind)
@@ -66,57 +64,57 @@ final class Unpacker {
                 member = try reader.next()
             } catch {
                 guard depth > 1 || !found.isEmpty else { throw error }
-                refuse("\(place.isEmpty ? "" : "\(place): ")\(error.sentence); the part before it is read")
+                reject("\(entry.isEmpty ? "" : "\(entry): ")\(error.sentence); the part before it is read")
                 return
             }
             guard let member else { return }
             try budget.spendMember()
             let name =
                 member.name.isEmpty
-                ? place : place.isEmpty ? Self.printable(member.name) : "\(place): \(Self.printable(member.name))"
+                ? entry : entry.isEmpty ? Self.printable(member.name) : "\(entry): \(Self.printable(member.name))"
             guard member.isFile else { continue }
             if member.isEncrypted {
-                refuse("\(name): encrypted: unpack it manually")
+                reject("\(name): encrypted: unpack it manually")
                 continue
             }
             let isAlone = member.name.isEmpty
-            try take(
+            try unpackMember(
                 MemberBytes(reader, budget), name, isAlone: isAlone, isTop: depth == 1, depth: depth, canSkip: canSkip)
         }
     }
 
-    private func take(_ bytes: MemberBytes, _ place: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool)
-        throws
-    {
+    private func unpackMember(
+        _ bytes: MemberBytes, _ entry: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool
+    ) throws {
         let head = try bytes.head(ContentProbe.longestHead)
         let isOnly = isAlone && isTop
         switch ContentProbe(head, isLast: bytes.isOver) {
-        // Many texts in an archive look like a capture at their start.
+        // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
-                refuse(
-                    "\(place): more than \(budget.limits.captures) captures; this and later ones are not read"
+                reject(
+                    "\(entry): more than \(budget.limits.captures) captures; this and later ones are not read"
                 )
                 break
             }
             let file = try spool(head, bytes)
-            add(file, place, order, trouble: bytes.trouble)
+            add(file, entry, order, trouble: bytes.trouble)
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
-                refuse("\(place): more than \(budget.limits.nesting) nested archives: unpack it manually")
+                reject("\(entry): more than \(budget.limits.nesting) nested archives: unpack it manually")
                 break
             }
             let file = try spool(head, bytes)
             file.rewind()
             do {
-                try unpack(file.descriptor, kind, place: place, depth: depth + 1)
+                try unpack(file.descriptor, kind, entry: entry, depth: depth + 1)
             } catch let error as CaptureError where error.kind == .broken {
-                refuse("\(place.isEmpty ? "inside" : place): \(error.sentence)")
+                reject("\(entry.isEmpty ? "inside" : entry): \(error.sentence)")
             }
             return
         case .text:
-            // A single file is passed on in any case, because its reader reports its kind.
+            // Pass on a single file in any case, because its reader reports the kind of file.
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
@@ -126,17 +124,17 @@ final class Unpacker {
                 scanner.take($0)
             }
             scanner.finish()
-            if !scanner.logs.isEmpty { return try take(scanner, place: place) }
-            if let file { add(file, place, trouble: bytes.trouble) } else { leaveOut(place) }
+            if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
+            if let file { add(file, entry, trouble: bytes.trouble) } else { skip(entry) }
             return
         case .refused(let sentence) where !isOnly:
-            refuse("\(place): \(sentence)")
+            reject("\(entry): \(sentence)")
         case _ where isOnly:
             let file = try spool(head, bytes)
-            add(file, place, trouble: bytes.trouble)
+            add(file, entry, trouble: bytes.trouble)
             return
         default:
-            leaveOut(place)
+            skip(entry)
         }
         if !canSkip { try bytes.forEachPiece { _ in } }
     }
@@ -148,25 +146,20 @@ final class Unpacker {
         return file
     }
 
-    private func add(_ file: SpoolFile, _ place: String, _ order: CaptureOrder = CaptureOrder(), trouble: String?) {
+    private func add(_ file: SpoolFile, _ entry: String, _ order: CaptureOrder = CaptureOrder(), trouble: String?) {
         file.rewind()
         var order = order
-        order.archive = "\(path): \(Self.container(of: place))"
-        found.append(Found(part: CapturePart(file, of: path, place, order: order, trouble: trouble), place: place))
+        order.archive = "\(path): \(Self.container(of: entry))"
+        found.append(Found(part: CapturePart(file, of: path, entry, order: order, trouble: trouble), entry: entry))
     }
 
-    // MARK: packed logs
-
-    private func take(_ scanner: PackedLogScanner, place: String) throws {
+    private func unpackLogs(_ scanner: PackedLogScanner, entry: String) throws {
         var leftOut = scanner.leftOut
         defer {
             if leftOut > 0 {
-                refuse(
-                    (place.isEmpty ? "" : "\(place): ")
-                        + """
-                        \(counted(leftOut, "more packed log is", "more packed logs are")) in it and not read: take the \
-                        text apart
-                        """
+                reject(
+                    (entry.isEmpty ? "" : "\(entry): ")
+                        + "\(counted(leftOut, "more packed log")) not read (limit reached): split the text"
                 )
             }
         }
@@ -180,15 +173,15 @@ final class Unpacker {
                 let spool = try SpoolFile(for: path)
                 try spool.write(file)
                 spool.rewind()
-                let inside = place.isEmpty ? "packed log" : "\(place): packed log"
+                let inside = entry.isEmpty ? "packed log" : "\(entry): packed log"
                 found.append(
                     Found(
                         part: CapturePart(
                             spool, of: path, inside, order: Self.order(of: file), trouble: log.trouble ?? trouble),
-                        place: place,
+                        entry: entry,
                         isPackedLog: true))
             } catch let error as CaptureError where error.kind == .broken {
-                refuse((place.isEmpty ? "" : "\(place): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
+                reject((entry.isEmpty ? "" : "\(entry): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
             }
         }
     }
@@ -202,7 +195,7 @@ final class Unpacker {
             while let piece = stream.next() {
                 try budget.spend(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {
-                    throw CaptureError(.broken, at: 0, "the unpacked packed log is larger than the limit")
+                    throw CaptureError(.broken, at: 0, "the packed log is larger than \(PackedLog.longest >> 20) MiB")
                 }
                 records += piece
             }
@@ -212,21 +205,19 @@ final class Unpacker {
         return (file, end ?? trouble)
     }
 
-    // MARK: notes for the user
-
-    /// Drops the log in the text of a bug report that also has it as a file.
+    /// Drops the packed log in the text of a bug report if the report also has the log as a file.
     private func dropCopies() {
-        // Handle each report separately, because an archive can have reports of several phones.
+        // Compare only within one report, because an archive can have reports of several phones.
         let reports = Set(
-            found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
-        func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }
-        for copy in found where isCopy(copy) { leaveOut("the packed log in \(copy.place)") }
+            found.filter { !$0.isPackedLog && $0.entry.contains("btsnoo") }.map { Self.container(of: $0.entry) })
+        func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.entry)) }
+        for copy in found where isCopy(copy) { skip("the packed log in \(copy.entry)") }
         found.removeAll(where: isCopy)
     }
 
     /// The archive of a member; empty for the outermost.
-    private static func container(of place: String) -> Substring {
-        place.lastIndex(of: ":").map { place[..<$0] } ?? ""
+    private static func container(of entry: String) -> Substring {
+        entry.lastIndex(of: ":").map { entry[..<$0] } ?? ""
     }
 
     private static func order(of file: [UInt8]) -> CaptureOrder {
@@ -237,47 +228,47 @@ final class Unpacker {
         var sentences: [String] = []
         if found.count > 1 || leftOutCount > 0 {
             var text =
-                "read from it: " + found.prefix(8).map(\.place).joined(separator: ", ")
+                "captures in it: " + found.prefix(8).map(\.entry).joined(separator: ", ")
                 + (found.count > 8 ? ", and \(found.count - 8) more" : "")
-            if leftOutCount > 0 { text += "; no captures: \(others)" }
+            if leftOutCount > 0 { text += "; skipped: \(skippedText)" }
             sentences.append(text)
         }
-        return sentences + reported
+        return sentences + rejectionNotes
     }
 
-    private var others: String {
+    private var skippedText: String {
         leftOut.joined(separator: ", ")
             + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
     }
 
-    private var reported: [String] {
-        refusals.prefix(Self.maximumReported)
-            + (refusals.count > Self.maximumReported
-                ? ["\(refusals.count - Self.maximumReported) more files in it cannot be read"] : [])
+    private var rejectionNotes: [String] {
+        rejections.prefix(Self.maximumReported)
+            + (rejections.count > Self.maximumReported
+                ? ["\(rejections.count - Self.maximumReported) more files in it were not read"] : [])
     }
 
-    private func nothing(_ kind: ArchiveKind) -> CaptureError {
-        var text = "this \(kind.title) file holds no capture that is read here"
-        if let first = refusals.first {
+    private func noCaptureError(_ kind: ArchiveKind) -> CaptureError {
+        var text = "no capture in this \(kind.title) file"
+        if let first = rejections.first {
             text += ": \(first)"
         } else if leftOutCount > 0 {
-            text += ": \(others)"
+            text += ": \(skippedText)"
         } else {
             text += ": it is empty"
         }
         return CaptureError(.unrecognised, at: 0, text)
     }
 
-    private func leaveOut(_ place: String) {
+    private func skip(_ entry: String) {
         leftOutCount += 1
-        if leftOut.count < Self.maximumReported { leftOut.append(place) }
+        if leftOut.count < Self.maximumReported { leftOut.append(entry) }
     }
 
-    private func refuse(_ sentence: String) {
-        if refusals.count < 1000 { refusals.append(sentence) }
+    private func reject(_ sentence: String) {
+        if rejections.count < 1000 { rejections.append(sentence) }
     }
 
-    /// A name without line breaks and of limited length, because members can have any name.
+    /// A member's name for messages: without control characters, at most 200 characters.
     private static func printable(_ name: String) -> String {
         let kept = String(
             String.UnicodeScalarView(
@@ -285,7 +276,7 @@ final class Unpacker {
         return kept.isEmpty ? "a file without a name" : kept
     }
 
-    /// Whether a zip has its directory, which is at its end.
+    /// Whether a zip is complete, so that the central directory is at its end.
     private static func hasDirectory(_ descriptor: CInt) -> Bool {
         let size = lseek(descriptor, 0, SEEK_END)
         let start = max(0, size - 66_000)

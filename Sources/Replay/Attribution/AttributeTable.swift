@@ -1,11 +1,11 @@
 import Bluetooth
 import BottleProtocol
 
-/// The attributes of one GATT server that a capture shows.
+/// The attributes of one GATT server, as far as the discovery in a capture shows them.
 ///
 /// Handles belong to the server that assigned them. Both ends of a connection can be servers.
 package struct AttributeTable: Sendable, Equatable {
-    /// A characteristic; requests identify it by its value handle.
+    /// A characteristic. The key in `characteristics` is its value handle.
     package struct Characteristic: Sendable, Equatable {
         package var uuid: BluetoothUUID
         package var properties: CharacteristicProperties
@@ -42,14 +42,15 @@ package struct AttributeTable: Sendable, Equatable {
         }
     }
 
-    /// Whether the handle is in that service, or no services are known. FFE4 in another service is not a bottle's.
+    /// Whether the handle is in the service with this UUID, or in no known service. Other devices use the same
+    /// characteristic UUIDs in other services.
     func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
         guard let found = self.service(at: handle) else { return true }
         return found.uuid == BluetoothUUID(service)
     }
 
-    /// Adds the response to a discovery request.
-    /// - Returns: whether the response added anything.
+    /// Adds the attributes in the response to a discovery request.
+    /// - Returns: whether the response has any.
     mutating func learn(from answer: RawSpan, to request: PendingRequest) -> Bool {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
@@ -80,7 +81,7 @@ package struct AttributeTable: Sendable, Equatable {
 }
 
 extension RawSpan {
-    /// The items of a response `opcode n item*` of n bytes each, where n is one of `sizes`.
+    /// Iterates over the items of a response `opcode n item*`, each of n bytes, if n is one of `sizes`.
     /// - Returns: whether there was an item.
     func forEachItem(of sizes: [Int]? = nil, _ body: (RawSpan) -> Void) -> Bool {
         guard byteCount >= 2, byte(1) >= 2, sizes?.contains(Int(byte(1))) ?? true else { return false }
@@ -105,18 +106,17 @@ extension RawSpan {
     }
 }
 
-/// A request without a response. ATT allows one at a time for each client (Core 5.4, Vol 3 Part F, 3.3.2), and
-/// responses do not repeat the request.
+/// A request whose response is still to come. ATT allows one at a time for each client (Core 5.4, Vol 3 Part F, 3.3.2).
+/// A response does not repeat the handle or type of its request.
 struct PendingRequest: Equatable {
     var opcode: UInt8
-    /// The handle in the request; `nil` for ranges.
     var handle: UInt16?
     /// The offset of Read Blob and Prepare Write.
     var offset = 0
     var type: BluetoothUUID?
     var value: BluetoothUUID?
 
-    /// Returns `nil` for PDUs without a response, and for incomplete requests.
+    /// Parses a request; `nil` for other PDUs and for truncated requests.
     init?(_ pdu: RawSpan) {
         guard let opcode = pdu.first else { return nil }
         self.opcode = opcode
@@ -157,6 +157,5 @@ struct PartialValue {
 
     var handle: UInt16
     var bytes: [UInt8]
-    /// The PDU of the last part.
     var observation: ATTObservation
 }

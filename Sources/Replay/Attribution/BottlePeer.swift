@@ -1,16 +1,15 @@
 import Bluetooth
 import BottleProtocol
 
-/// One end of a connection, across all connections with the same address.
+/// A device (or the capturing host) as the end of connections, over all connections with the same address.
 package final class BottlePeer {
-    /// The device address; `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
     package let firstConnection: Int
     /// The advertised name, or else the value of 2A00.
     package internal(set) var name: String?
-    /// The model of the snapshot, else that of the name.
+    /// The model by the bottle's snapshot, or else by its name.
     package internal(set) var model: BottleModel?
-    /// The profile that matches its table or its traffic, or `nil`.
+    /// The profile by the GATT table or the traffic; `nil` if unknown.
     package internal(set) var profile: BottleProfile?
     /// The evidence for the response characteristic; `nil` if nothing shows a bottle.
     package internal(set) var basis: AttributionBasis?
@@ -20,10 +19,9 @@ package final class BottlePeer {
     package internal(set) var batteryPercent: Int?
     package internal(set) var hasResponded = false
     package internal(set) var commandCount = 0
-    /// Whether the address is private, so that it changes.
+    /// Whether the address is a private one, which the device changes regularly.
     var isAddressPrivate = false
     var keys: [PeerBook.Key] = []
-    /// Whether the peer is the capturing host.
     package let isHost: Bool
     var openConnections = 0
 
@@ -33,14 +31,14 @@ package final class BottlePeer {
         self.firstConnection = firstConnection
     }
 
-    /// The address, else the name, else the connection, without control characters.
+    /// The text that identifies the peer in messages: the address, the name or the connection number.
     package var label: String {
         if let address { return address.description }
         if isHost { return "the capturing host" }
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
     }
 
-    /// Whether frames or the name identify a bottle. Other devices use the same UUIDs.
+    /// Whether the name or received frames show a bottle. UUIDs do not, because other devices use the same.
     package var isBottle: Bool { hasResponded || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
@@ -49,8 +47,8 @@ package final class BottlePeer {
     }
 
     func learn(from message: Frame) {
-        guard let meaning = try? BottleMessage(decoding: message) else { return }
-        switch meaning {
+        guard let decoded = try? BottleMessage(decoding: message) else { return }
+        switch decoded {
         case .snapshot(let snapshot):
             model = snapshot.model ?? model
             batteryPercent = snapshot.batteryPercent
@@ -87,18 +85,18 @@ package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
     case carriedOver = "carried over"
     /// Handles given by the caller.
     case given
-    /// The shape of the frames; the capture has no discovery.
+    /// The format of the values; the capture has no discovery.
     case guessed
 }
 
-/// All peers of a capture, by address.
+/// Stores the peers of a capture by address, adapter or connection.
 struct PeerBook {
     private var peers: [Key: BottlePeer] = [:]
-    /// Names from advertisements, of limited number, because thousands of devices can be in range.
+    /// The advertised names, up to `maximumNames`, because thousands of devices can be in range.
     private var names: [BluetoothAddress: String] = [:]
-    private static let mostNames = 4096
-    private static let mostPeers = 4096
-    /// The name of peers without an address, if a text capture has one for all.
+    private static let maximumNames = 4096
+    private static let maximumPeers = 4096
+    /// The name in the header of a text capture without addresses, for all its peers.
     var nameOfUnknown: String?
 
     enum Key: Hashable {
@@ -136,7 +134,8 @@ struct PeerBook {
         peer.keys.append(key)
     }
 
-    /// Merges a peer that states its own address, on a link without addresses, with a known peer of that address.
+    /// Returns the known peer with this address, or else sets the address of `peer`. For links without addresses, on
+    /// which a bottle reports its own address.
     mutating func identify(_ peer: BottlePeer, as address: BluetoothAddress) -> BottlePeer {
         if let known = peers[.address(address)] { return known }
         peer.address = address
@@ -144,12 +143,13 @@ struct PeerBook {
         return peer
     }
 
-    /// Drops a peer about which nothing is known after its last connection. This limits the memory.
+    /// Ends a connection of a peer. Drops the peer after its last connection if nothing is known about it, to limit
+    /// memory use.
     mutating func leave(_ peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }
         let isUnknown = !peer.isBottle && peer.basis == nil && peer.commandCount == 0
-        guard peers.count > Self.mostPeers || (isUnknown && peer.name == nil && peer.table.isEmpty) else { return }
+        guard peers.count > Self.maximumPeers || (isUnknown && peer.name == nil && peer.table.isEmpty) else { return }
         for key in peer.keys { peers[key] = nil }
         peer.keys = []
     }
@@ -157,7 +157,7 @@ struct PeerBook {
     mutating func learn(name: String, of address: BluetoothAddress) {
         guard !name.isEmpty else { return }
         if let peer = peers[.address(address)] { peer.learn(name: name) }
-        if names[address] != nil || names.count < Self.mostNames { names[address] = name }
+        if names[address] != nil || names.count < Self.maximumNames { names[address] = name }
     }
 }
 

@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// The traffic of a bottle in a capture, found by `ConversationReader`.
+/// A command, log records or a message of a bottle, found by `ConversationReader` in a capture.
 enum BottleTraffic {
     case command(HostCommand, value: [UInt8], characteristic: BluetoothUUID?)
     /// Whole records of the drink log.
@@ -13,14 +13,16 @@ enum BottleTraffic {
     case malformed([UInt8], DecodeFailure)
 }
 
+/// The server and the ATT PDU of a piece of bottle traffic.
 struct TrafficOrigin {
     var side: ServerSide
     var observation: ATTObservation
-    /// Whether the drinks of this side count only if the capture has no bottle with better evidence.
+    /// Whether only the format of the values suggests a bottle. Its drinks count only if the capture has no other
+    /// bottle.
     var isDoubtful: Bool { side.guess.isOneSided }
 }
 
-/// A whole value transferred on a connection.
+/// A whole characteristic or descriptor value that was written, read, notified or indicated.
 struct ObservedTransfer {
     var side: ServerSide
     var handle: UInt16
@@ -31,7 +33,7 @@ struct ObservedTransfer {
     var frame: Int
     var time: Duration?
 
-    /// Whether the value belongs to a known characteristic of a bottle.
+    /// Whether the value is of a bottle's command or response characteristic.
     var isBottles: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
@@ -42,7 +44,7 @@ struct ObservedTransfer {
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
-/// Follows the connections of one capture in a single pass: builds attribute tables and finds the traffic of bottles.
+/// Builds the attribute tables of all connections in a capture, and finds the traffic of bottles, in a single pass.
 ///
 /// Pass every event of `ConversationReassembler` in order, then call `finish`. Use one reader per capture.
 final class ConversationReader {
@@ -50,7 +52,7 @@ final class ConversationReader {
 
     /// The handles from the caller, for captures without discovery.
     private let given: GivenHandles
-    private var book = PeerBook()
+    private var peerBook = PeerBook()
     private var connections: [Int: ConnectionSides] = [:]
     private var last: ConnectionSides?
     private var stream: LogStream?
@@ -66,11 +68,11 @@ final class ConversationReader {
         self.sink = sink
     }
 
-    var peers: [BottlePeer] { book.all }
+    var peers: [BottlePeer] { peerBook.all }
 
     func learn(_ head: CaptureFileFacts) {
-        for (address, name) in head.names { book.learn(name: name, of: address) }
-        if head.names.isEmpty, let name = head.name { book.nameOfUnknown = name }
+        for (address, name) in head.names { peerBook.learn(name: name, of: address) }
+        if head.names.isEmpty, let name = head.name { peerBook.nameOfUnknown = name }
     }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -83,12 +85,12 @@ final class ConversationReader {
             (stream, last) = (nil, nil)
             if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
         case .advertised(let advertiser):
-            if let name = AdvertisingData.name(in: bytes) { book.learn(name: name, of: advertiser.address) }
+            if let name = AdvertisingData.name(in: bytes) { peerBook.learn(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
         }
     }
 
-    /// Ends the capture. Incomplete values stay incomplete.
+    /// Ends the capture: delivers the values and logs that are still incomplete.
     func finish() throws {
         (stream, last) = (nil, nil)
         for id in connections.keys.sorted() {
@@ -97,7 +99,7 @@ final class ConversationReader {
         connections = [:]
     }
 
-    /// A fast path within a log: connection, direction and handle as before, and a value that completes nothing.
+    /// A fast path for the values inside a log: notifications of one connection and handle that do not end the log.
     private struct LogStream {
         let connection: Int
         let direction: TrafficDirection?
@@ -112,8 +114,6 @@ final class ConversationReader {
             return log.takeNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
         }
     }
-
-    // MARK: connections
 
     /// The two ends of a connection. Both can be servers.
     final class ConnectionSides {
@@ -142,8 +142,9 @@ final class ConversationReader {
 
     private func makeSides(_ connection: ObservedConnection) -> ConnectionSides {
         let address = connection.peer.flatMap { $0.value == 0 ? nil : $0 }
-        let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
-        let host = book.peer(.host(connection.adapter), connection: connection.id)
+        let remote = peerBook.peer(
+            address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
+        let host = peerBook.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
         // The highest bits of a random address: 11 static, 00 and 01 private (Core 5.4, Vol 6 Part B, 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
@@ -157,18 +158,16 @@ final class ConversationReader {
             try deliverReading(side)
             if let observation = sides.lastObservation { try finishLog(side, observation) }
         }
-        book.leave(sides.remote.peer)
+        peerBook.leave(sides.remote.peer)
     }
 
-    /// The server of a PDU: odd opcodes come from it, even ones go to it. It is the peer if the direction is unknown.
+    /// The server of a PDU: it sends odd opcodes and receives even ones. For an unknown direction, the remote device.
     @inline(__always)
     func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
         let sides = sides(of: observation.connection)
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
         return isHost ? sides.host : sides.remote
     }
-
-    // MARK: PDUs
 
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
         stream = nil
@@ -186,13 +185,13 @@ final class ConversationReader {
                 opcode == .indication ? .indication : .notification)
         }
         if isFromServer {
-            try answer(pdu, opcode, side, sides, observation)
+            try receiveResponse(pdu, opcode, side, sides, observation)
         } else {
-            try ask(pdu, opcode, side, sides, observation)
+            try receiveRequest(pdu, opcode, side, sides, observation)
         }
     }
 
-    private func ask(
+    private func receiveRequest(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
         if opcode == .exchangeMTURequest { sides.clientMTU = Int(pdu.little16(at: 1) ?? 23) }
@@ -232,10 +231,10 @@ final class ConversationReader {
         }
     }
 
-    private func answer(
+    private func receiveResponse(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        if opcode == .multipleNotification { return try multiple(pdu, side, observation) }
+        if opcode == .multipleNotification { return try receiveMultiple(pdu, side, observation) }
         if opcode == .exchangeMTUResponse, let server = pdu.little16(at: 1) {
             sides.mtu = max(23, min(sides.clientMTU, Int(server)))
         }
@@ -263,13 +262,13 @@ final class ConversationReader {
                 type.short.map({ !(0x2800...0x2803).contains($0) }) ?? true, let handle = pdu.little16(at: 2),
                 pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2
             {
-                try known(type, value: pdu.bytes(from: 4), handle, side, observation)
+                try receiveRead(type, value: pdu.bytes(from: 4), handle, side, observation)
             }
         }
     }
 
-    /// Handles Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`.
-    private func multiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
+    /// Parses a Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`.
+    private func receiveMultiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
         var at = 1
         while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
             let end = min(pdu.byteCount, at + 4 + Int(length))
@@ -278,8 +277,8 @@ final class ConversationReader {
         }
     }
 
-    /// The type of the attribute of a PDU as text, if discovery up to this point shows it. For a response without a
-    /// handle, call this before `receive`.
+    /// The type of a PDU's attribute as text, such as `FFE4`; `nil` if not discovered yet. Call this before `receive`,
+    /// which drops the pending request of a response.
     func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
         let side = server(opcode.rawValue & 1 == 1, observation)
@@ -296,19 +295,17 @@ final class ConversationReader {
         }
     }
 
-    // MARK: values
-
     @inline(__always)
     private func value(
         _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
         _ travel: ValueFacts.Travel
     ) throws {
-        note(bytes, handle, side, observation, travel)
-        try observe(bytes, of: handle, side, observation)
+        report(bytes, handle, side, observation, travel)
+        try interpret(bytes, of: handle, side, observation)
     }
 
     @inline(__always)
-    private func note(
+    private func report(
         _ bytes: RawSpan, _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
         _ travel: ValueFacts.Travel
     ) {
@@ -320,7 +317,8 @@ final class ConversationReader {
     }
 
     @inline(__always)
-    private func observe(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws
+    private func interpret(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation)
+        throws
     {
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
@@ -345,26 +343,27 @@ final class ConversationReader {
         guard let reading = side.reading else { return }
         side.reading = nil
         if let type = side.type(at: reading.handle) {
-            return try known(type, value: reading.bytes, reading.handle, side, reading.observation)
+            return try receiveRead(type, value: reading.bytes, reading.handle, side, reading.observation)
         }
         try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
     }
 
-    /// Handles a value that was read, of an attribute with a known type.
-    private func known(
+    /// Processes a value that was read from an attribute of known type. Device name and serial number identify the
+    /// peer.
+    private func receiveRead(
         _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation
     ) throws {
         guard type == 0x2A00 || type == 0x2A25 else {
             return try value(bytes.span.bytes, of: handle, side, observation, .read)
         }
-        note(bytes.span.bytes, handle, side, observation, .read)
+        report(bytes.span.bytes, handle, side, observation, .read)
         let text = String(decoding: bytes, as: UTF8.self)
         if type == 0x2A00 {
             side.peer.learn(name: text)
         } else if side.peer.address == nil, let address = BluetoothAddress(text) {
-            // On links without a radio, the serial number is the bottle's address.
+            // On links without addresses, the emulated bottle has its address as serial number.
             side.peer.openConnections -= 1
-            side.peer = book.identify(side.peer, as: address)
+            side.peer = peerBook.identify(side.peer, as: address)
             side.peer.openConnections += 1
         }
     }
@@ -373,9 +372,9 @@ final class ConversationReader {
         _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
         _ travel: ValueFacts.Travel
     ) throws {
-        note(bytes.span.bytes, handle, side, observation, travel)
+        report(bytes.span.bytes, handle, side, observation, travel)
         switch side.role(of: handle, given) {
-        // Report writes to the response characteristic too, because the bottle disconnects after some of them.
+        // Also report writes to the response characteristic, because a bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
             side.peer.note(profile, basis)
             try command(bytes, to: handle, side, observation)
@@ -399,7 +398,7 @@ final class ConversationReader {
     {
         let command = HostCommand(decoding: bytes)
         if command.asksForLog { try finishLog(side, observation) }
-        // Other devices have characteristics with the same number.
+        // Other devices have characteristics with the same UUID.
         if case .unknown = command, !side.peer.isBottle { return }
         side.peer.commandCount += 1
         try sink(
@@ -411,25 +410,27 @@ final class ConversationReader {
         try side.log.finish { try self.emit($0, side, observation) }
     }
 
-    /// Handles a value at an unknown handle. Its bytes can show a bottle.
+    /// Checks whether a value at a handle without discovery has the format of a bottle's log or message.
     private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
             side.mayGuess
         else { return }
         let value = bytes.bytes()
         let isLog = FrameShape.isLog(value)
-        let short = side.guess.shortWrites.filter { HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle }
-        let wasAsked = side.guess.command != nil || (isLog && !short.isEmpty)
+        let draftWrites = side.guess.shortWrites.filter {
+            HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle
+        }
+        let wasAsked = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
         guard isLog || (wasAsked && FrameShape.isMessage(value)) else { return }
         side.guess.response = handle
         side.guess.isOneSided = !wasAsked
-        if side.guess.command == nil { side.guess.command = short.first?.handle }
+        if side.guess.command == nil { side.guess.command = draftWrites.first?.handle }
         side.resetRoles()
         side.peer.note(nil, .guessed)
-        for write in short where write.handle == side.guess.command {
+        for write in draftWrites where write.handle == side.guess.command {
             try command(write.bytes, to: write.handle, side, write.observation)
         }
-        try observe(bytes, of: handle, side, observation)
+        try interpret(bytes, of: handle, side, observation)
     }
 
     private func emit(_ output: LogOutput, _ side: ServerSide, _ observation: ATTObservation) throws {
@@ -443,7 +444,7 @@ final class ConversationReader {
             side.peer.learn(from: message)
             try sink(.message(message), origin)
         case .malformed(let bytes, let failure):
-            // Other devices have a characteristic with the same number.
+            // Other devices have a characteristic with the same UUID.
             if side.peer.isBottle { try sink(.malformed(bytes, failure), origin) }
         }
     }

@@ -5,13 +5,13 @@ import BottleProtocol
 final class ServerSide {
     var peer: BottlePeer
     let connection: ObservedConnection
-    /// Whether the server is the capturing host, as in the emulator's own recording.
+    /// Whether the server is the capturing host, as in a recording on the computer that emulates the bottle.
     let isHost: Bool
     var table = AttributeTable()
     /// The table from discovery on an earlier connection to the same address.
-    private let carried: AttributeTable
+    private let earlierTable: AttributeTable
     var pending: PendingRequest?
-    /// A value that is being read in parts.
+    /// The value that is being read in parts.
     var reading: PartialValue?
     /// The values that are being written in parts.
     var preparing: [PartialValue] = []
@@ -29,10 +29,10 @@ final class ServerSide {
         self.peer = peer
         self.connection = connection
         self.isHost = isHost
-        carried = peer.table
+        earlierTable = peer.table
     }
 
-    /// The role of a handle, cached because a large capture has hundreds of thousands of values of one handle.
+    /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.
     @inline(__always)
     func role(of handle: UInt16, _ given: GivenHandles) -> HandleRole {
         if handle == lastHandle, let lastRole { return lastRole }
@@ -45,15 +45,16 @@ final class ServerSide {
         return role
     }
 
-    /// The role by discovery on this connection, else on an earlier one. A table with a bottle is complete.
+    /// The role by discovery on this connection, or else on an earlier one. A table with a bottle's characteristics
+    /// counts as complete, so its unknown handles are `other`.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         if let role = Self.role(of: handle, in: table, .discovered) {
-            // A given handle also applies if discovery shows a vendor UUID.
+            // A handle given by the user takes precedence over a discovered 128-bit UUID.
             let isVendor = role == .other && table.type(at: handle)?.short == nil
             return isVendor ? given.role(of: handle) ?? role : role
         }
         if table.hasBottle { return .other }
-        return Self.role(of: handle, in: carried, .carriedOver) ?? (carried.hasBottle ? .other : nil)
+        return Self.role(of: handle, in: earlierTable, .carriedOver) ?? (earlierTable.hasBottle ? .other : nil)
     }
 
     /// The role of the handle in a table; `nil` if the table does not have the handle.
@@ -77,11 +78,11 @@ final class ServerSide {
         lastText = nil
     }
 
-    /// Whether the shape of values can be used as evidence, because no discovery shows a bottle.
-    var mayGuess: Bool { !table.hasBottle && !carried.hasBottle && guess.response == nil }
+    /// Whether the format of values can show a bottle, because no discovery does.
+    var mayGuess: Bool { !table.hasBottle && !earlierTable.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
-    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? carried.type(at: handle) }
+    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? earlierTable.type(at: handle) }
 
     /// The type as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {
@@ -94,11 +95,12 @@ final class ServerSide {
     }
 }
 
+/// The role of an attribute handle in a bottle's profile.
 enum HandleRole: Equatable {
-    /// The handle sends frames of the bottle. A `nil` profile is unknown.
+    /// The response characteristic of a bottle. The profile is `nil` if unknown.
     case response(BottleProfile?, AttributionBasis)
     case command(BottleProfile?, AttributionBasis)
-    /// Any other role, known by discovery.
+    /// Another attribute, by discovery.
     case other
     case unknown
 }
@@ -122,14 +124,14 @@ package struct GivenHandles: Sendable, Equatable {
     }
 }
 
-/// The roles that the shape of the traffic suggests for a server without discovery.
+/// The roles of handles by the format of their values, for a server without discovery.
 struct GuessWork {
     var response: UInt16?
     var command: UInt16?
-    /// Whether there were only frames and no command. Another device can send the same bytes, so such drinks count only
-    /// if the capture has no bottle with better evidence.
+    /// Whether the capture has responses but no command. Another device can send the same bytes, so such drinks count
+    /// only if the capture has no other bottle.
     var isOneSided = false
-    /// One-byte writes, which are draft commands if this is a bottle. At most `mostShortWrites`.
+    /// The first one-byte writes (at most four), which are draft commands if the device is a bottle.
     var shortWrites: [PartialValue] = []
     static let mostShortWrites = 4
 
@@ -140,7 +142,7 @@ struct GuessWork {
     }
 }
 
-/// Whether bytes have the shape of a bottle's frames. Only guesses use this.
+/// Checks whether bytes have the format of a bottle's frames, for servers without discovery.
 enum FrameShape {
     /// A whole command: a GT frame of one type, an acknowledgement, a PT frame of whole entries.
     static func isCommand(_ value: [UInt8]) -> Bool {
@@ -159,7 +161,7 @@ enum FrameShape {
     }
 
     /// The start of a drink log: `50 54 length n 06 record…` with `n` = 1 + 13k within the length, and at least one
-    /// whole record with a possible date. A bottle that lost its clock also writes records with other dates.
+    /// whole record with a possible date.
     static func isLog(_ value: [UInt8]) -> Bool {
         guard value.count >= 6 + DrinkRecord.size, value[0] == 0x50, value[1] == 0x54, value[5] == 0x06 else {
             return false

@@ -1,16 +1,17 @@
 import Bluetooth
 import Emulator
 
-/// The attributes of a peripheral from discovery, and those that only the traffic shows.
+/// The attributes of a peripheral: those discovered, and those that only reads, writes and notifications show.
 struct ObservedTable {
+    /// The use of an attribute in the capture.
     struct Use {
         var properties: CharacteristicProperties = []
         var value: [UInt8]?
-        /// Whether every written value had the form of a subscription.
+        /// Whether every written value has the format of a subscription (a client characteristic configuration).
         var isSubscription = true
     }
 
-    /// The characteristics by the handle of their declaration, like includes and services.
+    /// The characteristics by the handle of their declaration; also the keys of `includes` and `groups`.
     private var characteristics: [UInt16: PeripheralProfile.Characteristic] = [:]
     private var includes: [UInt16: PeripheralProfile.Include] = [:]
     private var groups: [UInt16: PeripheralProfile.Service] = [:]
@@ -19,7 +20,7 @@ struct ObservedTable {
     var uses: [UInt16: Use] = [:]
     private var hasChanged = false
 
-    /// Adds the response to a discovery request.
+    /// Adds the attributes in the response to a discovery request.
     mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: PeripheralProfile.Source) {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
@@ -67,11 +68,11 @@ struct ObservedTable {
             uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
     }
 
-    /// The attributes in order, each handle once, and a sentence for each dropped or guessed one.
+    /// The attributes in order, each handle once, and a message for each dropped or guessed one.
     func services() -> (services: [PeripheralProfile.Service], gaps: [String]) {
         var builder = TableBuilder(groups.values.sorted { $0.handle < $1.handle })
         if hasChanged {
-            builder.gaps.insert("the table changed in the capture: each handle has its last meaning", at: 0)
+            builder.gaps.insert("the GATT table changed in the capture: the last state of each handle is used", at: 0)
         }
         let handles = Set(groups.keys).union(includes.keys).union(characteristics.keys).union(types.keys)
             .union(uses.keys)
@@ -92,7 +93,7 @@ struct ObservedTable {
 
     /// Adds an attribute that is not a discovered service, include or characteristic.
     private func add(_ handle: UInt16, to builder: inout TableBuilder) {
-        guard handle > 0, !builder.taken.contains(handle) else { return }
+        guard handle > 0, !builder.usedHandles.contains(handle) else { return }
         let use = uses[handle]
         if let (uuid, source) = types[handle] {
             if Self.declarations.contains(uuid) { return }
@@ -103,9 +104,9 @@ struct ObservedTable {
             }
             return
         }
-        // A value has its declaration directly before it.
+        // A declaration is directly before its value, so this handle is one.
         guard let use, !isValue(handle &+ 1) else { return }
-        // A subscription descriptor follows its value, which has notified or is known.
+        // A client characteristic configuration follows the value of a characteristic that can notify.
         let owner = builder.owner(of: handle)
         let isAfterNotifying = uses[handle &- 1]?.properties.isDisjoint(with: [.notify, .indicate]) == false
         if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
@@ -139,13 +140,13 @@ private struct TableBuilder {
     private var services: [PeripheralProfile.Service] = []
     /// The discovered services that are not added yet.
     private var discovered: ArraySlice<PeripheralProfile.Service>
-    private(set) var taken: Set<UInt16> = []
+    private(set) var usedHandles: Set<UInt16> = []
     private var leftOut: [UInt16] = []
 
     init(_ discovered: [PeripheralProfile.Service]) {
         self.discovered = discovered[...]
         for (index, next) in discovered.enumerated().dropFirst() where discovered[index - 1].end >= next.handle {
-            // An end of 65535 means the last attribute.
+            // An end of 65535 means the last attribute of the table, so no message is needed.
             if discovered[index - 1].end != .max {
                 gaps.append(
                     """
@@ -161,7 +162,7 @@ private struct TableBuilder {
 
     private mutating func append(_ service: PeripheralProfile.Service) {
         services.append(service)
-        taken.insert(service.handle)
+        usedHandles.insert(service.handle)
     }
 
     mutating func add(_ include: PeripheralProfile.Include) {
@@ -169,25 +170,25 @@ private struct TableBuilder {
         guard let service = service(at: include.handle), services[service].characteristics.isEmpty else {
             return leftOut.append(include.handle)
         }
-        taken.insert(include.handle)
+        usedHandles.insert(include.handle)
         services[service].includes.append(include)
     }
 
     mutating func add(_ characteristic: PeripheralProfile.Characteristic) {
         let handles = [characteristic.declaration, characteristic.handle]
         // Characteristics do not overlap.
-        guard taken.isDisjoint(with: handles), let service = home(of: characteristic),
+        guard usedHandles.isDisjoint(with: handles), let service = serviceIndex(for: characteristic),
             characteristic.handle <= services[service].end,
             services[service].characteristics.last.map({ $0.handle < characteristic.declaration }) ?? true
         else { return leftOut.append(characteristic.handle) }
-        taken.formUnion(handles)
+        usedHandles.formUnion(handles)
         services[service].characteristics.append(characteristic)
     }
 
-    /// Adds a value without a discovered declaration. If the handle before it is taken, it is a descriptor.
+    /// Adds a value without a discovered declaration. If the handle before it is used, adds a descriptor instead.
     mutating func addValue(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
         guard handle > 1 else { return leftOut.append(handle) }
-        guard !taken.contains(handle - 1) else {
+        guard !usedHandles.contains(handle - 1) else {
             addDescriptor(uuid, .seen, at: handle, use)
             return
         }
@@ -206,11 +207,11 @@ private struct TableBuilder {
             leftOut.append(handle)
             return false
         }
-        taken.insert(handle)
+        usedHandles.insert(handle)
         let isUnsubscribable =
             services[service].characteristics[index].source == .seen
             && !services[service].characteristics[index].canBeSubscribed
-        // A host has subscribed to the characteristic, but the capture has no notification.
+        // A host wrote the descriptor, so the characteristic can notify, even without a notification in the capture.
         if uuid == GATTTable.clientConfiguration, isUnsubscribable {
             services[service].characteristics[index].properties.insert(.notify)
         }
@@ -220,7 +221,7 @@ private struct TableBuilder {
         return true
     }
 
-    /// The state of the characteristic to which a descriptor with this handle belongs.
+    /// The properties of the characteristic to which a descriptor with this handle would belong.
     func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
         guard let (service, index) = characteristic(before: handle) else { return nil }
         let found = services[service].characteristics[index]
@@ -242,13 +243,13 @@ private struct TableBuilder {
         return services.count - 1
     }
 
-    /// The service of a characteristic: a known one, or a new one for the free handles around the characteristic.
-    private mutating func home(of characteristic: PeripheralProfile.Characteristic) -> Int? {
+    /// The index of a characteristic's service: a known one, or a new one for the unused handles around it.
+    private mutating func serviceIndex(for characteristic: PeripheralProfile.Characteristic) -> Int? {
         if let known = service(at: characteristic.declaration) { return known }
-        // The service declaration is directly before, and the service ends before the next service.
+        // Put the service declaration directly before, and the end before the next service.
         guard characteristic.declaration > 1 else { return nil }
         let start = characteristic.declaration - 1
-        guard !taken.contains(start), services.last.map({ $0.end < start }) ?? true else { return nil }
+        guard !usedHandles.contains(start), services.last.map({ $0.end < start }) ?? true else { return nil }
         append(
             PeripheralProfile.Service(
                 uuid: nil, handle: start, end: discovered.first.map { $0.handle - 1 } ?? .max, source: .seen))
@@ -256,13 +257,15 @@ private struct TableBuilder {
     }
 
     func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
-        let lost = Set(leftOut).subtracting(taken).sorted()
-        guard !lost.isEmpty else { return (services, gaps) }
-        let list = lost.prefix(10).map(String.init).joined(separator: ", ")
-        let more = lost.count > 10 ? " and \(lost.count - 10) more" : ""
+        let omitted = Set(leftOut).subtracting(usedHandles).sorted()
+        guard !omitted.isEmpty else { return (services, gaps) }
+        let list = omitted.prefix(10).map(String.init).joined(separator: ", ")
+        let more = omitted.count > 10 ? " and \(omitted.count - 10) more" : ""
         return (
             services,
-            gaps + ["left out, because they do not fit: handle\(lost.count == 1 ? "" : "s") \(list)\(more)"]
+            gaps + [
+                "not in the profile, because no service fits: handle\(omitted.count == 1 ? "" : "s") \(list)\(more)"
+            ]
         )
     }
 }

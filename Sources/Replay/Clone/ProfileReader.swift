@@ -1,7 +1,7 @@
 import Bluetooth
 import Emulator
 
-/// A peripheral of a capture, with the profile generated from it.
+/// A peripheral of a capture, with the generated profile.
 package struct ObservedPeripheral: Sendable {
     package var profile: PeripheralProfile
     /// The address, or the number of the connection.
@@ -15,22 +15,21 @@ package struct ObservedPeripheral: Sendable {
     package var hasResponded: Bool { answers > 0 }
 }
 
-/// The conversations exceed the memory limit.
+/// The error for conversations that exceed the memory limit.
 package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
     package var description: String
 }
 
-/// Generates profiles of the peripherals in captures: advertisement, attributes, values, conversations.
+/// Generates device profiles of the peripherals in captures: advertisement, GATT table, values, conversations.
 ///
 /// Pass every event of `ConversationReassembler` in order, call `beginFile` before each further file, then `finish`.
-/// Discovery, the MTU exchange and all other responses from the attribute table form the table. Reads, writes and
-/// notifications form the conversations.
+/// The discovery and the MTU exchange go to the table. Reads, writes and notifications go to the conversations.
 package final class ProfileReader {
-    private static let mostBytes = 64 << 20
-    /// The estimated memory of a peripheral or a connection in bytes, in addition to its PDUs.
-    private static let bytesOfOne = 1024
+    private static let maximumBytes = 64 << 20
+    /// The estimated memory in bytes for a peripheral or a connection, in addition to its PDUs.
+    private static let bytesPerObject = 1024
     /// The maximum number of advertisers; further ones are ignored.
-    private static let mostAdvertisers = 4096
+    private static let maximumAdvertisers = 4096
 
     private enum Key: Hashable {
         case address(BluetoothAddress)
@@ -62,11 +61,10 @@ package final class ProfileReader {
         case .dropped: break
         case .att(let observation): receive(observation, bytes)
         }
-        guard self.bytes <= Self.mostBytes else {
+        guard self.bytes <= Self.maximumBytes else {
             throw ProfileReaderError(
                 description: """
-                    more than \(Self.mostBytes >> 20) MiB of conversations: too much for one profile; choose a part \
-                    with --from and --to
+                    more than \(Self.maximumBytes >> 20) MiB of conversations: select a part with --from and --to
                     """)
         }
     }
@@ -96,7 +94,7 @@ package final class ProfileReader {
         if case .address(let address) = key { new.address = address }
         drafts[key] = new
         order.append(key)
-        bytes += Self.bytesOfOne
+        bytes += Self.bytesPerObject
         return new
     }
 
@@ -116,7 +114,7 @@ package final class ProfileReader {
     private func advertised(_ advertiser: ObservedAdvertiser, _ data: RawSpan) {
         let key = Key.address(advertiser.address)
         if drafts[key] == nil {
-            guard advertisers < Self.mostAdvertisers else { return }
+            guard advertisers < Self.maximumAdvertisers else { return }
             advertisers += 1
         }
         let draft = draft(key)
@@ -134,26 +132,26 @@ package final class ProfileReader {
         guard let opcode = pdu.first else { return }
         bytes += pdu.byteCount + 32
         let connection = observation.connection
-        // Both ends can be servers: odd opcodes come from one, even ones go to it.
+        // Both ends can be servers. A server sends odd opcodes and receives even ones.
         let isFromServer = opcode & 1 == 1
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        // Of the requests that the peripheral sends as a client, only the MTU belongs to its table.
-        let isOurs = isHost == (connection.isCentral == false)
-        guard isOurs || opcode == 0x02 || opcode == 0x03 else { return }
+        // Of the PDUs of the other server, only the MTU exchange belongs to the peripheral's table.
+        let concernsPeripheral = isHost == (connection.isCentral == false)
+        guard concernsPeripheral || opcode == 0x02 || opcode == 0x03 else { return }
         let session: ProfileSession
         if let known = sessions[connection.id] {
             session = known
         } else {
             session = ProfileSession(draft(of: connection), startedAt: observation.time)
-            bytes += Self.bytesOfOne
+            bytes += Self.bytesPerObject
             sessions[connection.id] = session
         }
-        if !isOurs {
+        if !concernsPeripheral {
             session.exchangeMTU(pdu)
         } else if isFromServer {
-            session.answer(pdu, observation)
+            session.receiveResponse(pdu, observation)
         } else {
-            session.ask(pdu, observation)
+            session.receiveRequest(pdu, observation)
         }
     }
 
@@ -164,7 +162,7 @@ package final class ProfileReader {
     }
 }
 
-/// The data about one peripheral, over all its connections.
+/// The data collected about one peripheral over all its connections.
 private final class ProfileDraft {
     var address: BluetoothAddress?
     var isRandom: Bool?
@@ -174,7 +172,7 @@ private final class ProfileDraft {
     var mtu: Int?
     var answers = 0
     var encryptedConnections = 0
-    /// The number of Read Multiple requests, whose responses do not show where a value ends.
+    /// The number of Read Multiple requests, whose responses do not have the lengths of the values.
     var multipleReads = 0
     var table = ObservedTable()
     var conversations: [PeripheralProfile.Conversation] = []
@@ -188,7 +186,7 @@ private final class ProfileDraft {
         let (services, gaps) = table.services()
         profile.services = services
         profile.conversations = conversations.map { conversation in
-            // A read without a response has no information; a write without one counts.
+            // Drop reads without a response, which have no information.
             PeripheralProfile.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
         }
         profile.conversations.removeAll { $0.exchanges.isEmpty }
@@ -206,20 +204,21 @@ private final class ProfileDraft {
     private func gaps(of profile: PeripheralProfile) -> [String] {
         var gaps: [String] = []
         if encryptedConnections > 0 {
-            gaps.append("\(counted(encryptedConnections, "connection")) became encrypted: the rest is not visible")
+            gaps.append("\(counted(encryptedConnections, "connection")) became encrypted: later traffic cannot be read")
         }
-        if profile.address == nil { gaps.append("its address is not in the capture") }
-        if profile.advertisement == nil { gaps.append("no advertisement of it is in the capture") }
-        if profile.mtu == nil { gaps.append("no exchange of the MTU is in the capture: 23") }
+        if profile.address == nil { gaps.append("the address is not in the capture") }
+        if profile.advertisement == nil { gaps.append("no advertisement in the capture") }
+        if profile.mtu == nil { gaps.append("no MTU exchange in the capture: using 23") }
         if profile.services.isEmpty {
-            gaps.append("no attribute of it was seen")
+            gaps.append("no attributes in the capture")
         } else if profile.services.allSatisfy({ $0.source == .seen }) {
-            gaps.append("no discovery of its services is in the capture: they are derived from the traffic")
+            gaps.append("no service discovery in the capture: services are derived from the traffic")
         }
         let characteristics = profile.characteristics
         let seen = characteristics.filter { $0.source == .seen }.count
         if seen > 0 {
-            gaps.append("\(seen) of \(counted(characteristics.count, "characteristic")) seen and not discovered")
+            gaps.append(
+                "\(seen) of \(counted(characteristics.count, "characteristic")) derived from traffic, not discovered")
         }
         let unread = characteristics.filter { $0.properties.contains(.read) && $0.value == nil }.count
         if unread > 0 { gaps.append("the values of \(counted(unread, "readable characteristic")) were never read") }
@@ -228,7 +227,8 @@ private final class ProfileDraft {
             gaps.append("the configuration descriptor of \(counted(unsubscribed, "characteristic")) is unknown")
         }
         if multipleReads > 0 {
-            gaps.append("\(counted(multipleReads, "answer")) with several values and no lengths left out")
+            gaps.append(
+                "\(counted(multipleReads, "Read Multiple response")) skipped: the lengths of the values are unknown")
         }
         return gaps
     }
@@ -259,8 +259,8 @@ private final class ProfileSession {
     private var prepared: [(handle: UInt16, offset: Int, bytes: [UInt8])] = []
     private var mtu = ATTPDU.defaultMTU
     private var clientMTU = ATTPDU.defaultMTU
-    /// The exchange to which notifications belong, and its time.
-    private var anchor: (exchange: Int, at: Duration?)?
+    /// The exchange to which following notifications are added, and its time.
+    private var currentExchange: (exchange: Int, at: Duration?)?
 
     init(_ draft: ProfileDraft, startedAt: Duration?) {
         self.draft = draft
@@ -269,14 +269,12 @@ private final class ProfileSession {
         draft.conversations.append(PeripheralProfile.Conversation())
     }
 
-    // MARK: from the host
-
-    func ask(_ pdu: RawSpan, _ observation: ATTObservation) {
+    func receiveRequest(_ pdu: RawSpan, _ observation: ATTObservation) {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         if opcode == .exchangeMTURequest { clientMTU = Int(pdu.little16(at: 1) ?? 23) }
         if opcode == .writeCommand || opcode == .signedWriteCommand {
             guard let handle = pdu.little16(at: 1) else { return }
-            // The signature is dropped, because a server could not verify a repeated one.
+            // Drop the signature, because a server could not verify a repeated one.
             let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
             return write(.command, handle, pdu.extracting(3..<end).bytes(), observation)
         }
@@ -285,40 +283,40 @@ private final class ProfileSession {
             let isNext = request.opcode == 0x0C && request.handle == reading.handle
             if !isNext || request.offset != reading.bytes.count { finishReading() }
         }
-        var waiting = Pending(request: request, at: observation.time)
+        var pendingRequest = Pending(request: request, at: observation.time)
         switch opcode {
-        case .readRequest: waiting.exchange = add(.read, request.handle)
-        case .readBlobRequest: waiting.exchange = reading?.exchange
+        case .readRequest: pendingRequest.exchange = add(.read, request.handle)
+        case .readBlobRequest: pendingRequest.exchange = reading?.exchange
         case .writeRequest:
             write(.write, request.handle ?? 0, pdu.bytes(from: 3), observation)
-            waiting.exchange = anchor?.exchange
+            pendingRequest.exchange = currentExchange?.exchange
         case .prepareWriteRequest:
             if prepared.count < 4096 {
                 prepared.append((request.handle ?? 0, request.offset, pdu.bytes(from: 5)))
             }
         case .executeWriteRequest:
-            let isWanted = pdu.byteCount > 1 && pdu.byte(1) == 1
-            if isWanted, execute(observation) { waiting.exchange = anchor?.exchange }
+            let isExecuted = pdu.byteCount > 1 && pdu.byte(1) == 1
+            if isExecuted, execute(observation) { pendingRequest.exchange = currentExchange?.exchange }
             prepared = []
         case .readMultipleVariableRequest:
-            waiting.handles = stride(from: 1, to: pdu.byteCount - 1, by: 2).compactMap { pdu.little16(at: $0) }
+            pendingRequest.handles = stride(from: 1, to: pdu.byteCount - 1, by: 2).compactMap { pdu.little16(at: $0) }
         case .readMultipleRequest: draft.multipleReads += 1
         default: break
         }
-        pending[observation.bearer] = waiting
+        pending[observation.bearer] = pendingRequest
     }
 
     private func write(
         _ request: PeripheralProfile.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation
     ) {
-        anchor = (add(request, handle, value), observation.time)
+        currentExchange = (add(request, handle, value), observation.time)
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
             request == .write ? .write : .writeWithoutResponse)
-        // The form of a subscription: two bytes, bit 0 notifications, bit 1 indications.
+        // A subscription has two bytes: bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 { draft.table.uses[handle]?.isSubscription = false }
     }
 
-    /// Joins the parts of each value into one write.
+    /// Joins the parts of each prepared value into one write. Returns `false` if there are none.
     private func execute(_ observation: ATTObservation) -> Bool {
         var values: [(handle: UInt16, bytes: [UInt8])] = []
         for part in prepared {
@@ -346,9 +344,7 @@ private final class ProfileSession {
         }
     }
 
-    // MARK: from the peripheral
-
-    func answer(_ pdu: RawSpan, _ observation: ATTObservation) {
+    func receiveResponse(_ pdu: RawSpan, _ observation: ATTObservation) {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         draft.answers += 1
         switch opcode {
@@ -369,30 +365,32 @@ private final class ProfileSession {
             mtu = max(ATTPDU.defaultMTU, min(clientMTU, Int(server)))
         default: break
         }
-        guard let waiting = pending[observation.bearer], waiting.request.isAnswered(by: pdu) else { return }
+        guard let pendingRequest = pending[observation.bearer], pendingRequest.request.isAnswered(by: pdu) else {
+            return
+        }
         pending[observation.bearer] = nil
-        let delay = Self.milliseconds(from: waiting.at, to: observation.time)
+        let delay = Self.milliseconds(from: pendingRequest.at, to: observation.time)
         switch opcode {
         case .errorResponse:
-            // The value ends with its last part.
-            if waiting.request.opcode == 0x0C { return finishReading() }
+            // An error for the next part ends the value.
+            if pendingRequest.request.opcode == 0x0C { return finishReading() }
             let code = pdu.byteCount > 4 ? pdu.byte(4) : 0x0E
-            respond(waiting.exchange, PeripheralProfile.Response(error: max(1, code), afterMs: delay))
+            respond(pendingRequest.exchange, PeripheralProfile.Response(error: max(1, code), afterMs: delay))
         case .readResponse:
-            guard let handle = waiting.request.handle, let exchange = waiting.exchange else { return }
+            guard let handle = pendingRequest.request.handle, let exchange = pendingRequest.exchange else { return }
             respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
             reading = Reading(handle: handle, bytes: pdu.bytes(from: 1), exchange: exchange)
             if pdu.byteCount < mtu { finishReading() }
         case .readBlobResponse:
-            let offset = waiting.request.offset
-            guard reading?.handle == waiting.request.handle, reading?.bytes.count == offset else { return }
+            let offset = pendingRequest.request.offset
+            guard reading?.handle == pendingRequest.request.handle, reading?.bytes.count == offset else { return }
             reading?.bytes += pdu.bytes(from: 1)
             if pdu.byteCount < mtu || offset > ATTPDU.maximumValueLength { finishReading() }
-        case .readByTypeResponse: byType(pdu, waiting.request, delay, observation)
+        case .readByTypeResponse: readByType(pdu, pendingRequest.request, delay, observation)
         case .readMultipleVariableResponse:
             // `21 ( length(2) value )*`
             var at = 1
-            for handle in waiting.handles {
+            for handle in pendingRequest.handles {
                 guard let length = pdu.little16(at: at), at + 2 + Int(length) <= pdu.byteCount else { return }
                 read(handle, pdu.extracting((at + 2)..<(at + 2 + Int(length))).bytes(), delay)
                 finishReading()
@@ -400,13 +398,13 @@ private final class ProfileSession {
             }
         case .prepareWriteResponse: break
         case .findInformationResponse, .findByTypeValueResponse, .readByGroupTypeResponse:
-            draft.table.learn(pdu, waiting.request, source: observation.isSynthetic ? .seen : .discovered)
-        default: respond(waiting.exchange, PeripheralProfile.Response(afterMs: delay))
+            draft.table.learn(pdu, pendingRequest.request, source: observation.isSynthetic ? .seen : .discovered)
+        default: respond(pendingRequest.exchange, PeripheralProfile.Response(afterMs: delay))
         }
     }
 
-    /// Handles a read by type. Declarations belong to the table; other values count as reads.
-    private func byType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
+    /// Processes a Read By Type response. Declarations belong to the table; other values count as reads.
+    private func readByType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
         guard let type = request.type else { return }
         if let short = type.short, (0x2800...0x2803).contains(short) {
             return draft.table.learn(pdu, request, source: observation.isSynthetic ? .seen : .discovered)
@@ -418,7 +416,7 @@ private final class ProfileSession {
             if draft.table.types[handle] == nil { draft.table.types[handle] = (type, .seen) }
             let value = item.bytes(from: 2)
             read(handle, value, delay)
-            // A value that fills the response can continue with Read Blob.
+            // A value that fills the response can be continued by Read Blob.
             if end < pdu.byteCount || value.count < min(mtu - 4, 253) { finishReading() }
         }
     }
@@ -439,21 +437,19 @@ private final class ProfileSession {
         draft.table.uses[reading.handle]?.properties.insert(.read)
     }
 
-    /// Handles a notification or indication. It belongs to the last write or command, else to the connection.
+    /// Adds a notification or indication to the exchange of the last write, or else of the connection.
     private func receive(_ handle: UInt16, _ value: [UInt8], isIndication: Bool, _ observation: ATTObservation) {
-        let place = anchor ?? (add(.connect, nil), startedAt)
-        anchor = place
+        let exchange = currentExchange ?? (add(.connect, nil), startedAt)
+        currentExchange = exchange
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(isIndication ? .indicate : .notify)
         draft.table.uses[handle]?.isSubscription = false
         let value = PeripheralProfile.Value(
             handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),
-            afterMs: Self.milliseconds(from: place.at, to: observation.time))
-        if draft.conversations[number].exchanges[place.exchange].values?.append(value) == nil {
-            draft.conversations[number].exchanges[place.exchange].values = [value]
+            afterMs: Self.milliseconds(from: exchange.at, to: observation.time))
+        if draft.conversations[number].exchanges[exchange.exchange].values?.append(value) == nil {
+            draft.conversations[number].exchanges[exchange.exchange].values = [value]
         }
     }
-
-    // MARK: the conversation
 
     private func add(_ request: PeripheralProfile.Request, _ handle: UInt16?, _ value: [UInt8]? = nil) -> Int {
         if let handle, draft.table.uses[handle] == nil { draft.table.uses[handle] = ObservedTable.Use() }

@@ -7,7 +7,7 @@ package struct Delivery {
     /// The model when the record arrived; `nil` if unknown.
     package let model: BottleModel?
     package let record: DrinkRecord
-    /// The year of the drink: the record's own, or in the strict dialect the latest that the packet's time allows.
+    /// The year of the drink: from the record, or in the strict dialect the latest year that the packet's time allows.
     package let year: Int
     /// The number of the capture record with its last byte.
     package let frame: Int
@@ -16,7 +16,7 @@ package struct Delivery {
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
 
-    /// Bytes 0–7 and 8–12 of the record, big-endian: the raw bytes without an array.
+    /// Bytes 0–7 of the record, big-endian; bytes 8–12 are in `tail`.
     let head: UInt64
     let tail: UInt64
 
@@ -41,7 +41,6 @@ package struct Delivery {
 /// A record that the dialect rejects.
 package struct RefusedRecord {
     package let bottle: BottlePeer
-    /// The 13 bytes of the record.
     package let raw: [UInt8]
     package let reason: DecodeFailure
     package let frame: Int
@@ -51,11 +50,11 @@ extension DrinkReader {
     package struct Options {
         /// The dialect, which determines the meaning of byte 0 of a record.
         package var dialect = RecordDialect.calendar
-        /// Whether to deliver everything, including duplicates and bookkeeping entries.
+        /// Whether to deliver also duplicates and bookkeeping entries.
         package var isRaw = false
         package var given = GivenHandles()
         package var bottle: BluetoothAddress?
-        /// Selects drinks in these PDUs only. The device is in `bottle`.
+        /// Selects drinks in these PDUs only. Its device is ignored, because `bottle` applies.
         package var filter = TrafficFilter()
         /// The model, if the capture does not show it.
         package var model: BottleModel?
@@ -65,6 +64,7 @@ extension DrinkReader {
         package init(hostYear: Int) { self.hostYear = hostYear }
     }
 
+    /// The numbers of drinks and records read.
     package struct Tally: Sendable, Equatable {
         /// The number of distinct drinks.
         package var drinks = 0
@@ -81,7 +81,7 @@ extension DrinkReader {
         package var unfinishedTransfers = 0
         /// The number of values of the response characteristic that are not frames.
         package var malformed = 0
-        /// The number of records from devices that resemble a bottle, dropped because of better evidence.
+        /// The number of dropped records from devices that resemble a bottle, in a capture with a certain bottle.
         package var lookalikes = 0
 
         package init() {}

@@ -1,24 +1,24 @@
 import Bluetooth
 
-/// The drinks of each bottle, over all captures read.
+/// Stores the known drinks of each bottle, over all captures, to find duplicates.
 ///
-/// A bottle is identified by its address. Bottles without a lasting address (none in the capture, or a private one)
-/// share one set: a drink that another bottle also has is the same drink.
+/// A bottle is identified by its address. Bottles without an address in the capture, or with a private one, share one
+/// set: there, equal drinks of two bottles count as one.
 final class DrinkLedger {
     private var bottles: [BluetoothAddress: DrinkIndex] = [:]
     private var unaddressed: DrinkIndex?
     private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
 
-    /// The bottle's own drinks, and the sets that can have the same drinks.
-    func drinks(of address: BluetoothAddress?) -> (own: DrinkIndex, others: [DrinkIndex]) {
+    /// The drinks of a bottle, and the sets that can have the same drinks.
+    func drinks(of address: BluetoothAddress?) -> (drinks: DrinkIndex, others: [DrinkIndex]) {
         guard let address else {
-            let own = unaddressed ?? DrinkIndex()
-            unaddressed = own
-            return (own, Array(bottles.values))
+            let drinks = unaddressed ?? DrinkIndex()
+            unaddressed = drinks
+            return (drinks, Array(bottles.values))
         }
-        let own = bottles[address] ?? DrinkIndex()
-        bottles[address] = own
-        return (own, unaddressed.map { [$0] } ?? [])
+        let drinks = bottles[address] ?? DrinkIndex()
+        bottles[address] = drinks
+        return (drinks, unaddressed.map { [$0] } ?? [])
     }
 
     /// Stores an entry that is not a drink. Returns `false` if the entry is known.
@@ -27,19 +27,19 @@ final class DrinkLedger {
     }
 }
 
-/// The drinks of one bottle.
+/// The set of drinks of one bottle.
 ///
-/// A drink is identified by the bottle, the six wall-clock bytes and the amount (protocol section 3, "Duplicates").
-/// Drinks with a possible date are stored by day in four bytes each: the second of the day and the amount. Others
-/// (impossible dates, 32,768 ml and more) are stored whole.
+/// A drink is identified by the bottle, the six wall-clock bytes and the amount (protocol spec P3.5). Drinks with a
+/// possible date are stored by day in four bytes each: the second of the day and the amount. Others (impossible dates,
+/// 32,768 ml and more) are stored with all their bits.
 ///
-/// Pages are held by pointers, because retaining a page would cost more than a look-up, of which there are millions.
+/// Pages are referenced by pointers, because the reference counting of objects would cost more than a look-up.
 final class DrinkIndex {
     private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
 
     /// One page per day, by the year, month and day bytes packed into 17 bits.
     private var pages: [UInt32: Page] = [:]
-    private var oddities: Set<UInt64> = []
+    private var unpackedDrinks: Set<UInt64> = []
     private var lastDay = UInt32.max
     private var lastPage: Page?
 
@@ -56,22 +56,22 @@ final class DrinkIndex {
     /// - amount: the amount in millilitres.
     @inline(__always)
     func insert(wall: UInt64, amount: UInt16) -> Bool {
-        guard let (day, drink) = Self.place(wall, amount) else {
-            return oddities.insert(wall << 16 | UInt64(amount)).inserted
+        guard let (day, drink) = Self.packed(wall, amount) else {
+            return unpackedDrinks.insert(wall << 16 | UInt64(amount)).inserted
         }
-        if day != lastDay { turn(to: day) }
+        if day != lastDay { selectPage(of: day) }
         return lastPage?.pointee.insert(drink) ?? false
     }
 
     func contains(wall: UInt64, amount: UInt16) -> Bool {
-        guard let (day, drink) = Self.place(wall, amount) else {
-            return oddities.contains(wall << 16 | UInt64(amount))
+        guard let (day, drink) = Self.packed(wall, amount) else {
+            return unpackedDrinks.contains(wall << 16 | UInt64(amount))
         }
         return pages[day]?.pointee.contains(drink) ?? false
     }
 
     @inline(__always)
-    private static func place(_ wall: UInt64, _ amount: UInt16) -> (day: UInt32, drink: UInt32)? {
+    private static func packed(_ wall: UInt64, _ amount: UInt16) -> (day: UInt32, drink: UInt32)? {
         let month = wall >> 32 & 0xFF, day = wall >> 24 & 0xFF
         let hour = wall >> 16 & 0xFF, minute = wall >> 8 & 0xFF, second = wall & 0xFF
         guard month < 16, day < 32, hour < 24, minute < 60, second < 60, amount < 1 << 15 else { return nil }
@@ -81,7 +81,7 @@ final class DrinkIndex {
         )
     }
 
-    private func turn(to day: UInt32) {
+    private func selectPage(of day: UInt32) {
         lastDay = day
         lastPage = pages[day]
         guard lastPage == nil else { return }
@@ -98,7 +98,7 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
     /// Zero marks a free slot; the number zero itself is `hasZero`.
     private var slots: UnsafeMutablePointer<Key>
     private var capacity = 16
-    private var room = 12
+    private var freeSlots = 12
     private var hasZero = false
 
     init() {
@@ -115,28 +115,28 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
             defer { hasZero = true }
             return !hasZero
         }
-        let place = place(of: key)
-        guard slots[place] == 0 else { return false }
-        slots[place] = key
-        room -= 1
-        if room == 0 { grow() }
+        let slot = slot(of: key)
+        guard slots[slot] == 0 else { return false }
+        slots[slot] = key
+        freeSlots -= 1
+        if freeSlots == 0 { grow() }
         return true
     }
 
-    func contains(_ key: Key) -> Bool { key == 0 ? hasZero : slots[place(of: key)] != 0 }
+    func contains(_ key: Key) -> Bool { key == 0 ? hasZero : slots[slot(of: key)] != 0 }
 
     /// The slot of the key, or the free slot for the key. There is always a free slot.
     @inline(__always)
-    private func place(of key: Key) -> Int {
+    private func slot(of key: Key) -> Int {
         let slots = slots, capacity = capacity
         // Fibonacci hashing, then the high half of a product, which works for any table size.
         let mixed = (UInt64(key) ^ UInt64(key) >> 29) &* 0x9E37_79B9_7F4A_7C15
-        var place = Int(truncatingIfNeeded: (mixed ^ mixed >> 32).multipliedFullWidth(by: UInt64(capacity)).high)
-        while slots[place] != 0, slots[place] != key {
-            place += 1
-            if place == capacity { place = 0 }
+        var slot = Int(truncatingIfNeeded: (mixed ^ mixed >> 32).multipliedFullWidth(by: UInt64(capacity)).high)
+        while slots[slot] != 0, slots[slot] != key {
+            slot += 1
+            if slot == capacity { slot = 0 }
         }
-        return place
+        return slot
     }
 
     /// Grows the block by half.
@@ -144,10 +144,10 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
         let old = UnsafeMutableBufferPointer(start: slots, count: capacity)
         let used = capacity * 4 / 5
         capacity += capacity / 2
-        room = capacity * 4 / 5 - used
+        freeSlots = capacity * 4 / 5 - used
         slots = .allocate(capacity: capacity)
         slots.initialize(repeating: 0, count: capacity)
-        for key in old where key != 0 { slots[place(of: key)] = key }
+        for key in old where key != 0 { slots[slot(of: key)] = key }
         old.deallocate()
     }
 }

@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Finds the drinks of captures, each once regardless of the number of deliveries (protocol section 3, "Duplicates").
+/// Finds the drinks in captures, and detects repeated deliveries of the same drink (protocol spec P3.5).
 package final class DrinkReader: EventReader {
     package let options: Options
     package private(set) var tally = Tally()
@@ -11,24 +11,24 @@ package final class DrinkReader: EventReader {
     private let sink: (borrowing Delivery) throws -> Void
     /// Shared by all captures, because overlapping captures have the same drinks.
     private let ledger = DrinkLedger()
-    /// The state at the end of the last file, which the next one can continue.
-    private var place: Course?
+    /// The state at the end of the last file, for a next file that continues it.
+    private var lastFile: FileState?
     private var conversation: ConversationReader?
     private var lastPeers: [BottlePeer] = []
-    /// The records of devices that resemble a bottle, until the capture shows a bottle or ends.
-    private var doubtful: [(batch: RecordBatch, peer: BottlePeer)] = []
-    private var doubtfulRecords = 0
-    private static let mostDoubtful = 20_000
-    private var doubt = Doubt.open
+    /// The records of devices that resemble a bottle, held until the capture shows a certain bottle or ends.
+    private var held: [(batch: RecordBatch, peer: BottlePeer)] = []
+    private var heldCount = 0
+    private static let maximumHeld = 20_000
+    private var decision = Decision.open
     private var gate: TrafficGate?
     private let isGated: Bool
 
-    /// The state of drinks whose only evidence is their own form.
-    private enum Doubt {
+    /// The decision about records of devices that resemble a bottle only by the format of their values.
+    private enum Decision {
         case open
-        /// The capture has a bottle with better evidence, so these drinks do not count.
+        /// The capture has a certain bottle, so these records do not count.
         case refuted
-        /// The number of these drinks exceeded the limit without a better bottle, so they count.
+        /// The capture has no certain bottle up to the limit of held records, so they count.
         case accepted
     }
 
@@ -42,17 +42,17 @@ package final class DrinkReader: EventReader {
 
     package var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
 
-    /// The state of reading one file. It is a local variable of `read`, because the runtime checks each access to a
-    /// captured variable that outlives a call.
-    private struct Course {
+    /// The state of reading one file. A local variable of `read` holds it, because the runtime would check each access
+    /// to a stored property.
+    private struct FileState {
         var isBegun = false
         var reassembler = ConversationReassembler()
         var conversation: ConversationReader?
         var last: Duration?
         var level: CaptureFormat.Level?
 
-        /// Whether a file with this first packet continues this one. After a longer pause, the same connection handle
-        /// can be another connection.
+        /// Whether a file with this first packet continues this one. After ten minutes, the same connection handle can
+        /// be another connection.
         func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
             guard let time, let last, level == self.level, level != .text, reassembler.hasOpenConnections else {
                 return false
@@ -61,55 +61,55 @@ package final class DrinkReader: EventReader {
         }
     }
 
-    /// Reads a capture. A log that was split within a connection continues in the next file.
+    /// Reads a capture. Connections that are still open continue in the next file.
     /// - Parameters:
     ///   - isLast: whether no file follows. If one follows, open transfers can continue in it.
     ///   - see: called for each event before it is read.
     package func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
         throws
     {
-        var course = Course()
+        var state = FileState()
         do {
             try file.forEachPacket { head in
-                // A text has its names before its first packet.
-                if !course.isBegun { try? begin(&course, at: nil, .text) }
+                // A text capture has its names before its first packet.
+                if !state.isBegun { try? begin(&state, at: nil, .text) }
                 learn(head)
-                course.conversation = conversation
+                state.conversation = conversation
             } _: { packet, bytes in
-                if !course.isBegun { try begin(&course, at: packet.time, packet.content.level) }
+                if !state.isBegun { try begin(&state, at: packet.time, packet.content.level) }
                 if let time = packet.time {
-                    course.last = time
+                    state.last = time
                     if isGated { gate?.start(at: time) }
                 }
-                if course.level == nil { course.level = packet.content.level }
-                let conversation = course.conversation ?? makeConversation()
-                course.conversation = conversation
-                try course.reassembler.receive(packet, bytes) { event, pdu in
+                if state.level == nil { state.level = packet.content.level }
+                let conversation = state.conversation ?? makeConversation()
+                state.conversation = conversation
+                try state.reassembler.receive(packet, bytes) { event, pdu in
                     see(event)
                     if isGated, gate?.passes(event, pdu) == false { return }
                     try conversation.receive(event, pdu)
                 }
             }
         } catch {
-            try end(course, isLast: isLast)
+            try end(state, isLast: isLast)
             throw error
         }
-        try end(course, isLast: isLast)
+        try end(state, isLast: isLast)
     }
 
-    private func end(_ course: Course, isLast: Bool) throws {
-        if course.isBegun { place = course }
+    private func end(_ state: FileState, isLast: Bool) throws {
+        if state.isBegun { lastFile = state }
         if isLast { try finishCapture() }
     }
 
-    private func begin(_ course: inout Course, at time: Duration?, _ level: CaptureFormat.Level?) throws {
-        course.isBegun = true
-        if let place, place.isContinued(at: time, level) {
-            course.reassembler = place.reassembler
+    private func begin(_ state: inout FileState, at time: Duration?, _ level: CaptureFormat.Level?) throws {
+        state.isBegun = true
+        if let lastFile, lastFile.isContinued(at: time, level) {
+            state.reassembler = lastFile.reassembler
         } else {
             try finishCapture()
         }
-        course.conversation = conversation
+        state.conversation = conversation
     }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -126,13 +126,13 @@ package final class DrinkReader: EventReader {
     /// Ends the capture (also after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {
         try conversation?.finish()
-        place = nil
-        if doubt == .refuted {
-            tally.lookalikes += doubtfulRecords
+        lastFile = nil
+        if decision == .refuted {
+            tally.lookalikes += heldCount
         } else {
-            try releaseDoubtful()
+            try acceptHeldRecords()
         }
-        (doubt, doubtful, doubtfulRecords) = (.open, [], 0)
+        (decision, held, heldCount) = (.open, [], 0)
         lastPeers = peers
         conversation = nil
     }
@@ -140,40 +140,38 @@ package final class DrinkReader: EventReader {
     private func makeConversation() -> ConversationReader {
         lastPeers = []
         let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
-            try self.take(traffic, origin)
+            try self.process(traffic, origin)
         }
         conversation = reader
         return reader
     }
 
-    private func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) throws {
+    private func process(_ traffic: BottleTraffic, _ origin: TrafficOrigin) throws {
         switch traffic {
-        case .records(let batch): try take(batch, origin)
+        case .records(let batch): try process(batch, origin)
         case .malformed: tally.malformed += 1
-        case .message: if !origin.isDoubtful { try refuteDoubts(for: origin.side.peer) }
+        case .message: if !origin.isDoubtful { try rejectLookalikes(for: origin.side.peer) }
         case .command: break
         }
     }
 
-    // MARK: records
-
-    private func take(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
+    private func process(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
         let peer = origin.side.peer
-        if !origin.isDoubtful { try refuteDoubts(for: peer) }
-        if let wanted = options.bottle, peer.address != wanted { return }
-        if origin.isDoubtful, doubt != .accepted {
+        if !origin.isDoubtful { try rejectLookalikes(for: peer) }
+        if let selected = options.bottle, peer.address != selected { return }
+        if origin.isDoubtful, decision != .accepted {
             let count = batch.bytes.count / DrinkRecord.size
-            guard doubt == .open else { return tally.lookalikes += count }
-            doubtful.append((batch, peer))
-            doubtfulRecords += count
-            if doubtfulRecords > Self.mostDoubtful { try releaseDoubtful() }
+            guard decision == .open else { return tally.lookalikes += count }
+            held.append((batch, peer))
+            heldCount += count
+            if heldCount > Self.maximumHeld { try acceptHeldRecords() }
             return
         }
-        try take(batch, peer)
+        try process(batch, peer)
     }
 
     /// The inner loop for large captures: it does not allocate, and a known drink costs one look-up.
-    private func take(_ batch: RecordBatch, _ peer: BottlePeer) throws {
+    private func process(_ batch: RecordBatch, _ peer: BottlePeer) throws {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         let address = peer.isAddressPrivate ? nil : peer.address
@@ -202,11 +200,11 @@ package final class DrinkReader: EventReader {
                 guard isRaw else { return }
                 isNew = ledger.insertBookkeeping(of: address, wall: wall, amount: amount)
             }
-            try pass(raw, head, source, peer, isNew: isNew, &counts)
+            try deliver(raw, head, source, peer, isNew: isNew, &counts)
         }
     }
 
-    private func pass(
+    private func deliver(
         _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, isNew: Bool,
         _ counts: inout Tally
     ) throws {
@@ -220,24 +218,24 @@ package final class DrinkReader: EventReader {
         try sink(delivery)
     }
 
-    /// Drops drinks with weaker evidence, because other devices that send the same bytes are not bottles (rule 8).
-    /// Earlier records of the same device count.
-    private func refuteDoubts(for peer: BottlePeer) throws {
-        if doubt == .open { doubt = .refuted }
-        guard !doubtful.isEmpty else { return }
-        let own = doubtful.filter { $0.peer === peer }
-        doubtful.removeAll { $0.peer === peer }
-        for (batch, _) in own {
-            doubtfulRecords -= batch.bytes.count / DrinkRecord.size
-            try take(batch, peer)
+    /// Decides that held records do not count, because `peer` is a certain bottle (protocol spec P3.4, rule 8). Held
+    /// records of `peer` itself count.
+    private func rejectLookalikes(for peer: BottlePeer) throws {
+        if decision == .open { decision = .refuted }
+        guard !held.isEmpty else { return }
+        let ofPeer = held.filter { $0.peer === peer }
+        held.removeAll { $0.peer === peer }
+        for (batch, _) in ofPeer {
+            heldCount -= batch.bytes.count / DrinkRecord.size
+            try process(batch, peer)
         }
     }
 
-    private func releaseDoubtful() throws {
-        doubt = .accepted
-        let held = doubtful
-        (doubtful, doubtfulRecords) = ([], 0)
-        for (batch, peer) in held { try take(batch, peer) }
+    private func acceptHeldRecords() throws {
+        decision = .accepted
+        let batches = held
+        (held, heldCount) = ([], 0)
+        for (batch, peer) in batches { try process(batch, peer) }
     }
 
     private func isRefused(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws

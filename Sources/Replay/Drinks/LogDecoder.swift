@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Glibc
 
-/// The output of a response characteristic.
+/// A decoded part of a response characteristic's values.
 enum LogOutput {
     /// Whole records of the drink log, in order.
     case records(RecordBatch)
@@ -16,7 +16,7 @@ enum LogOutput {
 struct RecordBatch {
     /// The bytes of the records, 13 each.
     var bytes: [UInt8]
-    /// The packets of the records, in order.
+    /// The packets with the records, in order.
     var sources: [Source]
     /// The error of an incomplete frame; `nil` if the whole frame arrived. The records are complete in any case.
     var failure: DecodeFailure?
@@ -45,18 +45,19 @@ struct RecordBatch {
     }
 }
 
-/// Reassembles drink logs: `LogAssembler` of BottleProtocol, with a fast path and with the packet of each record.
+/// Reassembles drink logs with the packet of each record: `LogAssembler` plus a fast path.
 ///
 /// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry
-/// each. A capture can have half a million of them, so the fast path handles these. For any other value, `LogAssembler`
-/// handles everything until the log is requested again or the connection ends.
+/// each. The fast path handles these, because a capture can have half a million of them. After any other value,
+/// `LogAssembler` handles all values until the log is requested again or the connection ends.
 final class LogDecoder {
-    // The fast path: a frame whose values were one whole log entry each.
+    // State of the fast path: the open frame, whose values were one whole log entry each.
     private var records: [UInt8] = []
     private var sources: [RecordBatch.Source] = []
     private var length = 0
     private var received = 0
-    /// The previous value. Its size is set if it belongs to the open frame, whose last records are then this value's.
+    /// The previous value, if it is not part of the open frame. Otherwise `lastSize` is its size, and its records are
+    /// the last ones of `records`.
     private var previous: [UInt8] = []
     private var lastSize = 0
     private var general: TracedAssembler?
@@ -68,7 +69,7 @@ final class LogDecoder {
         if takeNext(value, frame: frame, time: time) { return }
         if general == nil {
             if isRepeat(value) { return }
-            if takeFirstOrLast(value, frame: frame, time: time) {
+            if appendFirstOrLast(value, frame: frame, time: time) {
                 if received == length { try closeFast(nil, value, emit) }
                 return
             }
@@ -96,8 +97,6 @@ final class LogDecoder {
         lastSize = 0
     }
 
-    // MARK: the fast path
-
     /// Adds a value in the middle of a frame that is one whole entry of records and not a repetition.
     @inline(__always)
     func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
@@ -111,7 +110,7 @@ final class LogDecoder {
     }
 
     /// Adds a header with one entry of whole records, or the last entry of the open frame.
-    private func takeFirstOrLast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+    private func appendFirstOrLast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         if length > 0 {
             guard received + value.byteCount <= length, isEntry(value, at: 0) else { return false }
             append(value, from: 2, frame: frame, time: time)
@@ -159,7 +158,7 @@ final class LogDecoder {
         try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
     }
 
-    /// Whether the value repeats the previous one (protocol spec, rule 7).
+    /// Whether the value repeats the previous one (protocol spec P3.4, rule 7).
     private func isRepeat(_ value: RawSpan) -> Bool {
         guard lastSize > 0 else {
             guard value.byteCount == previous.count, !previous.isEmpty else { return false }
@@ -173,7 +172,7 @@ final class LogDecoder {
         return isEntry(value, at: start) && hasSameRecords(value, from: start + 2)
     }
 
-    /// Whether the last added records are this value's.
+    /// Whether the value has the records that were added last.
     @inline(__always)
     private func hasSameRecords(_ value: RawSpan, from start: Int) -> Bool {
         let size = value.byteCount - start
@@ -201,7 +200,7 @@ final class LogDecoder {
         value.withUnsafeBytes { previous.append(contentsOf: $0) }
     }
 
-    /// A value that is a whole RP or RT frame (rule 2). Between whole entries, no log byte can look like one.
+    /// Decodes a value that is a whole RP or RT frame (protocol spec P3.4, rule 2); `nil` for any other value.
     private static func message(_ value: RawSpan) -> Frame? {
         guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
             value.byte(1) == 0x50 || value.byte(1) == 0x54, announced(value) == value.byteCount - Frame.headerSize
@@ -209,7 +208,7 @@ final class LogDecoder {
         return try? Frame(decoding: value.bytes())
     }
 
-    /// Passes the open frame to the general path, value by value.
+    /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
     private func startGeneral(_ emit: (LogOutput) throws -> Void) rethrows {
         var assembler = TracedAssembler()
         var start = 0
@@ -236,7 +235,7 @@ private struct TracedAssembler {
     /// The payload bytes of the open frame up to each packet.
     private var arrived: [Piece] = []
     /// Entries that arrived before their frame's header.
-    private var early: [Piece] = []
+    private var earlyPieces: [Piece] = []
 
     private struct Piece {
         /// The number of payload bytes up to the end of this packet (`arrived`), or in this packet (`early`).
@@ -249,40 +248,40 @@ private struct TracedAssembler {
         let before = assembler.progress?.received
         let events = assembler.receive(value)
         let after = assembler.progress?.received
-        let here = Piece(size: .max, frame: frame, time: time)
-        let hasEnded = try forward(events, here, value.count, emit)
+        let currentPiece = Piece(size: .max, frame: frame, time: time)
+        let hasEnded = try forward(events, currentPiece, value.count, emit)
         if let after {
             if before == nil || hasEnded {
-                open(after, value.count, here)
+                open(after, value.count, currentPiece)
             } else if after > before ?? 0 {
                 arrived.append(Piece(size: after, frame: frame, time: time))
             }
         } else if events.isEmpty, before == nil {
             // Whole entries without a header (or the first bytes of one) belong to a later frame.
-            early.append(Piece(size: value.count, frame: frame, time: time))
-            if early.count > Frame.maximumPayload { early.removeAll() }
+            earlyPieces.append(Piece(size: value.count, frame: frame, time: time))
+            if earlyPieces.count > Frame.maximumPayload { earlyPieces.removeAll() }
         }
     }
 
     mutating func finish(_ emit: (LogOutput) throws -> Void) rethrows {
-        var here = arrived.last ?? early.last ?? Piece(size: .max, frame: 0, time: nil)
-        here.size = .max
-        _ = try forward(assembler.finish(), here, 0, emit)
-        (arrived, early) = ([], [])
+        var currentPiece = arrived.last ?? earlyPieces.last ?? Piece(size: .max, frame: 0, time: nil)
+        currentPiece.size = .max
+        _ = try forward(assembler.finish(), currentPiece, 0, emit)
+        (arrived, earlyPieces) = ([], [])
     }
 
-    /// Passes a value to the assembler. Returns whether a transfer has ended.
+    /// Emits the assembler's events. Returns whether a transfer has ended.
     private mutating func forward(
-        _ events: [AssemblyEvent], _ here: Piece, _ valueSize: Int, _ emit: (LogOutput) throws -> Void
+        _ events: [AssemblyEvent], _ currentPiece: Piece, _ valueSize: Int, _ emit: (LogOutput) throws -> Void
     ) rethrows -> Bool {
         var hasEnded = false
         for event in events {
             switch event {
             case .log(let transfer):
-                try emit(.records(batch(transfer, nil, isFirst: !hasEnded, here, valueSize)))
+                try emit(.records(batch(transfer, nil, isFirst: !hasEnded, currentPiece, valueSize)))
                 hasEnded = true
             case .unfinished(let transfer, let failure):
-                try emit(.records(batch(transfer, failure, isFirst: !hasEnded, here, valueSize)))
+                try emit(.records(batch(transfer, failure, isFirst: !hasEnded, currentPiece, valueSize)))
                 hasEnded = true
             case .message(let message): try emit(.message(message))
             case .malformed(let bytes, let failure): try emit(.malformed(bytes, failure))
@@ -295,37 +294,40 @@ private struct TracedAssembler {
     /// Starts a frame with this value; early entries follow the value's own.
     private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
         let own = min(size, max(0, valueSize - Frame.headerSize))
-        arrived = [Piece(size: size > own && !early.isEmpty ? own : size, frame: piece.frame, time: piece.time)]
-        if let last = arrived.last?.size, last < size { arrived += takeEarly(from: last) }
+        arrived = [Piece(size: size > own && !earlyPieces.isEmpty ? own : size, frame: piece.frame, time: piece.time)]
+        if let last = arrived.last?.size, last < size { arrived += takeEarlyPieces(from: last) }
     }
 
-    private mutating func takeEarly(from start: Int) -> [Piece] {
+    private mutating func takeEarlyPieces(from start: Int) -> [Piece] {
         var total = start
-        defer { early = [] }
-        return early.map { piece in
+        defer { earlyPieces = [] }
+        return earlyPieces.map { piece in
             total += piece.size
             return Piece(size: total, frame: piece.frame, time: piece.time)
         }
     }
 
-    /// The records of a transfer with their packets. Only the first transfer that ends with a value has earlier parts.
+    /// The records of a transfer with their packets. Of several transfers that end with one value, only the first has
+    /// earlier parts.
     private mutating func batch(
-        _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ here: Piece, _ valueSize: Int
+        _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ currentPiece: Piece, _ valueSize: Int
     ) -> RecordBatch {
         var pieces = isFirst ? arrived : []
         arrived = []
-        if isFirst, pieces.isEmpty, !early.isEmpty {
+        if isFirst, pieces.isEmpty, !earlyPieces.isEmpty {
             if transfer.length != nil {
-                pieces.append(Piece(size: max(0, valueSize - Frame.headerSize), frame: here.frame, time: here.time))
+                pieces.append(
+                    Piece(
+                        size: max(0, valueSize - Frame.headerSize), frame: currentPiece.frame, time: currentPiece.time))
             }
-            pieces += takeEarly(from: pieces.last?.size ?? 0)
+            pieces += takeEarlyPieces(from: pieces.last?.size ?? 0)
         }
-        pieces.append(Piece(size: .max, frame: here.frame, time: here.time))
+        pieces.append(Piece(size: .max, frame: currentPiece.frame, time: currentPiece.time))
         var sources: [RecordBatch.Source] = []
-        var place = 0
+        var pieceIndex = 0
         for (index, end) in Self.recordEnds(transfer).enumerated() {
-            while place < pieces.count - 1, pieces[place].size < end { place += 1 }
-            let piece = pieces[place]
+            while pieceIndex < pieces.count - 1, pieces[pieceIndex].size < end { pieceIndex += 1 }
+            let piece = pieces[pieceIndex]
             if sources.last?.frame == piece.frame {
                 sources[sources.count - 1].end = index + 1
             } else {

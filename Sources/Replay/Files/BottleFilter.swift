@@ -1,21 +1,21 @@
 import Bluetooth
 import Captures
 
-/// Selects the packets of one bottle: those of its connections, and those with its address.
+/// Selects the HCI packets of one bottle: those of its connections, and those that contain its address.
 package struct BottleFilter: Sendable {
     private let address: [UInt8]
     private var handles: Set<UInt16> = []
 
     package init(_ address: BluetoothAddress) { self.address = address.littleEndian }
 
-    /// Whether a packet of an adapter belongs to the bottle. `bytes` of HCI packets are without H4's type byte.
+    /// Whether a packet belongs to the bottle. `bytes` are without the H4 type byte.
     package mutating func selects(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
         switch content {
         case .note: return true
         case .hci(.acl):
             return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
         case .hci(.event): return selectsEvent(bytes)
-        case .hci(.command): return namesAddress(bytes)
+        case .hci(.command): return containsAddress(bytes)
         default: return false
         }
     }
@@ -36,10 +36,10 @@ package struct BottleFilter: Sendable {
         if event.count >= 5, event[0] == 0x05 {
             return handles.remove((UInt16(event[3]) | UInt16(event[4]) << 8) & 0x0FFF) != nil
         }
-        return namesAddress(event)
+        return containsAddress(event)
     }
 
-    private func namesAddress(_ bytes: [UInt8]) -> Bool {
+    private func containsAddress(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 6 else { return false }
         return (0...(bytes.count - 6)).contains { bytes[$0..<($0 + 6)].elementsEqual(address) }
     }

@@ -2,7 +2,7 @@ import Bluetooth
 import Captures
 import Glibc
 
-/// A capture file, or `-` for standard input: runs `CaptureReader` over it with a window of fixed size.
+/// Reads a capture file, or standard input, with a window of fixed size over its bytes.
 package struct CaptureFile {
     /// The path as the user wrote it; `-` is standard input.
     package let path: String
@@ -14,27 +14,28 @@ package struct CaptureFile {
     /// Waits for more bytes at the end of a growing file.
     package var growth: FileGrowth?
 
-    /// The window size, larger than the longest record, so that a window with free space always advances.
+    /// The window size in bytes. Larger than the longest record, so that each read completes at least one record.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
-    /// The opened pipe, instead of the path.
+    /// The open file or pipe whose first bytes are already read; `nil` to open `path`.
     private let source: OpenedCapture?
 
     package init(path: String) { (self.path, source) = (path, nil) }
 
     package init(_ part: CapturePart) { (path, source) = (part.path, part.source) }
 
-    /// Reads the file from its start. The bytes are borrowed during a call.
+    /// Reads the file from its start. The bytes are valid only during a call of `body`.
     /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
     ///   be opened or read; or the error of `body`.
     package mutating func forEachPacket(_ body: PacketBody) throws {
         let onHead = onHead
-        try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
+        try forEachPacket(reportsHeader: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// As above with a non-escaping `onHead`, so that the runtime does not check variables shared with `body`.
+    /// Reads the file with a non-escaping header callback, so that the runtime does not check accesses to variables
+    /// that the closures share.
     mutating func forEachPacket(
-        tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
+        reportsHeader: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
         let file = try source ?? Self.open(path), descriptor = file.descriptor
         var status = stat()
@@ -63,7 +64,7 @@ package struct CaptureFile {
             }
             filled += count
             total += count
-            if tellsHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
+            if reportsHeader { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
             let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
             facts = reader.facts
             window.withUnsafeMutableBytes { buffer in
@@ -75,7 +76,7 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the file as conversations: whole ATT PDUs and the other events. Bytes are borrowed during a call.
+    /// Reads the file as whole ATT PDUs and connection events. The bytes are valid only during a call of `body`.
     /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
     /// - Returns: the number of drops by reason.
     @discardableResult
@@ -96,7 +97,7 @@ package struct CaptureFile {
         return reassembler.drops
     }
 
-    /// Reads the file into several readers. The caller finishes each one.
+    /// Reads the file once, and passes each event to several readers. The caller must finish each reader.
     /// - Returns: the number of drops by reason, and the error that ended the reading.
     mutating func feed(
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
@@ -105,7 +106,7 @@ package struct CaptureFile {
         onHead = { head in for reader in readers { reader.learn(head) } }
         var reassembler = ConversationReassembler()
         var failure: CaptureError?
-        func take(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        func pass(_ event: ConversationEvent, _ bytes: RawSpan) throws {
             try see(event, bytes)
             for reader in readers { try reader.receive(event, bytes) }
         }
@@ -113,16 +114,16 @@ package struct CaptureFile {
             try forEachPacket { packet, bytes in
                 onPacket(packet)
                 if let time = packet.time { for reader in readers { reader.start(at: time) } }
-                try reassembler.receive(packet, bytes) { try take($0, $1) }
+                try reassembler.receive(packet, bytes) { try pass($0, $1) }
             }
         } catch let error as CaptureError {
             failure = error
         }
-        try reassembler.finish { try take($0, $1) }
+        try reassembler.finish { try pass($0, $1) }
         return (reassembler.drops, failure)
     }
 
-    /// Passes the bytes of a file unchanged, in blocks.
+    /// Passes the bytes of a file to `body` in blocks.
     static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let file = try open(path)
         var piece = [UInt8](repeating: 0, count: 1 << 16)
@@ -148,7 +149,7 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the header lines of a text in advance. Errors are reported later, in order.
+    /// Reads the names in the window of a text capture before its packets. The later reading reports errors.
     private func readHead(
         _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
     ) {
@@ -162,13 +163,14 @@ package struct CaptureFile {
     }
 }
 
+/// A reader of conversations: `CaptureFile.feed` passes the names, times and events of a capture.
 protocol EventReader: AnyObject {
     func learn(_ head: CaptureFileFacts)
     func start(at time: Duration)
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws
 }
 
-/// An error of the operating system.
+/// An error of the operating system for a capture file.
 package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
     package var path: String
     package var sentence: String
@@ -185,7 +187,7 @@ package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConverti
     package var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
 }
 
-/// An unnamed file in the temporary folder, which the kernel removes with this object or at the end of the process.
+/// An unnamed temporary file in `TMPDIR`. The kernel removes it when this object or the process ends.
 final class SpoolFile: Sendable {
     let descriptor: CInt
     private let original: String

@@ -2,33 +2,34 @@ import Glibc
 
 /// Waits with inotify until a growing capture file has more bytes.
 ///
-/// One object watches one reading of one file. It also detects that the file is truncated, rewritten in place, or
-/// replaced by a file of the same name.
+/// Use one object for each reading of a file. It also detects that the file was truncated, rewritten in place, or
+/// replaced by another file of the same name.
 package final class FileGrowth {
     /// The event that ended the wait.
-    package enum News: Sendable, Hashable {
+    package enum Change: Sendable, Hashable {
         case grown
         /// The file was truncated to fewer bytes than were read.
         case cut(to: Int)
         /// The bytes that were read have changed: the file was rewritten in place.
         case overwritten
         case replaced
+        /// The reader of the output has closed it.
         case unread
     }
 
-    /// The event that ended the reading, or `nil`.
-    package private(set) var end: News?
+    /// The event that ended the reading; `nil` for the end of a pipe, or before the end.
+    package private(set) var end: Change?
     /// Called before each wait, to flush the output.
     package var onWait: (() throws -> Void)?
     private let path: String
     private let output: CInt?
     private let descriptor: CInt
-    /// The bytes at the start and at the end of what was read.
+    /// A sample of the bytes read so far, to detect a rewritten file.
     private var fingerprint: Fingerprint?
 
     /// - Parameters:
-    ///   - path: the file, or `-`, for which only `onWait` is called.
-    ///   - output: a pipe; the wait ends when it has no reader.
+    ///   - path: the file, or `-`: standard input is not watched, only `onWait` is called.
+    ///   - output: the descriptor of the output; the wait ends when its reader has closed it.
     /// - Throws: `CaptureFileError` if the limit of inotify watches is reached.
     package init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
         self.path = path
@@ -36,13 +37,13 @@ package final class FileGrowth {
         descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         guard path != "-" else { return }
-        // The watch of the directory reports another file of this name.
+        // The watch of the directory reports a new file of this name.
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
         let watches = [
             (path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF),
             (folder, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR),
         ]
-        for (place, mask) in watches where inotify_add_watch(descriptor, place, UInt32(mask)) < 0 {
+        for (watchedPath, mask) in watches where inotify_add_watch(descriptor, watchedPath, UInt32(mask)) < 0 {
             let code = errno
             close(descriptor)
             throw CaptureFileError(path: path, errno: code)
@@ -62,24 +63,24 @@ package final class FileGrowth {
         if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
-            // The watch started before the file was read, so no change is missed.
-            switch try news(file, position) {
+            // The watch started before the first read, so no change is missed.
+            switch try change(file, position) {
             case .grown?: return true
-            case let news?:
-                end = news
+            case let change?:
+                end = change
                 return false
             case nil: break
             }
-            var places = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-            if let output { places.append(pollfd(fd: output, events: 0, revents: 0)) }
-            guard poll(&places, nfds_t(places.count), -1) >= 0 || errno == EINTR else {
+            var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            if let output { descriptors.append(pollfd(fd: output, events: 0, revents: 0)) }
+            guard poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR else {
                 throw CaptureFileError(path: path, errno: errno)
             }
-            if places.count > 1, places[1].revents & Int16(POLLERR | POLLNVAL) != 0 {
+            if descriptors.count > 1, descriptors[1].revents & Int16(POLLERR | POLLNVAL) != 0 {
                 end = .unread
                 return false
             }
-            drain()
+            discardEvents()
         }
     }
 
@@ -87,19 +88,19 @@ package final class FileGrowth {
         if path == "-" { try onWait?() }
     }
 
-    private func news(_ file: CInt, _ position: Int) throws -> News? {
-        var ours = stat()
-        guard fstat(file, &ours) == 0 else { throw CaptureFileError(path: path, errno: errno) }
-        let size = Int(ours.st_size)
+    private func change(_ file: CInt, _ position: Int) throws -> Change? {
+        var openedFile = stat()
+        guard fstat(file, &openedFile) == 0 else { throw CaptureFileError(path: path, errno: errno) }
+        let size = Int(openedFile.st_size)
         if size < position { return .cut(to: size) }
         guard fingerprint == Fingerprint(of: file, upTo: position) else { return .overwritten }
         if size > position { return .grown }
-        var named = stat()
-        guard stat(path, &named) == 0 else { return nil }
-        return named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ? .replaced : nil
+        var pathFile = stat()
+        guard stat(path, &pathFile) == 0 else { return nil }
+        return pathFile.st_ino != openedFile.st_ino || pathFile.st_dev != openedFile.st_dev ? .replaced : nil
     }
 
-    /// Some bytes of the start and of the last part that was read. A rewritten capture differs in at least one of them.
+    /// The first and the last 512 bytes that were read. A rewritten capture differs in at least one of them.
     private struct Fingerprint: Equatable {
         let position: Int
         let bytes: [UInt8]
@@ -115,7 +116,7 @@ package final class FileGrowth {
         }
     }
 
-    private func drain() {
+    private func discardEvents() {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while read(descriptor, &bytes, bytes.count) > 0 {}
     }

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// A column of the ATT output.
+/// A column of the output of `waterh-replay att --columns`.
 package enum ATTColumn: String, Sendable, CaseIterable {
     /// The record number, from 1.
     case frame
@@ -12,10 +12,10 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     case peer
     case direction
     case name
-    /// The handle in the PDU, or in the request that it answers; in an error response, the handle with the error.
+    /// The handle in the PDU, or in the request of a response; in an error response, the handle with the error.
     case handle
     case uuid
-    /// The reason for the rejection of a request, by name.
+    /// The name of the ATT error code.
     case error
     /// The MTU that this side offers, in bytes.
     case mtu
@@ -27,7 +27,7 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     case pdu
 }
 
-// Lines of selected columns: separated by tabs, or as JSON with these keys in this order.
+// Writes lines of selected columns: separated by tabs, or as JSON objects with these keys in this order.
 
 extension ATTLines {
     func columns(_ columns: [ATTColumn], _ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) {
@@ -77,7 +77,6 @@ extension ATTLines {
         if isJSON { out.put(json: text) } else if let text { out.put(text: text) }
     }
 
-    /// Puts a handle: a number in JSON, `0x0013` in text.
     private func put(_ handle: UInt16?) {
         guard let handle else { return put(nil as String?) }
         if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }

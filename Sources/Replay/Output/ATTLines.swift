@@ -2,7 +2,7 @@ import Bluetooth
 
 /// Writes ATT PDUs, one per line, for `waterh-replay att`.
 ///
-/// Follows the discovery on all connections, so that a PDU's handle is shown with its characteristic.
+/// Follows the discovery on all connections, to write the UUID for each handle.
 package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
@@ -15,8 +15,8 @@ package final class ATTLines {
     private var gate: TrafficGate?
     private let isGated: Bool
 
-    private let chosen: [ATTColumn]?
-    /// The requests, for the latency and the handle of responses, if selected.
+    private let selectedColumns: [ATTColumn]?
+    /// The pending requests, for the latency and the handle of responses; used only if `followsRequests`.
     private var pairs = RequestPairs()
     private let followsRequests: Bool
     private let isColoured: Bool
@@ -32,30 +32,30 @@ package final class ATTLines {
         self.out = out
         self.isJSON = isJSON
         self.isColoured = isColoured
-        chosen = columns
+        selectedColumns = columns
         followsRequests = columns.map { $0.contains(.latency) || $0.contains(.handle) } ?? false
         isGated = !filter.isEmpty
         gate = filter.isEmpty ? nil : TrafficGate(filter)
     }
 
     package var count: Int { written }
-    package var seen: Int { met }
-    // Private, so that the compiler sees all changes: the runtime's access check would cost more than the addition.
+    package var seen: Int { seenCount }
+    // Private, so that the compiler can omit the runtime's exclusivity checks, which would cost more than the addition.
     private var written = 0
-    private var met = 0
+    private var seenCount = 0
 
     /// Sets the time of the first packet, to which relative times refer.
     package func start(at time: Duration?) { gate?.start(at: time) }
 
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
-            met += 1
+            seenCount += 1
             var asked: RequestPairs.Request?
             if followsRequests, case .answer(let request) = pairs.take(observation, pdu) { asked = request }
             if !isGated || gate?.selects(event, pdu) == true {
                 written += 1
-                if let chosen {
-                    columns(chosen, observation, pdu, asked: asked)
+                if let selectedColumns {
+                    columns(selectedColumns, observation, pdu, asked: asked)
                 } else if isJSON {
                     json(observation, pdu)
                 } else {
@@ -74,7 +74,7 @@ package final class ATTLines {
 
     private static func isNotification(_ pdu: RawSpan) -> Bool { pdu.byteCount >= 3 && pdu.byte(0) == 0x1B }
 
-    /// The part of a line between the time and the PDU. Consecutive notifications of one characteristic share it.
+    /// The cached part of a line between the time and the PDU, for consecutive notifications of one characteristic.
     private struct Repeated {
         var connection: Int
         var direction: TrafficDirection?
@@ -145,7 +145,7 @@ package final class ATTLines {
             out.put(bytes: repeated.text)
         } else {
             let start = out.position
-            who(observation, pdu)
+            putContext(observation, pdu)
             if Self.isNotification(pdu), let text = out.bytes(since: start) {
                 repeated = Repeated(
                     connection: observation.connection.id, direction: observation.direction,
@@ -157,7 +157,7 @@ package final class ATTLines {
     }
 
     /// Puts a line's part before the PDU: `A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  `.
-    private func who(_ observation: ATTObservation, _ pdu: RawSpan) {
+    private func putContext(_ observation: ATTObservation, _ pdu: RawSpan) {
         if observation.connection.adapter != 0 {
             out.put("adapter ")
             out.put(number: Int(observation.connection.adapter))

@@ -1,6 +1,6 @@
 import BottleProtocol
 
-/// Writes commands, one per line.
+/// Writes commands to bottles, one per line, for `waterh-replay commands`.
 package final class CommandLines {
     private let out: LineBuffer
     private let moments = MomentWriter()

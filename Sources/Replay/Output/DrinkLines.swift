@@ -1,15 +1,15 @@
 import BottleProtocol
 
-/// Writes deliveries, one per line, as JSON or as text.
+/// Writes deliveries of drink records, one per line, for `waterh-replay drinks`.
 package final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
     private let isColoured: Bool
     private let moments = MomentWriter()
-    /// The JSON of the last bottle: `"bottle":"A4:C1:38:01:02:03"`.
+    /// The start of a JSON line for the last bottle: `{"bottle":"A4:C1:38:01:02:03"`.
     private var prefix: [UInt8] = []
     private var label: [UInt8] = []
-    private var prefixOwner: BottlePeer?
+    private var cachedBottle: BottlePeer?
 
     /// - Parameter isColoured: whether terminal escapes colour suspect drinks amber and uncounted records grey.
     package init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
@@ -25,7 +25,7 @@ package final class DrinkLines {
     }
 
     func object(_ delivery: borrowing Delivery) {
-        if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
+        if cachedBottle !== delivery.bottle { cacheLabels(of: delivery.bottle) }
         let record = delivery.record
         out.put(bytes: prefix)
         out.put(#","at":"#)
@@ -55,9 +55,9 @@ package final class DrinkLines {
         out.put("}")
     }
 
-    /// Writes a text line: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and remarks.
+    /// Writes a text line: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, then sensor values and notes.
     package func text(_ delivery: borrowing Delivery) {
-        if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
+        if cachedBottle !== delivery.bottle { cacheLabels(of: delivery.bottle) }
         let record = delivery.record
         let isPlain = !isColoured || !(record.isSuspect || delivery.isDuplicate || !record.isDrink)
         if !isPlain { if record.isSuspect { out.put("\u{1B}[33m") } else { out.put("\u{1B}[90m") } }
@@ -84,18 +84,18 @@ package final class DrinkLines {
         out.endLine()
     }
 
-    private func put(_ number: Int?, after before: StaticString, _ behind: StaticString) {
+    private func put(_ number: Int?, after lead: StaticString, _ unit: StaticString) {
         guard let number else { return }
-        out.put(before)
+        out.put(lead)
         out.put(number: number)
-        out.put(behind)
+        out.put(unit)
     }
 
-    private func turn(to bottle: BottlePeer) {
-        prefixOwner = bottle
+    private func cacheLabels(of bottle: BottlePeer) {
+        cachedBottle = bottle
         label = Array(bottle.label.utf8)
         prefix = Array((#"{"bottle":"# + (bottle.address.map { "\"\($0)\"" } ?? "null")).utf8)
-        if bottle.address == nil { prefixOwner = nil }  // The address can follow later.
+        if bottle.address == nil { cachedBottle = nil }  // The address can follow later.
     }
 
     @inline(__always)

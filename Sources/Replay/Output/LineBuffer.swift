@@ -1,8 +1,7 @@
-/// Buffers output lines in one block of fixed size, and passes the block on when it is full.
+/// An output buffer of fixed size with fast formatting functions, which passes its content to a sink when it is full.
 ///
-/// A capture of 70 MB can have millions of drinks. `String` and Foundation's formatters cost a microsecond per field,
-/// so the lines of `drinks`, `commands` and `att` use these functions. They allocate no memory per line, and memory use
-/// does not depend on the output size.
+/// `drinks`, `commands` and `att` use it, because a capture of 70 MB can have millions of drinks, and `String` and
+/// Foundation's formatters cost a microsecond per field. It allocates no memory per line.
 package final class LineBuffer {
     /// Receives a full block. The bytes are only valid during the call.
     package typealias Sink = (UnsafeRawBufferPointer) throws -> Void
@@ -28,7 +27,7 @@ package final class LineBuffer {
 
     deinit { block.deallocate() }
 
-    /// Passes on the buffered bytes. Throws the sink's first error, also an earlier one.
+    /// Passes the buffered bytes to the sink. Throws the sink's first error, also if it occurred earlier.
     package func flush() throws {
         drain()
         if let failure { throw failure }
@@ -37,7 +36,7 @@ package final class LineBuffer {
     /// The number of bytes put so far.
     var position: Int { drained + count }
 
-    /// The bytes put since a position; `nil` if some were already passed on.
+    /// The bytes put since a position; `nil` if some were already passed to the sink.
     func bytes(since position: Int) -> [UInt8]? {
         guard position >= drained, position <= self.position else { return nil }
         return Array(UnsafeBufferPointer(start: block + (position - drained), count: self.position - position))
@@ -70,7 +69,7 @@ package final class LineBuffer {
         count += 1
     }
 
-    /// Puts text that needs no escaping and is known at compile time.
+    /// Puts a literal as it is, without JSON escapes.
     @inline(__always)
     package func put(_ text: StaticString) {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -119,10 +118,10 @@ package final class LineBuffer {
             limit = next
         }
         var rest = magnitude
-        var place = digits
-        while place > 0 {
-            place -= 1
-            block[count + place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        var index = digits
+        while index > 0 {
+            index -= 1
+            block[count + index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
         count += digits
@@ -131,9 +130,9 @@ package final class LineBuffer {
     /// A decimal number padded with zeros to `width` (at most 20) digits; a longer number is written whole.
     package func put(number: UInt, width: Int) {
         var limit: UInt = 10
-        for place in 1..<max(2, min(width, 20)) {
+        for digits in 1..<max(2, min(width, 20)) {
             if number < limit {
-                for _ in place..<width { put(byte: UInt8(ascii: "0")) }
+                for _ in digits..<width { put(byte: UInt8(ascii: "0")) }
                 break
             }
             let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
@@ -160,26 +159,26 @@ package final class LineBuffer {
             let step = min(size - offset, capacity / 2)
             let end = offset + step
             reserve(2 * step)
-            var place = UnsafeMutableRawPointer(block + count)
+            var target = UnsafeMutableRawPointer(block + count)
             while end - offset >= 8 {
                 let eight = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
-                place.storeBytes(of: Self.digits(eight), as: SIMD8<UInt16>.self)
-                place += 16
+                target.storeBytes(of: Self.digits(eight), as: SIMD8<UInt16>.self)
+                target += 16
                 offset += 8
             }
             while offset < end {
                 let byte = bytes.byte(offset)
-                place.storeBytes(of: Self.digit(byte >> 4), as: UInt8.self)
-                place.storeBytes(of: Self.digit(byte & 15), toByteOffset: 1, as: UInt8.self)
-                place += 2
+                target.storeBytes(of: Self.digit(byte >> 4), as: UInt8.self)
+                target.storeBytes(of: Self.digit(byte & 15), toByteOffset: 1, as: UInt8.self)
+                target += 2
                 offset += 1
             }
             count += 2 * step
         }
     }
 
-    /// The hex digits of eight bytes at once, because half of the output of `att` is digits. Each byte's two digits are
-    /// in a lane of 16 bits, the first one at the lower address.
+    /// Converts eight bytes at once, because half of the output of `att` is hex digits. Each 16-bit lane has the two
+    /// digits of a byte, the high one at the lower address.
     @inline(__always)
     private static func digits(_ bytes: SIMD8<UInt8>) -> SIMD8<UInt16> {
         let lanes = SIMD8<UInt16>(truncatingIfNeeded: bytes)
@@ -188,7 +187,7 @@ package final class LineBuffer {
         #else
             let nibbles = (lanes &<< 4 | lanes) & 0x0F0F
         #endif
-        // For values from ten, bit 4 is set after the addition of six.
+        // After the addition of six, bit 4 is set for values of ten and more, which are letters.
         let isLetter = (nibbles &+ 0x0606) &>> 4 & 0x0101
         return nibbles &+ 0x3030 &+ isLetter &* UInt16(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }

@@ -1,6 +1,6 @@
 import Bluetooth
 
-// Fields of little-endian PDUs. Fields after the end are `nil`, and do not stop the program.
+// Fields of little-endian PDUs. A field beyond the end is `nil` and does not trap.
 extension RawSpan {
     var first: UInt8? { isEmpty ? nil : byte(0) }
 

@@ -1,7 +1,5 @@
 import Captures
 
-// Parts of sentences for the user.
-
 /// A number with its noun: `1 drink`, `2 drinks`.
 package func counted(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
     "\(number) \(number == 1 ? noun : plural ?? noun + "s")"

@@ -2,13 +2,13 @@ import Bluetooth
 import Captures
 import FoundationEssentials
 
-/// The results of reading a capture: the content of an expectation file, and the values that `diff` compares.
+/// The commands and drinks read from a capture, or the expected ones from an expectation file, for comparison.
 ///
 /// In JSON Lines, the first line describes the file (`{"capture":{…}}`). One line follows for each command
 /// (`{"command":{…}}`) and each delivery of a drink record, including duplicates (`{"drink":{…}}`), with the keys of
 /// `waterh-replay commands` and `drinks --raw`.
 package struct CaptureReading: Sendable, Equatable {
-    /// The data about the file; `nil` if an expectation has none.
+    /// The counts and the digest of the file; `nil` if an expectation has none.
     package var head: Row?
     package var commands: [Row] = []
     package var drinks: [Row] = []
@@ -17,7 +17,7 @@ package struct CaptureReading: Sendable, Equatable {
 
     package init() {}
 
-    /// Reads a whole capture. An error in its bytes is part of the result.
+    /// Reads a whole capture. `trouble` is set after an error in its bytes, with the data before it.
     package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var file = CaptureFile(path: path)
         var bytes: [UInt8] = []
@@ -102,7 +102,7 @@ package struct CaptureReading: Sendable, Equatable {
         }
     }
 
-    /// FNV-1a over the bytes of a file: it detects a change, but is not secure.
+    /// The FNV-1a hash of a file, to detect accidental changes. Not secure.
     private static func digest(_ path: String) throws -> String {
         var state: UInt64 = 0xCBF2_9CE4_8422_2325
         try CaptureFile.forEachPiece(of: path) { piece in
@@ -150,13 +150,13 @@ package struct ExpectationError: Error, Sendable, CustomStringConvertible {
     package var line: Int
     package var text: String
     package var description: String {
-        "line \(line) is not {\"capture\":{…}}, {\"command\":{…}} or {\"drink\":{…}}: \(text.prefix(120))"
+        "line \(line): expected {\"capture\":{…}}, {\"command\":{…}} or {\"drink\":{…}}, found \(text.prefix(120))"
     }
 }
 
 /// One difference between a capture and its expectation, or between two captures.
 package struct Difference: Sendable, Equatable, CustomStringConvertible {
-    /// The differing object: `drink 7 (2026-02-02T10:00:00, 200 ml)`.
+    /// The capture, command or drink that differs: `drink 7 (2026-02-02T10:00:00, 200 ml)`.
     package var what: String
     /// The difference: `amountMl is 201, expected 200`.
     package var how: String
@@ -164,6 +164,7 @@ package struct Difference: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(what): \(how)" }
 }
 
+/// Compares two readings, and lists the differences by record.
 package struct ReadingComparison {
     package let names: (expected: String, found: String)
     package let ignored: Set<String>
@@ -180,7 +181,7 @@ package struct ReadingComparison {
         }
         all += differences("command", expected.commands, found.commands)
         all += differences("drink", expected.drinks, found.drinks)
-        // The digest matters only if the readings are equal.
+        // Report a different digest only if nothing else differs.
         if all.count > 1 {
             all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") }
         }
@@ -232,7 +233,7 @@ package struct ReadingComparison {
             row["at"]?.description, row["amountMl"].map { "\($0) ml" }, row["meaning"]?.description,
             row["frame"].map { "frame \($0)" },
         ]
-        let words = parts.compactMap { $0 }.joined(separator: ", ")
-        return "\(kind) \(index + 1)" + (words.isEmpty ? "" : " (\(words))")
+        let details = parts.compactMap { $0 }.joined(separator: ", ")
+        return "\(kind) \(index + 1)" + (details.isEmpty ? "" : " (\(details))")
     }
 }

@@ -40,7 +40,7 @@ package struct CaptureSummary {
     /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
-    /// The connections in order of their first packet, of limited number.
+    /// The connections in order of their first packet; at most 1,000.
     package var connections: [ConnectionStatistics] { list.all }
     package var connectionCount: Int { list.count }
     /// The advertisers by address; at most 4,096.
@@ -56,7 +56,7 @@ package struct CaptureSummary {
     package private(set) var bottleCount = 0
     private static let mostBottles = 4096
     package private(set) var tally = DrinkReader.Tally()
-    /// All connected peers, with the attribute tables discovered.
+    /// All connected peers, with their discovered attribute tables.
     package private(set) var peers: [BottlePeer] = []
 
     private var gate: TrafficGate?
@@ -90,10 +90,10 @@ package struct CaptureSummary {
     }
 
     private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
-        let isWanted = gate?.selects(event, bytes) ?? true
+        let isSelected = gate?.selects(event, bytes) ?? true
         switch event {
         case .att(let observation):
-            guard !observation.isSynthetic, isWanted, let opcode = bytes.first else { return }
+            guard !observation.isSynthetic, isSelected, let opcode = bytes.first else { return }
             counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             find(observation.connection)?.counts.take(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)

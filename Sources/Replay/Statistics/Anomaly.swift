@@ -28,17 +28,17 @@ package struct Anomaly: Sendable, Equatable {
                 The peer did not acknowledge in time: a weak signal or heavy traffic. Each one costs a connection \
                 interval and loses no data.
                 """
-            case .lostParts: "The recorder missed them. The capture does not show whether the peer received them."
+            case .lostParts: "The recorder missed them. The capture does not show whether the receiver got them."
             case .timeouts:
                 "After that ATT allows no further request on the connection: a host must disconnect."
             case .unanswered:
-                "The connection or the capture ended first, or the recorder missed the answer."
+                "The connection or the capture ended first, or the recorder missed the response."
             case .orphans:
-                "The recorder missed the request, or one side answered twice, which ATT does not allow."
+                "The recorder missed the request, or one side sent two responses, which ATT does not allow."
             case .impatience:
                 """
-                ATT allows one request at a time. A host that sends the next one breaks that rule, or the capture \
-                misses the answer in between.
+                ATT allows one request at a time. Either the host violates that rule, or the response is not in the \
+                capture.
                 """
             case .smallMTU:
                 """
@@ -46,20 +46,20 @@ package struct Anomaly: Sendable, Equatable {
                 needs a request. An MTU exchange is faster.
                 """
             case .exceededMTU:
-                "The sender breaks the agreement, or the exchange of a later MTU is not in the capture."
+                "The sender violates the MTU, or a later MTU exchange is not in the capture."
             case .forbiddenWrites:
                 """
                 The properties of the characteristic do not allow this write. A server can reject, ignore or accept \
                 it.
                 """
-            case .errors: "The server's own reason is in the response."
+            case .errors: "The error code of the response states the reason."
             case .lostLink:
                 """
                 Neither side disconnected. The peer was too far away, switched off or disturbed. Requests without a \
                 response must be repeated.
                 """
             case .encryption:
-                "The keys are not in the capture. A recording in the host (HCI) shows the same in the clear."
+                "The keys are not in the capture. A recording on the host (HCI) has the same traffic unencrypted."
             case .clockError:
                 "The bottle lost its clock, or the recorder had none. Drinks of that time have wrong dates."
             case .clockDrift:
@@ -74,13 +74,13 @@ package struct Anomaly: Sendable, Equatable {
                 a step are invalid.
                 """
             case .slowAnswers:
-                "Long connection intervals, a peripheral that sleeps, or retransmissions below."
+                "Possible causes: long connection intervals, a peripheral that sleeps, or retransmissions."
             }
         }
     }
 
     package var kind: Kind
-    /// The observation, with numbers. Names from the capture are without control characters.
+    /// The description of the anomaly, with numbers and without control characters.
     package var sentence: String
     /// The number of occurrences; 1 if they cannot be counted.
     package var count = 1
@@ -94,7 +94,7 @@ package struct Anomaly: Sendable, Equatable {
 
 extension CaptureStatistics {
     /// The maximum number of anomalies of one kind that are listed.
-    private static let mostOfAKind = 20
+    private static let maximumPerKind = 20
 
     /// The anomalies, sorted in the order of `Anomaly.Kind`.
     package var anomalies: [Anomaly] {
@@ -103,7 +103,7 @@ extension CaptureStatistics {
         if orphans > 0 {
             found.append(
                 Anomaly(
-                    kind: .orphans, sentence: "\(counted(orphans, "answer")) without a request in the capture.",
+                    kind: .orphans, sentence: "\(counted(orphans, "response")) without a request in the capture.",
                     count: orphans))
         }
         found += clocks.flatMap { Self.anomalies(of: $0.peer, $0.readings) }
@@ -120,12 +120,15 @@ extension CaptureStatistics {
                     count: backwardSteps, frame: widestStep.frame))
         }
         return Anomaly.Kind.allCases.flatMap { kind in
-            let all = found.filter { $0.kind == kind }, rest = all.dropFirst(Self.mostOfAKind)
+            let all = found.filter { $0.kind == kind }, rest = all.dropFirst(Self.maximumPerKind)
             guard let first = rest.first else { return all }
             let count = rest.reduce(0) { $0 + $1.count }
-            return all.prefix(Self.mostOfAKind) + [
+            return all.prefix(Self.maximumPerKind) + [
                 Anomaly(
-                    kind: kind, sentence: "The same on \(rest.count) more: \(count) in all.", count: count,
+                    kind: kind,
+                    sentence:
+                        "\(rest.count) more of this kind, with \(counted(count, "occurrence")).",
+                    count: count,
                     frame: first.frame)
             ]
         }
@@ -141,7 +144,7 @@ extension CaptureStatistics {
         }
         if connection.retransmissions > 0 {
             add(
-                .retransmissions, "\(counted(connection.retransmissions, "packet")) came again on the air.",
+                .retransmissions, "\(counted(connection.retransmissions, "retransmitted packet")) on the air.",
                 connection.retransmissions)
         }
         if connection.lostParts > 0 {
@@ -150,25 +153,26 @@ extension CaptureStatistics {
             }
             add(
                 .lostParts,
-                "\(counted(connection.lostParts, "part")) of PDUs cannot be used: \(parts.joined(separator: "; ")).",
+                "\(counted(connection.lostParts, "part")) of PDUs missing: \(parts.joined(separator: "; ")).",
                 connection.lostParts)
         }
         if counts.timeouts > 0 {
-            add(.timeouts, "\(counted(counts.timeouts, "request")) had no answer within 30 seconds.", counts.timeouts)
+            add(.timeouts, "\(counted(counts.timeouts, "request")) had no response within 30 seconds.", counts.timeouts)
         }
         if counts.unanswered > 0 {
             add(
-                .unanswered, "\(counted(counts.unanswered, "request")) without an answer in the capture.",
+                .unanswered, "\(counted(counts.unanswered, "request")) without a response in the capture.",
                 counts.unanswered)
         }
         if connection.impatient > 0 {
             add(
-                .impatience, "\(counted(connection.impatient, "request")) came before the last one was answered.",
+                .impatience,
+                "\(counted(connection.impatient, "request")) sent before the response to the previous one.",
                 connection.impatient, connection.firstImpatient)
         }
         if connection.sawBeginning, !connection.isText, connection.mtu == nil, connection.fullPDUs > 0 {
             add(
-                .smallMTU, "the MTU stayed 23, and \(counted(connection.fullPDUs, "value")) filled it.",
+                .smallMTU, "the MTU stayed 23, and \(counted(connection.fullPDUs, "PDU")) had that maximum length.",
                 connection.fullPDUs)
         }
         if connection.tooLong > 0 {
@@ -178,16 +182,16 @@ extension CaptureStatistics {
                 connection.tooLong, connection.firstTooLong)
         }
         let reasons: [UInt8: String] = [
-            0x08: "the link was lost", 0x22: "an answer of the link layer was missing",
-            0x3E: "it was never established",
+            0x08: "the link was lost", 0x22: "a link-layer response timed out",
+            0x3E: "the connection was never established",
         ]
         if connection.hasEnded, let reason = connection.reason, let text = reasons[reason] {
             add(.lostLink, "\(text) (code 0x\(hexDigits(reason))).")
         }
-        if connection.isEncrypted { add(.encryption, "encrypted; what came after that cannot be read.") }
+        if connection.isEncrypted { add(.encryption, "encrypted; later traffic cannot be read.") }
         if let slow = counts.latency.share95, slow >= .seconds(1), counts.latency.count >= 5 {
             add(
-                .slowAnswers, "5 % of the answers took \(durationText(slow)) or longer.",
+                .slowAnswers, "5 % of the responses took \(durationText(slow)) or longer.",
                 max(1, counts.latency.count / 20))
         }
         return found
@@ -199,7 +203,7 @@ extension CaptureStatistics {
         var found = characteristic.forbiddenWrites.map { opcode, count, frame in
             Anomaly(
                 kind: .forbiddenWrites,
-                sentence: "\(counted(count, "\(opcode)")) to \(name), which does not offer that.", count: count,
+                sentence: "\(counted(count, "\(opcode)")) to \(name), whose properties do not allow it.", count: count,
                 frame: frame)
         }
         let count = characteristic.counts.errorCount
@@ -207,7 +211,7 @@ extension CaptureStatistics {
             let errors = characteristic.counts.errors.map { "\($0.count) × \($0.code)" }.joined(separator: ", ")
             found.append(
                 Anomaly(
-                    kind: .errors, sentence: "\(name) refused \(counted(count, "request")): \(errors).", count: count))
+                    kind: .errors, sentence: "\(name) rejected \(counted(count, "request")): \(errors).", count: count))
         }
         return found
     }
@@ -222,14 +226,14 @@ extension CaptureStatistics {
             add(
                 .clockError,
                 """
-                is \(durationText(abs(error))) \(error > .zero ? "ahead of" : "behind") the capture's, more than any \
+                is \(durationText(abs(error))) \(error > .zero ? "ahead of" : "behind") the recorder's, more than any \
                 time zone
                 """, readings.last ?? readings.latestRecord)
         } else if let drift = readings.drift, abs(drift) >= .seconds(5) {
             add(
                 .clockDrift,
                 """
-                is \(durationText(abs(drift))) \(drift > .zero ? "fast" : "slow") beside \
+                is \(durationText(abs(drift))) \(drift > .zero ? "fast" : "slow") relative to \
                 UTC\(readings.zone.map(zoneText) ?? "")
                 """, readings.last)
         }
@@ -237,7 +241,7 @@ extension CaptureStatistics {
             add(
                 .clockRate,
                 """
-                runs \(Int(Swift.abs(rate).rounded())) millionths too \(rate > 0 ? "fast" : "slow"), \
+                runs \(Int(Swift.abs(rate).rounded())) ppm too \(rate > 0 ? "fast" : "slow"), \
                 \(Int((Swift.abs(rate) * 0.0864).rounded())) seconds a day
                 """, readings.last)
         }

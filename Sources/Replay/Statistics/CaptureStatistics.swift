@@ -2,9 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Traffic counts of a capture per connection, characteristic and kind of request.
-///
-/// Memory use depends on the number of connections and characteristics, up to a limit.
+/// Counts the traffic of a capture per connection, characteristic and kind of request, in bounded memory.
 package final class CaptureStatistics: EventReader {
     /// The connections in order of the first packet; at most `mostConnections`.
     package var connections: [ConnectionStatistics] { list.all }
@@ -30,7 +28,7 @@ package final class CaptureStatistics: EventReader {
     package private(set) var drops: [DropReason: Int] = [:]
     /// The clock readings of bottles, in order of first connection; at most 64.
     package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
-    /// The number of PDUs with a time before the previous one on the same adapter (the clock was set back).
+    /// The number of PDUs with an earlier time than the previous one on the same adapter, as after a clock change.
     package private(set) var backwardSteps = 0
     /// The largest of those steps, and its record.
     package private(set) var widestStep: (frame: Int, by: Duration)?
@@ -51,7 +49,7 @@ package final class CaptureStatistics: EventReader {
     private var now: Duration?
 
     private struct AttributeKey: Hashable {
-        /// An address, an adapter or a connection, with bits for the kind.
+        /// The address, adapter or connection number of the server. Bits 48 to 50 are the kind.
         var server: UInt64
         var handle: UInt16
     }
@@ -96,7 +94,7 @@ package final class CaptureStatistics: EventReader {
         case .connected(let connection):
             list.find(connection)?.sawBeginning = true
         case .disconnected(let connection, let reason):
-            giveUp(connection.id)
+            endRequests(connection.id)
             list.find(connection)?.end(reason)
         case .encrypted(let connection): list.find(connection)?.isEncrypted = true
         case .dropped(let reason, let connection):
@@ -108,16 +106,14 @@ package final class CaptureStatistics: EventReader {
     }
 
     package func finish() {
-        for connection in pairs.connections.sorted() { giveUp(connection) }
+        for connection in pairs.connections.sorted() { endRequests(connection) }
         try? conversation.finish()
     }
-
-    // MARK: counting
 
     private func count(_ observation: ATTObservation, _ pdu: RawSpan) {
         guard let opcode = pdu.first else { return }
         if let time = observation.time {
-            observe(at: time, observation)
+            checkOrder(of: time, observation)
             now = max(now ?? time, time)
         }
         let step = pairs.take(observation, pdu)
@@ -136,7 +132,7 @@ package final class CaptureStatistics: EventReader {
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
             attribute?.note(write: opcode, frame: observation.frame)
         }
-        let latency = follow(step, observation, connection, attribute, opcode)
+        let latency = countLatency(step, observation, connection, attribute, opcode)
         timeline?.take(observation, pdu, handle: handle, latency: latency)
         if opcode == 0x01, pdu.byteCount >= 5 {
             let code = pdu.byte(4)
@@ -145,11 +141,11 @@ package final class CaptureStatistics: EventReader {
             attribute?.counts.take(error: code)
             if let asked { byRequest[asked.opcode]?.take(error: code) }
         }
-        if let connection { observe(at: pdu, opcode, observation, connection) }
+        if let connection { checkMTU(of: pdu, opcode, observation, connection) }
     }
 
-    /// Counts a request or response. Returns the time from the request to this response.
-    private func follow(
+    /// Counts a request or response. Returns the latency of a response.
+    private func countLatency(
         _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
         _ attribute: CharacteristicStatistics?, _ opcode: UInt8
     ) -> Duration? {
@@ -158,7 +154,7 @@ package final class CaptureStatistics: EventReader {
             byRequest[request.opcode, default: TrafficCounts()].take(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             guard let unanswered else { return nil }
-            miss(unanswered, at: observation.time, observation.connection, opcode)
+            countUnanswered(unanswered, at: observation.time, observation.connection, opcode)
             connection?.impatient += 1
             if connection?.firstImpatient == nil { connection?.firstImpatient = observation.frame }
             return nil
@@ -180,8 +176,8 @@ package final class CaptureStatistics: EventReader {
     }
 
     /// Compares a PDU with the connection's MTU, or stores a new MTU.
-    private func observe(
-        at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
+    private func checkMTU(
+        of pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
     ) {
         switch opcode {
         case 0x02: connection.clientMTU = pdu.little16(at: 1).map(Int.init)
@@ -198,7 +194,7 @@ package final class CaptureStatistics: EventReader {
         }
     }
 
-    private func observe(at time: Duration, _ observation: ATTObservation) {
+    private func checkOrder(of time: Duration, _ observation: ATTObservation) {
         let adapter = observation.connection.adapter
         if let before = lastTimes[adapter], time < before {
             backwardSteps += 1
@@ -207,14 +203,14 @@ package final class CaptureStatistics: EventReader {
         if lastTimes[adapter] != nil || lastTimes.count < 1024 { lastTimes[adapter] = time }
     }
 
-    private func giveUp(_ connection: Int) {
+    private func endRequests(_ connection: Int) {
         for request in pairs.end(connection) {
-            miss(request, at: now, list[connection]?.observed, 0)
+            countUnanswered(request, at: now, list[connection]?.observed, 0)
         }
     }
 
     /// - Parameter observed: `nil` for a connection that has ended.
-    private func miss(
+    private func countUnanswered(
         _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
     ) {
         var wait: Duration?
@@ -227,8 +223,6 @@ package final class CaptureStatistics: EventReader {
             attributes[key]?.counts.missed(after: wait)
         }
     }
-
-    // MARK: who and what
 
     private func find(_ handle: UInt16, _ opcode: UInt8, _ observation: ATTObservation) -> CharacteristicStatistics? {
         let side = conversation.server(opcode & 1 == 1, observation)
@@ -271,6 +265,7 @@ package final class CaptureStatistics: EventReader {
     }
 }
 
+/// Stores the clock readings of each bottle.
 private final class ClockBook {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
     private static let mostClocks = 64
@@ -289,7 +284,7 @@ private final class ClockBook {
             default: break
             }
         case .records(let batch):
-            // The latest record of a log by its six date bytes: one comparison per record, one clock reading per log.
+            // Find the latest record of a log by its six date bytes, which costs one comparison per record.
             var latest: (wall: UInt64, raw: [UInt8], source: RecordBatch.Source)?
             batch.forEachRecord { raw, source in
                 let wall = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)) >> 16
@@ -306,7 +301,7 @@ private final class ClockBook {
 
     private func change(_ origin: TrafficOrigin, _ body: (inout ClockReadings) -> Void) {
         let peer = origin.side.peer
-        if let place = clocks.firstIndex(where: { $0.peer === peer }) { return body(&clocks[place].readings) }
+        if let index = clocks.firstIndex(where: { $0.peer === peer }) { return body(&clocks[index].readings) }
         guard clocks.count < Self.mostClocks else { return }
         var readings = ClockReadings()
         body(&readings)

@@ -4,7 +4,7 @@ import Bluetooth
 package final class CharacteristicStatistics {
     package let handle: UInt16
     package internal(set) var counts = TrafficCounts()
-    /// The record of the first write of each kind that no property allows.
+    /// The record number of the first write of each opcode.
     private(set) var firstWrites: [UInt8: Int] = [:]
     private var side: ServerSide
 
@@ -23,7 +23,8 @@ package final class CharacteristicStatistics {
         (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
-    /// The writes of each kind that the properties do not allow, with the record of the first, if the table is known.
+    /// The writes by opcode that the properties do not allow, with the record number of the first; empty without
+    /// discovery.
     package var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
         guard let properties else { return [] }
         return Self.rules.compactMap { opcode, needed in
@@ -35,7 +36,7 @@ package final class CharacteristicStatistics {
 
     package var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
-    /// The property for each kind of write (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes need `extended`.
+    /// The properties that allow each kind of write (Core 5.4, Vol 3 Part G, 3.3.1.1).
     private static let rules: [(ATTOpcode, CharacteristicProperties)] = [
         (.writeRequest, .write), (.prepareWriteRequest, [.write, .extended]), (.writeCommand, .writeWithoutResponse),
         (.signedWriteCommand, .signedWrite),

@@ -5,8 +5,8 @@ import BottleProtocol
 /// The readings of a bottle's clock in a capture, compared with the recorder's clock.
 ///
 /// A bottle sends local wall time and a capture has UTC, so their difference includes the time zone. Zones are
-/// multiples of a quarter of an hour, at most 14 hours from UTC. The distance from the nearest zone is the drift. If
-/// the host set the clock, the difference of the setting determines the zone.
+/// multiples of 15 minutes, at most 14 hours from UTC. The difference from the nearest zone is the drift. If the host
+/// set the clock, the time that it set determines the zone.
 package struct ClockReadings: Sendable {
     package struct Reading: Sendable, Equatable {
         package var frame: Int
@@ -18,13 +18,13 @@ package struct ClockReadings: Sendable {
     package internal(set) var count = 0
     package internal(set) var first: Reading?
     package internal(set) var last: Reading?
-    /// The number of times that the host set the clock.
+    /// The number of times that the host set the clock; `setting` is the last time.
     package internal(set) var settings = 0
     package internal(set) var setting: Reading?
     /// The record that is most ahead of its delivery time. The clock was ahead by at least this difference.
     package internal(set) var latestRecord: Reading?
-    /// The relative rate of the bottle's clock in parts per million (positive: fast), over the longest time without a
-    /// setting.
+    /// The rate error of the bottle's clock in parts per million (positive: fast), over the longest period in which the
+    /// host did not set it.
     package internal(set) var rate: Double?
     private var anchor: Reading?
     private var anchorSpan = Duration.zero
@@ -45,7 +45,7 @@ package struct ClockReadings: Sendable {
         return abs(rest) <= Self.largestDrift ? rest : nil
     }
 
-    /// The distance of the clock from every zone; `nil` if the clock can be correct.
+    /// The bottle's clock minus UTC, if the clock is wrong in every time zone; `nil` if it can be correct.
     package var error: Duration? {
         guard let offset = last?.offset ?? latestRecord?.offset else { return nil }
         if last == nil, offset <= Self.furthestZone { return nil }

@@ -1,5 +1,6 @@
 import Bluetooth
 
+/// The traffic counts and the MTU of one connection.
 package final class ConnectionStatistics {
     /// The connection's data as last reported.
     package internal(set) var observed: ObservedConnection
@@ -14,7 +15,7 @@ package final class ConnectionStatistics {
     /// The MTU that the client offered; `nil` if the capture has no exchange.
     package internal(set) var clientMTU: Int?
     package internal(set) var serverMTU: Int?
-    /// The number of value PDUs as long as the MTU: longer values were truncated, or continued in further parts.
+    /// The number of value PDUs as long as the MTU, whose values were possibly truncated or continued.
     package internal(set) var fullPDUs = 0
     /// The number of PDUs longer than the MTU.
     package internal(set) var tooLong = 0
@@ -38,7 +39,7 @@ package final class ConnectionStatistics {
     /// The number of packets retransmitted on the air.
     package var retransmissions: Int { drops[.retransmission] ?? 0 }
 
-    /// The number of parts of PDUs that are missing in the capture.
+    /// The number of parts of PDUs that are missing or unreadable in the capture.
     package var lostParts: Int { DropReason.losses.reduce(0) { $0 + (drops[$1] ?? 0) } }
 }
 
@@ -53,7 +54,7 @@ struct ConnectionList {
 
     subscript(id: Int) -> ConnectionStatistics? { byID[id] }
 
-    /// The statistics of a connection, which can be new; `nil` beyond the limit.
+    /// The statistics of a connection, created for its first packet; `nil` beyond the limit.
     mutating func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
         if let last, last.observed.id == connection.id { return last }
         if let known = byID[connection.id] {
@@ -73,7 +74,7 @@ struct ConnectionList {
 }
 
 extension DropReason {
-    /// The reasons that mean that a part of a PDU is missing or unreliable.
+    /// The reasons for which a part of a PDU is missing or unreadable.
     static let losses: [DropReason] = [
         .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .unknownDirection, .overrun,
         .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,

@@ -1,7 +1,7 @@
 /// A histogram of response times: quantiles, minimum and maximum, in bounded memory.
 ///
-/// Up to 256 values are stored individually, and quantiles are exact. Further values share buckets, 32 per octave; a
-/// quantile is then at most 1.6 % off (half a bucket). Count, minimum and maximum are always exact.
+/// Up to 256 values are stored individually, so quantiles are exact. With more values, buckets are used, 32 per octave,
+/// and a quantile has an error of at most 1.6 %. Count, minimum and maximum are always exact.
 package struct LatencyHistogram: Sendable, Equatable {
     package private(set) var count = 0
     /// The minimum; `nil` without a value.
@@ -10,7 +10,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     /// The values in nanoseconds; empty if there are too many.
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
-    private static let mostExact = 256
+    private static let maximumExact = 256
     /// The maximum in nanoseconds, 100 years. Longer times come from damaged captures and count as this.
     private static let longest: Int64 = 3_200_000_000_000_000_000
     /// The maximum relative error of a quantile that is not exact.
@@ -30,15 +30,15 @@ package struct LatencyHistogram: Sendable, Equatable {
         worst = max(worst ?? latency, latency)
         if buckets.isEmpty {
             exact.append(nanoseconds)
-            guard exact.count > Self.mostExact else { return }
-            for value in exact { put(value) }
+            guard exact.count > Self.maximumExact else { return }
+            for value in exact { addToBucket(value) }
             exact = []
         } else {
-            put(nanoseconds)
+            addToBucket(nanoseconds)
         }
     }
 
-    /// The smallest value that at least this share (0–1) of all values does not exceed (nearest rank).
+    /// The quantile for a share (0–1) of the values, by the nearest-rank method: 0.5 is the median.
     package func share(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
@@ -46,10 +46,10 @@ package struct LatencyHistogram: Sendable, Equatable {
             let value = exact.sorted()[rank - 1]
             return value < Self.longest ? .nanoseconds(value) : worst
         }
-        var below = 0
+        var cumulative = 0
         for (index, number) in buckets.enumerated() {
-            below += Int(number)
-            guard below >= rank else { continue }
+            cumulative += Int(number)
+            guard cumulative >= rank else { continue }
             let middle = Duration.nanoseconds(Self.middle(of: index))
             return max(best ?? middle, min(worst ?? middle, middle))
         }
@@ -59,7 +59,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     package var median: Duration? { share(0.5) }
     package var share95: Duration? { share(0.95) }
 
-    private mutating func put(_ nanoseconds: Int64) {
+    private mutating func addToBucket(_ nanoseconds: Int64) {
         let index = Self.index(of: nanoseconds)
         if index >= buckets.count { buckets += [UInt32](repeating: 0, count: index + 1 - buckets.count) }
         if buckets[index] < .max { buckets[index] += 1 }

@@ -4,6 +4,7 @@ import Bluetooth
 ///
 /// All intervals have the same width, and only those with traffic are stored. If there are too many, the width doubles.
 package final class Timeline {
+    /// The traffic counts of an interval.
     package struct Piece: Sendable, Equatable {
         /// The number of PDUs sent by the host (on the air: the central).
         package var sent = 0
@@ -20,13 +21,13 @@ package final class Timeline {
         }
     }
 
+    /// A PDU that the chart shows individually.
     package struct Entry: Sendable {
         /// The number of the record with the last byte of the PDU.
         package var frame: Int
         /// The time since 1970, if the capture has times.
         package var time: Duration?
         package var connection: Int
-        /// The direction relative to the host.
         package var direction: TrafficDirection?
         package var opcode: ATTOpcode
         /// The handle in the PDU, or in the request that it answers.
@@ -34,6 +35,7 @@ package final class Timeline {
         package var length: Int
         /// The time from the request to this response.
         package var latency: Duration?
+        /// The first bytes of the PDU, at most `longestStart`.
         package var start: [UInt8]
     }
 
@@ -55,16 +57,15 @@ package final class Timeline {
     /// The number of PDUs without a time, which are in no interval.
     package private(set) var timeless = 0
     private var notable = 0
-    private var places: [Int64: Piece] = [:]
+    private var intervals: [Int64: Piece] = [:]
 
     package init() {}
 
     /// The intervals in order, each with its start.
     package var pieces: [(begin: Duration, piece: Piece)] {
-        places.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
+        intervals.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
     }
 
-    /// Adds the next PDU.
     /// - Parameters:
     ///   - handle: the attribute's handle, if known.
     ///   - latency: the time since its request.
@@ -88,8 +89,8 @@ package final class Timeline {
     }
 
     private func note(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {
-        while places.count >= Self.mostPieces, places[number(of: time)] == nil { widen() }
-        places[number(of: time), default: Piece()].add(
+        while intervals.count >= Self.mostPieces, intervals[number(of: time)] == nil { doubleWidth() }
+        intervals[number(of: time), default: Piece()].add(
             Piece(
                 sent: direction == .sent ? 1 : 0, received: direction == .sent ? 0 : 1, errors: opcode == 0x01 ? 1 : 0,
                 bytes: bytes))
@@ -103,12 +104,12 @@ package final class Timeline {
         return nanoseconds >= 0 ? nanoseconds / width : (nanoseconds + 1) / width - 1
     }
 
-    /// Doubles the width, and joins each two intervals.
-    private func widen() {
+    /// Doubles the width, and merges the intervals in pairs.
+    private func doubleWidth() {
         width *= 2
         var wider: [Int64: Piece] = [:]
         // The shift rounds down, also below zero.
-        for (number, piece) in places { wider[number >> 1, default: Piece()].add(piece) }
-        places = wider
+        for (number, piece) in intervals { wider[number >> 1, default: Piece()].add(piece) }
+        intervals = wider
     }
 }

@@ -90,7 +90,7 @@ package struct TrafficCounts: Sendable {
     }
 }
 
-/// Counts by byte value, for the few values that usually occur.
+/// Counts occurrences by byte value. Linear search, because only a few values occur.
 struct ByteTally: Sendable {
     private var entries: [(byte: UInt8, count: Int)] = []
 

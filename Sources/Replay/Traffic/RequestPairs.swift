@@ -1,9 +1,9 @@
 import Bluetooth
 
-/// Matches requests and responses of all connections. ATT allows one request at a time from each side of a bearer, and
-/// one indication (Core 5.4, Vol 3 Part F, 3.3.2). Responses do not repeat the request.
+/// Matches the responses on all connections with their requests. ATT allows each side of a bearer one pending request
+/// and one pending indication (Core 5.4, Vol 3 Part F, 3.3.2).
 struct RequestPairs {
-    /// A request or indication without a response.
+    /// A request or indication whose response is still to come.
     struct Request {
         var opcode: UInt8
         /// The handle in the request; `nil` without a handle, or for a range.
@@ -26,12 +26,12 @@ struct RequestPairs {
         var connection: Int
         var bearer: UInt16
         /// The requesting side: 0 the host, 1 the peer, 2 unknown; plus 4 for indications.
-        var asker: UInt8
+        var requester: UInt8
     }
 
-    private var waiting: [Key: Request] = [:]
+    private var pending: [Key: Request] = [:]
     /// The maximum number of open bearers that are followed.
-    private static let mostWaiting = 8192
+    private static let maximumPending = 8192
 
     mutating func take(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
         guard let opcode = pdu.first else { return .other }
@@ -40,38 +40,38 @@ struct RequestPairs {
             let request = Request(
                 opcode: opcode, handle: Self.handle(of: pdu, opcode), frame: observation.frame, time: observation.time)
             let key = key(observation, observation.direction, isIndication: opcode == 0x1D)
-            guard waiting[key] != nil || waiting.count < Self.mostWaiting else {
+            guard pending[key] != nil || pending.count < Self.maximumPending else {
                 return .request(request, unanswered: nil)
             }
-            return .request(request, unanswered: waiting.updateValue(request, forKey: key))
+            return .request(request, unanswered: pending.updateValue(request, forKey: key))
         }
         guard TrafficKind.isResponse[Int(opcode)] || opcode == 0x1E else { return .other }
         let key = key(observation, observation.direction?.opposite, isIndication: opcode == 0x1E)
-        guard let request = waiting[key], Self.isAnswer(pdu, opcode, to: request) else { return .orphan }
-        waiting[key] = nil
+        guard let request = pending[key], Self.isAnswer(pdu, opcode, to: request) else { return .orphan }
+        pending[key] = nil
         return .answer(request)
     }
 
     /// Ends a connection and returns its requests without a response.
     mutating func end(_ connection: Int) -> [Request] {
-        let keys = waiting.keys.filter { $0.connection == connection }
-        return keys.sorted { ($0.bearer, $0.asker) < ($1.bearer, $1.asker) }.compactMap {
-            waiting.removeValue(forKey: $0)
+        let keys = pending.keys.filter { $0.connection == connection }
+        return keys.sorted { ($0.bearer, $0.requester) < ($1.bearer, $1.requester) }.compactMap {
+            pending.removeValue(forKey: $0)
         }
     }
 
     /// The connections with a request that has no response.
-    var connections: Set<Int> { Set(waiting.keys.map(\.connection)) }
+    var connections: Set<Int> { Set(pending.keys.map(\.connection)) }
 
-    private func key(_ observation: ATTObservation, _ asker: TrafficDirection?, isIndication: Bool) -> Key {
+    private func key(_ observation: ATTObservation, _ requester: TrafficDirection?, isIndication: Bool) -> Key {
         let side: UInt8 =
-            switch asker {
+            switch requester {
             case .sent: 0
             case .received: 1
             case nil: 2
             }
         return Key(
-            connection: observation.connection.id, bearer: observation.bearer, asker: side | (isIndication ? 4 : 0))
+            connection: observation.connection.id, bearer: observation.bearer, requester: side | (isIndication ? 4 : 0))
     }
 
     private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {

@@ -2,6 +2,7 @@ import Bluetooth
 
 /// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {
+    /// The start or end time of a selection.
     package enum Moment: Sendable, Hashable {
         /// A time since 1970.
         case absolute(Duration)

@@ -9,16 +9,17 @@ package struct TrafficGate {
     private var hasStarted = false
     /// Whether requests must be followed to select their responses.
     private let followsRequests: Bool
-    private let judgesTime: Bool
+    private let filtersByTime: Bool
 
     package init(_ filter: TrafficFilter) {
         self.filter = filter
-        judgesTime = filter.from != nil || filter.to != nil
+        filtersByTime = filter.from != nil || filter.to != nil
         followsRequests =
             !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
     }
 
-    /// Returns `nil` if every PDU passes. For readers that determine the device of a PDU themselves.
+    /// Creates a gate that ignores the filter's device, for readers that select the device themselves; `nil` if the
+    /// rest of the filter selects all PDUs.
     init?(besideDevice filter: TrafficFilter) {
         guard !filter.isEmptyBesideDevice else { return nil }
         var rest = filter
@@ -26,7 +27,7 @@ package struct TrafficGate {
         self.init(rest)
     }
 
-    /// Sets the time of the first packet, also of one without a PDU. Otherwise the first PDU's time counts.
+    /// Sets the time of the first packet, to which relative times refer. Without a call, the first PDU's time applies.
     package mutating func start(at time: Duration?) {
         guard let time, !hasStarted else { return }
         hasStarted = true
@@ -60,13 +61,13 @@ package struct TrafficGate {
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
-    /// - Parameter asked: the request that the PDU answers.
+    /// - Parameter asked: the request, if the PDU is a response.
     mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }
         if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {
             return false
         }
-        if judgesTime {
+        if filtersByTime {
             start(at: observation.time)
             guard let time = observation.time else { return false }
             if let from, time < from { return false }

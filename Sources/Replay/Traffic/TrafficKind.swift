@@ -20,8 +20,8 @@ package enum TrafficKind: String, Sendable, CaseIterable {
     /// Requests about MTU, services, characteristics and descriptors, and their responses.
     case discovery
 
-    /// Whether a PDU is of this kind. For an error response, the request can decide.
-    /// - Parameter asked: that request, if known.
+    /// Whether a PDU is of this kind. An error response is of the kind of its request.
+    /// - Parameter asked: the opcode of the request, if the PDU is a response.
     func holds(_ opcode: UInt8, asked: UInt8?) -> Bool {
         let method = opcode == 0x01 ? asked ?? 0 : opcode
         return switch self {

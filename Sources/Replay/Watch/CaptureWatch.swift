@@ -3,7 +3,7 @@ import Captures
 
 /// Reports drinks and host commands during live traffic, from several adapters and sniffers at once.
 ///
-/// All sources form one conversation: a drink received by an adapter and a sniffer counts once.
+/// A drink that several sources receive counts once.
 package final class CaptureWatch {
     package struct Options {
         /// The options of `drinks`; `bottle` also applies to commands.
@@ -24,9 +24,9 @@ package final class CaptureWatch {
     private let commands: CommandReader
     private let lines: ATTLines?
     private var frame = 0
-    /// The names of files and pipes by source number.
+    /// The names of files and pipes by source number, for the output.
     private var sources: [UInt16: String] = [:]
-    /// The connections that were reported.
+    /// The connections that are open and were printed.
     private var reported: Set<Int> = []
 
     /// The source number of this machine's adapters.
@@ -64,7 +64,6 @@ package final class CaptureWatch {
 
     package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
-    /// Adds a packet.
     /// - Parameter source: its source. Adapters of two sources are different, even with equal numbers.
     package func take(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
@@ -84,7 +83,7 @@ package final class CaptureWatch {
         commands.learn(head)
     }
 
-    /// Ends the input, and prints the data that was held until its device was known.
+    /// Ends the input, and prints the drinks that were held until their device was known.
     package func finish() throws {
         try reassembler.finish { try see($0, $1, at: nil) }
         try commands.finishCapture()
@@ -102,7 +101,7 @@ package final class CaptureWatch {
                 )
             }
             reported.remove(connection.id)
-        case .encrypted(let connection): report("encrypted: nothing of it can be read", connection, time)
+        case .encrypted(let connection): report("encrypted: its traffic cannot be read", connection, time)
         default: break
         }
         try lines?.receive(event, bytes)
