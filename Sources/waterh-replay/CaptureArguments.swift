@@ -36,7 +36,7 @@ struct AttributionArguments: ParsableArguments {
 
     func validate() throws {
         if let commandHandle, commandHandle.value == responseHandle?.value {
-            throw ValidationError("--command-handle and --response-handle name the same characteristic")
+            throw ValidationError("--command-handle and --response-handle must be different")
         }
     }
 }

@@ -4,10 +4,10 @@ import Captures
 import CommandSupport
 import Foundation
 
-/// One run over captures: output, progress and exit code.
+/// The reading of captures by one subcommand: output, progress, messages and exit code.
 final class CaptureRun {
     let out: LineBuffer
-    /// The mode of output files, before the umask. Other users can read captures.
+    /// The permissions of output files before the umask is applied.
     static let mode: mode_t = 0o666
     private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
@@ -19,11 +19,11 @@ final class CaptureRun {
         out = LineBuffer { try output.write($0) }
     }
 
-    /// Opens a file of the user: a capture, or all captures packed in it, in order. Reports skipped files.
+    /// Opens a capture, or all captures in an archive or directory, in order. Prints notes about skipped files.
     /// - Parameters:
-    ///   - following: whether the file is still growing and therefore not packed.
-    ///   - copiesPipes: whether a pipe can be read several times.
-    /// - Returns: an empty array after a reported error.
+    ///   - following: whether the file is still growing, so that it cannot be an archive.
+    ///   - copiesPipes: whether to copy the data of a pipe, to read it several times.
+    /// - Returns: the captures; empty after an error, which was printed.
     func parts(_ path: String, following: Bool = false, copiesPipes: Bool = false) throws -> [CapturePart] {
         if following { return [CapturePart(path: path)] }
         do {
@@ -38,16 +38,17 @@ final class CaptureRun {
         }
     }
 
-    /// Opens all files of the user. The parts of one recorder's log are in order of time.
+    /// Opens several files. The files of one recorder's log are sorted by time.
     func parts(_ paths: [String], following: Bool = false) throws -> [CapturePart] {
         CaptureOpener.sorted(try paths.flatMap { try parts($0, following: following) })
     }
 
-    /// Rejects an output file that is also an input, because it might be the user's only copy.
+    /// Throws if the output file is also an input, because writing would destroy the input.
     static func refuse(writing output: String, over inputs: [String]) throws {
         guard output != "-", inputs.contains(where: { isSame($0, output) }) else { return }
         throw CommandFailure(
-            .wrongUse, "input and output are the same file: \(output)", advice: "Name another file to write.")
+            .wrongUse, "input and output are the same file: \(output)",
+            advice: "Choose another output file. Nothing was changed.")
     }
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
@@ -59,8 +60,8 @@ final class CaptureRun {
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads one capture. An error in its bytes is reported in one line, after the output of everything before it.
-    /// - Parameter tellsEnd: whether to also report why unpacking ended early.
+    /// Reads one capture. Prints an error in its bytes in one line, after the output of everything before it.
+    /// - Parameter tellsEnd: whether to also print the reason if only a part was unpacked.
     /// - Returns: whether it was read to its end.
     @discardableResult
     func read(_ part: CapturePart, tellsEnd: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
@@ -71,7 +72,7 @@ final class CaptureRun {
             try body(&file)
         } catch let error as CaptureError {
             progress.clear()
-            // A packed capture ends where unpacking ended: report that reason.
+            // If unpacking ended early, the capture is truncated for that reason.
             report("\(part.name): \(error.kind == .cut ? part.trouble ?? error.description : error.description)")
             return false
         } catch is OutputFile.ReaderClosed {
@@ -83,7 +84,7 @@ final class CaptureRun {
                 CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
         if let sentence = file.facts.passedSentence {
-            // A text without a known line is not a capture.
+            // A text without packets is not a capture, so this is an error.
             if file.facts.packets == 0 {
                 report("\(part.name): \(sentence)")
             } else {
@@ -96,8 +97,7 @@ final class CaptureRun {
         return false
     }
 
-    /// Reads one capture. If it is followed, also reads added data and files that replace it, while the output has a
-    /// reader.
+    /// Reads one capture. With `following`, also reads added data and replaced files, until the output is closed.
     @discardableResult
     func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
         guard following else { return try read(part, body) }
@@ -132,14 +132,14 @@ final class CaptureRun {
         Diagnostics.line(sentence)
     }
 
-    /// Prints an error of a file as one line on standard error, after the output before it.
+    /// Prints an error of a file as one line on standard error, and sets the exit code.
     func report(_ sentence: String) {
         hadErrors = true
         try? out.flush()
         Diagnostics.error(sentence)
     }
 
-    /// Ends the reading early if the output has no reader (`| head`) or cannot be written.
+    /// Throws if the output cannot be written, for example because its reader has ended (`| head`).
     func checkOutput() throws {
         if out.hasFailed { try out.flush() }
     }
@@ -149,7 +149,7 @@ final class CaptureRun {
         do {
             try out.flush()
         } catch is OutputFile.ReaderClosed {
-            // An output without a reader (`| head`) is not an error.
+            // A closed output (`| head`) is not an error.
         }
         if hadErrors { throw ExitCode(ExitStatus.badInput.rawValue) }
     }

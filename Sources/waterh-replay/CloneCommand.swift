@@ -11,7 +11,7 @@ struct CloneCommand: ParsableCommand {
         abstract: "Create a device profile",
         discussion: """
             Copies one peripheral from captures: advertisement, GATT table, values, and conversations with their \
-            delays. Gaps of the captures are printed and listed in the file. Emulate the profile with: \
+            delays. Prints the data that the captures lack, and lists it in the file. Emulate the profile with: \
             waterh-emulator run --gadget FILE
             """)
 
@@ -27,7 +27,7 @@ struct CloneCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Start of the conversations, in the form of 'waterh-replay att'; the table comes from the whole \
+            Start of the conversations, as for 'waterh-replay att'; the table comes from the whole \
             capture
             """,
             valueName: "time"))
@@ -44,7 +44,7 @@ struct CloneCommand: ParsableCommand {
     func validate() throws {
         if let device, Int(device) == nil, BluetoothAddress(device) == nil {
             throw ValidationError(
-                "invalid --device: expected an address such as A4:C1:38:01:02:03, or a number of the printed list")
+                "invalid --device: expected an address such as A4:C1:38:01:02:03, or a number in the printed list")
         }
         if case .absolute(let from)? = from, case .absolute(let to)? = to, from >= to {
             throw ValidationError("invalid --from: must be before --to")
@@ -57,7 +57,7 @@ struct CloneCommand: ParsableCommand {
         let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }
-            // Moments are relative to the start of each capture.
+            // --from and --to can be relative to the start of each capture.
             var filter = TrafficFilter()
             (filter.from, filter.to) = (from, to)
             var gate = TrafficGate(filter)
@@ -78,20 +78,20 @@ struct CloneCommand: ParsableCommand {
         let bytes = [UInt8](try ProfileFile.encode(found.profile))
         try file.write(bytes)
         try file.commit()
-        let words = Self.words(found, output)
+        let lines = Self.resultLines(found, output)
         if output == "-" {
-            for line in words { run.note(line) }
+            for line in lines { run.note(line) }
         } else {
-            run.out.put(text: words.map { $0 + "\n" }.joined())
+            run.out.put(text: lines.map { $0 + "\n" }.joined())
         }
         try run.finish()
     }
 
-    /// The selected peripheral: the named one, else the only one with traffic, else the only one.
+    /// The peripheral of `--device`, or else the only one with responses, or else the only one.
     private func chosen(_ all: [ObservedPeripheral]) throws -> ObservedPeripheral {
-        let speakers = all.filter(\.hasResponded)
-        // Peripherals that only advertised are numbered after those with traffic.
-        let listed = speakers + all.filter { !$0.hasResponded }
+        let responding = all.filter(\.hasResponded)
+        // Number the peripherals with responses first.
+        let listed = responding + all.filter { !$0.hasResponded }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
             if let address = BluetoothAddress(device),
@@ -100,10 +100,10 @@ struct CloneCommand: ParsableCommand {
                 return found
             }
             throw CommandFailure(
-                .noLink, "\(device) is not in \(Self.names(files))",
-                advice: listed.isEmpty ? nil : "There: \(Self.list(listed)).")
+                .noLink, "no device \(device) in \(Self.names(files))",
+                advice: listed.isEmpty ? nil : "Devices: \(Self.list(listed)).")
         }
-        if let only = speakers.first, speakers.count == 1 { return only }
+        if let only = responding.first, responding.count == 1 { return only }
         if let only = listed.first, listed.count == 1 { return only }
         guard !listed.isEmpty else {
             throw CommandFailure(
@@ -113,52 +113,53 @@ struct CloneCommand: ParsableCommand {
         throw CommandFailure(
             .wrongUse,
             """
-            \(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \
-            \(counted(listed.count, "peripheral"))\(speakers.isEmpty ? ", none of which sent a response" : "")
+            \(Self.names(files)) \(files.count == 1 ? "has" : "have") \
+            \(counted(listed.count, "peripheral"))\(responding.isEmpty ? ", none of which sent a response" : "")
             """,
-            advice: "Name one with --device: \(Self.list(listed)).")
+            advice: "Select one with --device: \(Self.list(listed)).")
     }
 
     private static func names(_ files: [String]) -> String {
         files.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
     }
 
-    private static let mostListed = 30
+    private static let maximumListed = 30
 
-    /// Lists the peripherals with traffic, and counts the others, because many devices can be in range.
+    /// Lists the peripherals with responses, and counts the others, because many devices can be in range.
     private static func list(_ all: [ObservedPeripheral]) -> String {
-        let speakers = all.prefix(while: \.hasResponded).count
-        let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
+        let responding = all.prefix(while: \.hasResponded).count
+        let listed =
+            all.count > maximumListed && responding > 0 ? min(responding, maximumListed) : min(all.count, maximumListed)
         var lines = all.prefix(listed).enumerated().map { number, one in
             let name = one.profile.name.map { " \($0)" } ?? ""
             let what =
                 one.hasResponded
                 ? "\(counted(one.connections, "connection")), \(counted(one.answers, "ATT PDU")) from it"
-                : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
+                : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "no response"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }
         if all.count > listed {
-            lines.append("and \(all.count - listed) \(listed == speakers ? "that were only seen" : "more")")
+            lines.append("and \(all.count - listed) \(listed == responding ? "without a response" : "more")")
         }
         return lines.joined(separator: "; ")
     }
 
-    /// The result, then the missing parts.
-    private static func words(_ found: ObservedPeripheral, _ output: String) -> [String] {
-        let gadget = found.profile
-        let discovered = gadget.characteristics.filter { $0.source == .discovered }.count
-        let values = gadget.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
-        let name = gadget.name.map { " \($0)" } ?? ""
+    /// The lines about the result, then one line per gap.
+    private static func resultLines(_ found: ObservedPeripheral, _ output: String) -> [String] {
+        let cloned = found.profile
+        let discovered = cloned.characteristics.filter { $0.source == .discovered }.count
+        let values = cloned.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
+        let name = cloned.name.map { " \($0)" } ?? ""
         return [
             """
             \(found.label)\(name) to \(output == "-" ? "standard output" : output): \
-            \(counted(gadget.services.count, "service")), 
+            \(counted(cloned.services.count, "service")), 
             """
-                + "\(counted(gadget.characteristics.count, "characteristic")) (\(discovered) discovered); "
+                + "\(counted(cloned.characteristics.count, "characteristic")) (\(discovered) discovered); "
                     + """
-                    \(counted(gadget.exchangeCount, "request")) and \(counted(values, "value")) in \
-                    \(counted(gadget.conversations.count, "conversation"))
+                    \(counted(cloned.exchangeCount, "request")) and \(counted(values, "value")) in \
+                    \(counted(cloned.conversations.count, "conversation"))
                     """
-        ] + gadget.gaps.map { "  gap: \($0)" }
+        ] + cloned.gaps.map { "  gap: \($0)" }
     }
 }

@@ -22,7 +22,7 @@ struct CommandsCommand: ParsableCommand {
         let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0
-        var ending: [() -> Void] = []
+        var noteClosures: [() -> Void] = []
         for part in try run.parts(file, following: following.follow) {
             let reader = CommandReader(given: attribution.given, bottle: filter.device, filter: filter.filter) {
                 command in
@@ -33,12 +33,12 @@ struct CommandsCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file) { event in notes.see(event) }
             }
-            ending.append {
+            noteClosures.append {
                 notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
-        for say in ending { say() }
+        for printNotes in noteClosures { printNotes() }
         try run.finish()
     }
 }

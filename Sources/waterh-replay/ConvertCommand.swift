@@ -9,9 +9,9 @@ struct ConvertCommand: ParsableCommand {
         commandName: "convert",
         abstract: "Convert a capture",
         discussion: """
-            Without --format, the output's suffix decides. Between HCI, air and text, and with a filter, the ATT \
-            conversation is kept and its packets are created again; other traffic is left out. The discovery is \
-            kept, so that the characteristics are known. Formats: \
+            Without --format, the output's suffix determines the format. With a filter, or between HCI, link-layer and \
+            text formats, packets are generated from the ATT conversation, without other traffic. The discovery is \
+            always kept, so that the characteristics are known. Formats: \
             \(CaptureFormat.named.map(\.name).joined(separator: " "))
             """)
 
@@ -31,7 +31,7 @@ struct ConvertCommand: ParsableCommand {
         try CaptureRun.refuse(writing: output, over: [input])
         let run = try CaptureRun()
         var converter = CaptureConverter(to: target, filter: filter.filter)
-        // Created with the first byte.
+        // Create the file with the first byte, so that an unreadable input leaves an existing file unchanged.
         var destination: OutputFile?
         let parts = try run.parts(input, copiesPipes: true)
         guard let first = parts.first else { return try run.finish() }
@@ -46,7 +46,7 @@ struct ConvertCommand: ParsableCommand {
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .cannotCarry {
-                // Do not publish a partial file. An existing file stays unchanged.
+                // Discard the partial file. An existing file stays unchanged.
                 destination = nil
                 throw error
             }
@@ -57,23 +57,23 @@ struct ConvertCommand: ParsableCommand {
         guard let destination else { return try run.finish() }
         try destination.commit()
         let outcome = converter.outcome
-        var words =
+        var result =
             """
             \(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \
             \(target): \(counted(outcome.written, "record"))
             """
-        if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
+        if outcome.isByConversation { result += "; packets were generated from the ATT conversation" }
         if outcome.leftOut > 0 {
-            words += "; \(counted(outcome.leftOut, "record")) without a place in this format left out"
+            result += "; \(counted(outcome.leftOut, "record")) skipped, because the format cannot store them"
         }
         if outcome.retimed > 0 {
-            words +=
+            result +=
                 """
-                ; this format has no time before 1970 or so far ahead: \(counted(outcome.retimed, "record")) counted \
-                from the first of them on, as from 1970
+                ; the format cannot store the times of \(counted(outcome.retimed, "record")): they now count from \
+                1970, with the same intervals
                 """
         }
-        run.note(words)
+        run.note(result)
         try run.finish()
     }
 
@@ -88,8 +88,8 @@ struct ConvertCommand: ParsableCommand {
         }
         guard let known = CaptureFormat(suffixOf: output) else {
             throw CommandFailure(
-                .wrongUse, "the suffix of \(output) is not that of a format",
-                advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
+                .wrongUse, "unknown file suffix: \(output)",
+                advice: "Choose a format with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
         }
         return known
     }

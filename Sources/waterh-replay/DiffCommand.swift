@@ -6,7 +6,8 @@ struct DiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Compare two captures",
-        discussion: "Compares drinks, deliveries and commands, not numbers and times. Exit code 4: they differ.")
+        discussion:
+            "Compares drinks, deliveries and commands, without record numbers and times. Exit code 4: they differ.")
 
     @Argument(help: "Capture of any format", completion: .file())
     var first: String
@@ -50,7 +51,7 @@ struct DiffCommand: ParsableCommand {
             run.out.put(
                 text:
                     """
-                    no difference\(isWhole ? "" : " in what could be read"): \
+                    no difference\(isWhole ? "" : " in the readable part"): \
                     \(counted(readings[0].drinks.count, "delivery", "deliveries")), \
                     \(counted(readings[0].commands.count, "command"))\n
                     """

@@ -62,7 +62,7 @@ struct DrinksCommand: ParsableCommand {
         }
         if tally.suspects > 0 { text += "; \(tally.suspects) suspect, not in the sum" }
         if tally.bookkeeping > 0 {
-            text += "; \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+            text += "; \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), not drinks"
         }
         return text + "\n"
     }

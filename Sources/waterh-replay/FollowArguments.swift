@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Whether to follow a capture that is still growing.
+/// The `--follow` option, for a capture that is still growing.
 struct FollowArguments: ParsableArguments {
     @Flag(
         help:

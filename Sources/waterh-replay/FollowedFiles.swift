@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Replay
 
+/// An event of the sources of `watch`.
 enum WatchedPart: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case head(CaptureFileFacts)
@@ -15,8 +16,8 @@ enum WatchedPart: Sendable {
 
 /// Reads captures and pipes, each on its own thread, because reading a pipe blocks. The threads end with the process.
 enum FollowedFiles {
-    /// Limits the number of packets that wait for processing, because a file is faster than a terminal.
-    private static let places = DispatchSemaphore(value: 4096)
+    /// Limits the number of packets that wait for processing, because files are read faster than printed.
+    private static let packetSlots = DispatchSemaphore(value: 4096)
 
     static func read(_ files: [(number: UInt16, path: String)], _ parts: AsyncStream<WatchedPart>.Continuation) {
         for (number, path) in files {
@@ -33,16 +34,16 @@ enum FollowedFiles {
         }
     }
 
-    /// Makes room for another packet, after one was processed.
-    static func packetDone() { places.signal() }
+    /// Allows another packet to be read, after one was processed.
+    static func packetDone() { packetSlots.signal() }
 
     private static func read(_ path: String, _ number: UInt16, _ parts: AsyncStream<WatchedPart>.Continuation) throws {
         var file = CaptureFile(path: path)
-        // A pipe ends with its last writer. A file can grow.
+        // Wait for more data in a file. A pipe ends when its last writer closes it.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }
         file.onHead = { parts.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in
-            places.wait()
+            packetSlots.wait()
             parts.yield(.packet(packet, bytes.withUnsafeBytes { [UInt8]($0) }, source: number))
         }
     }

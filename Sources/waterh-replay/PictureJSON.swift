@@ -9,11 +9,11 @@ struct PictureJSON {
 
     private static let mostTables = 40
 
-    /// A sentence about the content of the page and what it omits.
+    /// The number of PDUs in the capture, and of those that the page shows individually.
     var sentence: String {
         let timeline = picture.statistics.timeline
         let (all, kept) = (timeline?.count ?? 0, timeline?.entries.count ?? 0)
-        return all == kept ? counted(all, "ATT PDU") : "\(counted(all, "ATT PDU")), \(kept) of them one by one"
+        return all == kept ? counted(all, "ATT PDU") : "\(counted(all, "ATT PDU")), \(kept) of them listed"
     }
 
     var json: JSONValue {
@@ -48,7 +48,7 @@ struct PictureJSON {
         return .object(members)
     }
 
-    /// Times are in seconds since the first packet, so that JSON numbers keep microseconds.
+    /// The traffic over time. Times are seconds since the first packet, so that JSON numbers keep microseconds.
     private var timeline: JSONValue {
         guard let timeline = picture.statistics.timeline else { return .null }
         let origin = picture.firstTime ?? .zero

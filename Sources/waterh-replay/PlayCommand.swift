@@ -12,9 +12,9 @@ struct PlayCommand: AsyncParsableCommand {
         commandName: "play",
         abstract: "Emulate the recorded bottle",
         discussion: """
-            Answers each request with the recorded response. Other requests are answered by the model (--mode \
-            once), or end the connection with a message that shows both sides (--mode strict; exit code 3 at the \
-            end). If a capture has several bottles, use --bottle. Runs until Ctrl-C.
+            Sends the recorded response to each request. Requests that are not in the capture get the response of an \
+            emulated bottle (--mode once), or a message and the end of the connection (--mode strict, with exit code 3 \
+            at the end). If a capture has several bottles, select one with --bottle. Runs until Ctrl-C.
             """)
 
     @Argument(help: "Capture of any format", completion: .file())
@@ -31,7 +31,7 @@ struct PlayCommand: AsyncParsableCommand {
     @Flag(help: "Answer without delay")
     var flush = false
 
-    @Option(help: "once or strict")
+    @Option(help: "Response to requests that are not in the capture: once (emulated) or strict (disconnect)")
     var mode: AnsweringMachine.Mode = .once
 
     @OptionGroup var attribution: AttributionArguments
@@ -44,7 +44,8 @@ struct PlayCommand: AsyncParsableCommand {
             throw ValidationError("invalid --speed: expected a number above 0")
         }
         if case .capture = link {
-            throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER")
+            throw ValidationError(
+                "invalid --link capture:FILE: it is for a gateway; expected unix:PATH, bluez or l2cap:ADAPTER")
         }
     }
 
@@ -111,20 +112,20 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
-        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); the part before it is played") }
+        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); the part before it is used") }
         let wanted = bottle
-        let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
-        guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
-            let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(
+        let candidates = found.scripts.filter { wanted == nil || $0.address == wanted }
+        guard let script = candidates.max(by: { $0.records.count < $1.records.count }) else {
+            let known = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(
                 separator: ", ")
             throw CommandFailure(
-                .noLink, "\(wanted.map(\.description) ?? "the bottle") is not in \(file)", advice: "There: \(others).")
+                .noLink, "no bottle \(wanted.map(\.description) ?? "") in \(file)", advice: "Bottles: \(known).")
         }
-        if fitting.count > 1 {
+        if candidates.count > 1 {
             Diagnostics.warning(
                 """
-                \(file) has \(fitting.count) bottles; \
-                \(script.address?.description ?? "the one without an address") answers, name another with --bottle
+                \(file) has \(candidates.count) bottles; emulating \
+                \(script.address?.description ?? "the one without an address"), select another with --bottle
                 """
             )
         }

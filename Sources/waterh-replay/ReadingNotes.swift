@@ -5,11 +5,11 @@ import Replay
 final class ReadingNotes {
     private var pdus = 0
     private var encrypted = 0
-    private var refusals: [[UInt8]: Int] = [:]
-    private var tellsRefusals = 0
-    private static let mostRefusals = 20
+    private var rejections: [[UInt8]: Int] = [:]
+    private var unlistedRejections = 0
+    private static let maximumListed = 20
 
-    /// Examines an event before the reader does.
+    /// Counts the PDUs and encrypted connections.
     func see(_ event: ConversationEvent) {
         switch event {
         case .att: pdus += 1
@@ -20,12 +20,12 @@ final class ReadingNotes {
 
     /// Prints one line for each distinct rejected record, up to a limit, and counts the others.
     func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
-        guard refusals.count < Self.mostRefusals || refusals[record.raw] != nil else {
-            tellsRefusals += 1
+        guard rejections.count < Self.maximumListed || rejections[record.raw] != nil else {
+            unlistedRejections += 1
             return
         }
-        refusals[record.raw, default: 0] += 1
-        guard refusals[record.raw] == 1 else { return }
+        rejections[record.raw, default: 0] += 1
+        guard rejections[record.raw] == 1 else { return }
         run.note(
             """
             frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is rejected: \
@@ -34,27 +34,25 @@ final class ReadingNotes {
         )
     }
 
-    /// Prints the notes after a capture was read.
     func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadErrors: Bool, _ run: CaptureRun) {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
             run.note(
                 """
-                \(name): attribution: guessed: no discovery of \(peer.label) is in the capture; the frames' own \
-                shape says that handle \(handle) is its response characteristic
+                \(name): attribution: guessed: no discovery of \(peer.label) in the capture; by the format of its \
+                values, handle \(handle) is the response characteristic
                 """
             )
         }
         if tally.lookalikes > 0 {
             run.note(
                 """
-                \(name): left out \(counted(tally.lookalikes, "record")) of devices that send a bottle's bytes but \
-                were not found to be one; name the handle with --response-handle and the device with --bottle to \
-                count them
+                \(name): ignored \(counted(tally.lookalikes, "record")) of devices that resemble a bottle but were \
+                not identified as one; to count them, set --response-handle and --bottle
                 """
             )
         }
-        // The error of the file shows where the reading ended, which explains missing data.
+        // After an error, which was printed, missing data needs no notes.
         if hadErrors { return }
         if encrypted > 0 {
             run.note(
@@ -64,7 +62,7 @@ final class ReadingNotes {
                 """
             )
         }
-        if tellsRefusals > 0 { run.note("\(name): \(counted(tellsRefusals, "more record")) rejected") }
+        if unlistedRejections > 0 { run.note("\(name): \(counted(unlistedRejections, "more record")) rejected") }
         if tally.unfinishedTransfers > 0 {
             run.note(
                 """

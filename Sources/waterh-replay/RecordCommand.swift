@@ -88,14 +88,14 @@ struct RecordCommand: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// Opens an adapter. An error gets the advice for it.
+    /// Opens an adapter, and adds advice to an error.
     static func ofAdapter<Opened>(_ open: () throws(LinkError) -> Opened) throws -> Opened {
         do {
             return try open()
         } catch {
             let advice =
                 error.code == .permissionDenied
-                ? "Run it as root."
+                ? "Run the command as root."
                 : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }

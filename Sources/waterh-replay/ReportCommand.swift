@@ -11,8 +11,8 @@ struct ReportCommand: ParsableCommand {
             """,
         discussion: """
             The report is one HTML file for any browser; it needs no network. With a second capture, it compares \
-            both. For a large capture, it has all counts, the first PDUs, and later errors and late PDUs. It shows \
-            the number of omitted PDUs.
+            both. For a large capture, it has all counts, the first 5000 PDUs, and later errors and slow responses. It \
+            shows the number of omitted PDUs.
             """)
 
     @Argument(help: "Capture of any format (- for standard input)", completion: .file())
@@ -42,7 +42,7 @@ struct ReportCommand: ParsableCommand {
         guard parts.count <= 2 else {
             throw CommandFailure(
                 .badInput, "the archive has \(parts.count) captures; a report has at most two",
-                advice: "Unpack it, and name one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
+                advice: "Unpack it, and pass one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
         }
         for part in parts {
             try run.read(part, tellsEnd: false) { file in
@@ -54,7 +54,7 @@ struct ReportCommand: ParsableCommand {
                 if let trouble = part.trouble ?? picture.trouble { run.report("\(part.name): \(trouble)") }
             }
         }
-        // Without a capture, an existing page stays unchanged.
+        // If no capture can be read, leave an existing page unchanged.
         guard !pictures.isEmpty else { return try run.finish() }
         var random = SystemRandomNumberGenerator()
         let page = ReportPage(pictures, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))

@@ -38,8 +38,8 @@ struct ReportPage {
         page += Self.part(waterh_report_style())
         page += Array(
             """
-            </style>\n<body><noscript>This page draws itself with the script inside it; allow scripts to see \
-            it.</noscript>\n<main id=\"report\"></main>\n
+            </style>\n<body><noscript>This report requires JavaScript; all of it is in this \
+            file.</noscript>\n<main id=\"report\"></main>\n
             """
             .utf8)
         page += Array("<script type=\"application/json\" id=\"data\">".utf8)
@@ -54,7 +54,7 @@ struct ReportPage {
         Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
     }
 
-    /// JSON with `<`, `>` and `&` as escapes, which have the same meaning in strings.
+    /// The JSON with `<`, `>` and `&` as JSON escapes, so that it cannot end the script element.
     static func scriptSafe(_ json: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.utf8.count + 64)

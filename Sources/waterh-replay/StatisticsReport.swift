@@ -7,15 +7,15 @@ struct StatisticsReport {
     let packets: Int
     let statistics: CaptureStatistics
 
-    static let mostListed = 40
+    static let maximumListed = 40
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
     /// The text for a terminal, with highlighted anomalies.
     var coloured: String {
-        let odd = Set(statistics.anomalies.map { "  " + TerminalText.safe($0.sentence) })
-        return lines.map { line in odd.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }.joined(
-            separator: "\n") + "\n"
+        let sentences = Set(statistics.anomalies.map { "  " + TerminalText.safe($0.sentence) })
+        return lines.map { line in sentences.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }
+            .joined(separator: "\n") + "\n"
     }
 
     private var lines: [String] {
@@ -27,8 +27,8 @@ struct StatisticsReport {
         }
         lines.append("PDUs: \(SummaryReport.text(total))")
         lines += requests
-        lines += statistics.connections.prefix(Self.mostListed).map(connection)
-        if statistics.connectionCount > Self.mostListed {
+        lines += statistics.connections.prefix(Self.maximumListed).map(connection)
+        if statistics.connectionCount > Self.maximumListed {
             lines.append(
                 "connections: \(statistics.connectionCount) in all; --json lists \(statistics.connections.count)")
         }
@@ -51,7 +51,7 @@ struct StatisticsReport {
     private var requests: [String] {
         guard !statistics.requests.isEmpty else { return ["requests: none"] }
         let rows = statistics.requests.map { opcode, counts in
-            [opcode.description, "\(counts.requests)"] + latency(counts) + [troubles(counts)]
+            [opcode.description, "\(counts.requests)"] + latency(counts) + [problems(counts)]
         }
         return ["requests:"] + Self.table([["", "number", "median", "95 %", "worst", ""]] + rows)
     }
@@ -60,12 +60,12 @@ struct StatisticsReport {
         [counts.latency.median, counts.latency.share95, counts.latency.worst].map { $0.map(Self.span) ?? "-" }
     }
 
-    private func troubles(_ counts: TrafficCounts) -> String {
+    private func problems(_ counts: TrafficCounts) -> String {
         var parts: [String] = counts.errors.map { "\($0.count) × \($0.code)" }
         if counts.timeouts > 0 { parts.append(counted(counts.timeouts, "time-out")) }
-        if counts.unanswered > 0 { parts.append("\(counts.unanswered) without an answer") }
+        if counts.unanswered > 0 { parts.append("\(counts.unanswered) without a response") }
         if counts.backwardAnswers > 0 {
-            parts.append("\(counts.backwardAnswers) answered before the request, by the recorder's clock")
+            parts.append("\(counts.backwardAnswers) with a response before the request, by the recorder's clock")
         }
         return parts.joined(separator: ", ")
     }
@@ -76,14 +76,14 @@ struct StatisticsReport {
             counted(counts.pdus, "PDU"),
             connection.mtu.map { "MTU \($0)" }
                 ?? (connection.sawBeginning && !connection.isText
-                    ? "MTU 23, never exchanged" : "MTU not in the capture"),
+                    ? "MTU 23 (no exchange)" : "MTU not in the capture"),
         ]
         parts.append(Self.volume(counts))
-        if counts.latency.count > 0 { parts.append("answers after \(latency(counts).joined(separator: " / "))") }
+        if counts.latency.count > 0 { parts.append("responses after \(latency(counts).joined(separator: " / "))") }
         if connection.retransmissions > 0 { parts.append(counted(connection.retransmissions, "retransmission")) }
         if connection.lostParts > 0 { parts.append("\(counted(connection.lostParts, "part")) lost") }
-        let trouble = troubles(counts)
-        if !trouble.isEmpty { parts.append(trouble) }
+        let problemText = problems(counts)
+        if !problemText.isEmpty { parts.append(problemText) }
         if connection.isEncrypted { parts.append("encrypted") }
         return "connection \(connection.observed.id)\(connection.observed.peer.map { " with \($0)" } ?? ""): "
             + parts.joined(separator: ", ")
@@ -92,7 +92,7 @@ struct StatisticsReport {
     private var characteristics: [String] {
         let all = statistics.characteristics
         guard !all.isEmpty else { return [] }
-        let rows = all.prefix(Self.mostListed).map { one in
+        let rows = all.prefix(Self.maximumListed).map { one in
             let counts = one.counts
             return [
                 "0x" + hexDigits(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)",
@@ -109,11 +109,11 @@ struct StatisticsReport {
                         "bytes", "bytes/s", "",
                     ]
                 ] + rows, left: 3)
-        if all.count > Self.mostListed { lines.append("  \(all.count) in all; --json lists them") }
+        if all.count > Self.maximumListed { lines.append("  \(all.count) in all; --json lists them") }
         if statistics.uncountedPDUs > 0 {
             lines.append(
                 """
-                  and \(counted(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \
+                  and \(counted(statistics.uncountedPDUs, "PDU")) of attributes after the first \
                 \(CaptureStatistics.mostCharacteristics)
                 """
             )
@@ -122,16 +122,16 @@ struct StatisticsReport {
     }
 
     private func notes(_ one: CharacteristicStatistics) -> String {
-        let trouble = troubles(one.counts)
+        let problemText = problems(one.counts)
         let forbidden = one.forbiddenWriteCount > 0 ? "\(counted(one.forbiddenWriteCount, "forbidden write"))" : ""
-        return [trouble, forbidden].filter { !$0.isEmpty }.joined(separator: ", ")
+        return [problemText, forbidden].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
     private func clock(_ peer: BottlePeer, _ readings: ClockReadings) -> String {
         var parts: [String] = []
         if let drift = readings.drift, let zone = readings.zone {
             let seconds = Int(drift.components.seconds)
-            parts.append(seconds == 0 ? "right" : "\(abs(seconds)) s \(seconds > 0 ? "fast" : "slow")")
+            parts.append(seconds == 0 ? "correct" : "\(abs(seconds)) s \(seconds > 0 ? "fast" : "slow")")
             parts.append("zone UTC\(zoneText(zone))")
         } else if let error = readings.error {
             parts.append("wrong by \(durationText(error < .zero ? .zero - error : error, hasTenths: true))")
@@ -139,7 +139,7 @@ struct StatisticsReport {
             parts.append("not reported")
         }
         if let rate = readings.rate {
-            parts.append("\(Int(rate.rounded())) millionths \(rate >= 0 ? "fast" : "slow")".replacing("-", with: ""))
+            parts.append("\(Int(rate.rounded())) ppm \(rate >= 0 ? "fast" : "slow")".replacing("-", with: ""))
         }
         if readings.count > 0 { parts.append("reported \(readings.count == 1 ? "once" : "\(readings.count) times")") }
         if readings.settings > 0 {
@@ -150,14 +150,12 @@ struct StatisticsReport {
 
     private var anomalies: [String] {
         let all = statistics.anomalies
-        guard !all.isEmpty else { return statistics.total.pdus > 0 ? ["all as it should be"] : [] }
-        return ["not as it should be:"]
+        guard !all.isEmpty else { return statistics.total.pdus > 0 ? ["no anomalies"] : [] }
+        return ["anomalies:"]
             + all.flatMap {
                 ["  \($0.sentence)\($0.frame.map { " (from frame \($0))" } ?? "")", "    \($0.explanation)"]
             }
     }
-
-    // MARK: small words
 
     static func volume(_ counts: TrafficCounts) -> String {
         "\(counts.valueBytes) value bytes" + (counts.bytesPerSecond.map { " at \(rate($0))" } ?? "")

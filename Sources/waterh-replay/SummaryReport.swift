@@ -46,7 +46,7 @@ struct SummaryReport {
         var text = "time: \(momentText(first)) to \(momentText(last)) (\(durationText(last - first, hasTenths: true)))"
         // Bluetooth LE exists since 2010, so an earlier date is wrong.
         if last < .seconds(1_262_304_000) {
-            text += "; not a real date: the recorder had no clock, or counted from its own start"
+            text += "; not a real date: the recorder had no clock, or counted from its start"
         }
         return text
     }
@@ -55,8 +55,8 @@ struct SummaryReport {
         guard !summary.bottles.isEmpty else {
             return [
                 summary.trouble == nil
-                    ? "bottles: none. The capture can be read, but has no WaterH bottle"
-                    : "bottles: none in what could be read"
+                    ? "bottles: none. The capture is readable, but has no WaterH bottle"
+                    : "bottles: none in the readable part"
             ]
         }
         let lines = summary.bottles.prefix(Self.mostListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
@@ -83,7 +83,7 @@ struct SummaryReport {
             text += first == last ? ", at \(first)" : ", \(first) to \(last)"
             text += " by the bottle's clock"
         }
-        if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered again" }
+        if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered repeatedly" }
         if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
         return text + "; \(counted(bottle.peer.commandCount, "command")) from the host"
     }
@@ -94,7 +94,7 @@ struct SummaryReport {
         if tally.transfers > 0 { text += ", in \(counted(tally.transfers, "log transfer"))" }
         if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete in the capture)" }
         if tally.bookkeeping > 0 {
-            text += ", and \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+            text += ", and \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), not drinks"
         }
         return text
     }
@@ -105,7 +105,7 @@ struct SummaryReport {
             text +=
                 connection.observed.peer.map { "with \($0)" }
                 ?? (level == .text
-                    ? "no address in the capture" : "its beginning, and with it the address, is not in the capture")
+                    ? "no address in the capture" : "its start, with the address, is not in the capture")
             switch level {
             case .text?: break
             case .linkLayer?: text += ", access address 0x\(String(connection.observed.handle, radix: 16))"
@@ -151,7 +151,7 @@ struct SummaryReport {
         ).map { peer in
             if level == .text {
                 let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { $0.value.uuid.description }
-                return "characteristics that the text names of \(peer.label): \(named.joined(separator: " "))"
+                return "characteristics of \(peer.label) in the text: \(named.joined(separator: " "))"
             }
             let services = peer.table.services.values.sorted { $0.start < $1.start }.map { service in
                 let inside = peer.table.characteristics.filter { service.start <= $0.key && $0.key <= service.end }
@@ -170,36 +170,35 @@ struct SummaryReport {
         return "ATT: \(counted(counts.pdus, "PDU")): \(Self.text(counts))"
     }
 
-    /// Sentences about data that could not be read.
+    /// Messages about data that could not be read.
     var unreadable: [String] {
         var sentences: [String] = []
         if let trouble = summary.trouble { sentences.append(trouble) }
         if summary.facts.unreadable > 0 {
             sentences.append(
-                "\(counted(summary.facts.unreadable, "record")) of a kind that is not Bluetooth LE or not known here")
+                "\(counted(summary.facts.unreadable, "record")) of an unsupported kind")
         }
         for (reason, number) in summary.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")
         }
         for connection in summary.connections where connection.isEncrypted {
             sentences.append(
-                "connection \(connection.observed.id) is encrypted: only what came before that can be read")
+                "connection \(connection.observed.id) is encrypted: only earlier traffic can be read")
         }
         if summary.tally.malformed > 0 {
             sentences.append(
-                "\(counted(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle")
+                "\(counted(summary.tally.malformed, "value")) of a response characteristic: not a frame")
         }
         if summary.tally.refused > 0 {
-            sentences.append("\(counted(summary.tally.refused, "drink record")) refused by the dialect")
+            sentences.append("\(counted(summary.tally.refused, "drink record")) rejected by the dialect")
         }
         if summary.tally.lookalikes > 0 {
             sentences.append(
-                "\(counted(summary.tally.lookalikes, "drink record")) of devices that only look like a bottle")
+                "\(counted(summary.tally.lookalikes, "drink record")) of devices that only resemble a bottle"
+            )
         }
         return sentences + summary.facts.remarks
     }
-
-    // MARK: small words
 
     /// The number of PDUs of each kind.
     static func text(_ counts: TrafficCounts) -> String {

@@ -5,11 +5,11 @@ enum SummaryText {
         switch basis {
         case .discovered:
             isText
-                ? "discovered (the text names the characteristics)"
-                : "discovered (the capture holds the bottle's GATT table)"
+                ? "discovered (the text has the UUIDs)"
+                : "discovered (the capture has the bottle's GATT table)"
         case .carriedOver: "carried over from another connection to the same address"
-        case .given: "given by hand"
-        case .guessed: "guessed from the form of the frames, no discovery is in the capture"
+        case .given: "set by options"
+        case .guessed: "guessed from the format of the values, no discovery in the capture"
         }
     }
 
@@ -20,13 +20,13 @@ enum SummaryText {
             case 0x05: "authentication failed"
             case 0x08: "the link was lost"
             case 0x13: "one side disconnected"
-            case 0x14, 0x15: "one side switched off"
+            case 0x14, 0x15: "one side was switched off"
             case 0x16: "the host disconnected"
-            case 0x22: "an answer of the link layer was missing"
-            case 0x28: "an instant was missed"
+            case 0x22: "a link-layer response timed out"
+            case 0x28: "the instant of a link-layer procedure had passed"
             case 0x3B: "connection parameters were not acceptable"
             case 0x3D: "decryption failed"
-            case 0x3E: "it was never established"
+            case 0x3E: "the connection was never established"
             default: "for another reason"
             }
         return "\(words), code 0x\(String(reason, radix: 16, uppercase: true))"

@@ -11,13 +11,13 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             The expected results of FILE are in FILE.expected.jsonl: one line each for the capture, for each command \
             and for each delivery of a drink. Lines can omit keys. --update writes them from the current results: \
-            check the changes before you keep them. Exit code 4: something differs.
+            check the changes before you keep them. Exit code 4: a result differs.
             """)
 
     @Argument(help: "Directory of the captures", completion: .directory)
     var directory: String
 
-    @Flag(help: "Write the expected results again")
+    @Flag(help: "Write the current results as the expected ones")
     var update = false
 
     @Option(
@@ -41,22 +41,22 @@ struct VerifyCommand: ParsableCommand {
         let files = try captures()
         guard !files.isEmpty else {
             throw CommandFailure(
-                .badInput, "no captures in \(directory)", advice: "Name the directory of the captures.")
+                .badInput, "no captures in \(directory)", advice: "Pass the directory of the captures.")
         }
-        // Open the output first, to report an error before hours of reading.
-        let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
+        // Open the output first, to report an error before a long reading.
+        let junitFile = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
         var report = TestReport(suite: "waterh-replay verify")
         for name in files {
-            let begun = ContinuousClock.now
-            let differences = try update ? renew(name, run) : check(name)
+            let startedAt = ContinuousClock.now
+            let differences = try update ? updateExpectation(name, run) : check(name)
             report.cases.append(
-                .init(name: name, seconds: (ContinuousClock.now - begun) / .seconds(1), failures: differences))
+                .init(name: name, seconds: (ContinuousClock.now - startedAt) / .seconds(1), failures: differences))
             if !tap { for difference in differences { run.out.put(text: "\(name): \(difference)\n") } }
         }
-        let wrong = report.cases.count { !$0.failures.isEmpty }
-        if let place {
-            try place.write(Array(report.junit.utf8))
-            try place.commit()
+        let failedCount = report.cases.count { !$0.failures.isEmpty }
+        if let junitFile {
+            try junitFile.write(Array(report.junit.utf8))
+            try junitFile.commit()
         }
         run.out.put(
             text: tap
@@ -65,18 +65,18 @@ struct VerifyCommand: ParsableCommand {
                     ? "\(counted(files.count, "expectation")) written\n"
                     : """
                     \(counted(files.count, "capture")), \
-                    \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n
+                    \(failedCount == 0 ? "all as expected" : "\(failedCount) not as expected")\n
                     """
         )
         try run.finish()
-        if wrong > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
+        if failedCount > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
 
-    /// All files except expectations, descriptions and hidden files.
+    /// The names of the captures, also of those that are missing but have an expectation file.
     private func captures() throws -> [String] {
         guard isFolder(directory) else {
             throw CommandFailure(
-                .badInput, "not a directory: \(directory)", advice: "Name the directory of the captures.")
+                .badInput, "not a directory: \(directory)", advice: "Pass the directory of the captures.")
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         let orphans = names.filter {
@@ -102,7 +102,7 @@ struct VerifyCommand: ParsableCommand {
             let parts = try CaptureOpener().open(path(name)).parts
             guard let part = parts.first, parts.count == 1 else {
                 throw CommandFailure(
-                    .badInput, "\(path(name)) has \(parts.count) captures; an expectation file describes one")
+                    .badInput, "\(path(name)) has \(parts.count) captures; an expectation file is for one capture")
             }
             return try CaptureReading(of: part.path, hostYear: DrinkReader.Options.hostYear)
         } catch let error as CaptureError {
@@ -120,13 +120,13 @@ struct VerifyCommand: ParsableCommand {
             let expected = try CaptureReading(expectation: text)
             return ReadingComparison().differences(expected, try reading(name)).map(\.description)
         } catch let error as ExpectationError {
-            return ["the expectation file is not valid: \(error)"]
+            return ["invalid expectation file: \(error)"]
         } catch let error as CommandFailure {
             return [error.sentence]
         }
     }
 
-    private func renew(_ name: String, _ run: CaptureRun) throws -> [String] {
+    private func updateExpectation(_ name: String, _ run: CaptureRun) throws -> [String] {
         let reading = try reading(name)
         let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.mode)
         try destination.write(Array(reading.text.utf8))

@@ -12,8 +12,9 @@ struct WatchCommand: AsyncParsableCommand {
         abstract: "Decode live traffic",
         discussion: """
             SOURCE is an adapter (hci0, or its address), all (every adapter), a growing capture, or the pipe of a \
-            sniffer (nRF's extcap, Ubertooth); - is standard input. Several sources are one conversation. Adapters \
-            require root or CAP_NET_RAW. Runs until Ctrl-C, or until all pipes have ended if no adapter is named.
+            sniffer (nRF's extcap, Ubertooth); - is standard input. A drink that several sources receive counts once. \
+            Adapters require root or CAP_NET_RAW. Runs until Ctrl-C, or until all pipes have ended if no adapter is \
+            named.
             """)
 
     @Argument(help: ArgumentHelp("Adapters, all, pipes or files", valueName: "source"), completion: .file())
@@ -34,15 +35,15 @@ struct WatchCommand: AsyncParsableCommand {
     var seconds: Double?
 
     /// The maximum number of files and pipes, each of which has a thread.
-    private static let mostSources = 64
+    private static let maximumSources = 64
 
     func validate() throws {
         if let seconds, !(seconds > 0 && seconds <= 1e9) {
             throw ValidationError("invalid --seconds: expected a number above 0 and at most 1000000000")
         }
-        if Set(sources).count != sources.count { throw ValidationError("a source is named twice") }
-        if sources.count > Self.mostSources {
-            throw ValidationError("at most \(Self.mostSources) sources are watched at once")
+        if Set(sources).count != sources.count { throw ValidationError("the same source is given twice") }
+        if sources.count > Self.maximumSources {
+            throw ValidationError("too many sources: \(sources.count), expected at most \(Self.maximumSources)")
         }
     }
 
@@ -57,13 +58,13 @@ struct WatchCommand: AsyncParsableCommand {
         let signals = StopSignals.stream()
         let (stream, continuation) = AsyncStream.makeStream(of: WatchedPart.self, bufferingPolicy: .unbounded)
         FollowedFiles.read(files, continuation)
-        let listening = monitor.map { monitor in
+        let monitorTask = monitor.map { monitor in
             let wanted = sources.contains("all") ? nil : Set(adapters.map(\.index))
             return Task {
                 do {
                     for try await packet in monitor.packets where wanted?.contains(packet.adapter) ?? true {
-                        let made = CapturePacket(packet, number: 0)
-                        continuation.yield(.packet(made, packet.bytes, source: CaptureWatch.ownAdapters))
+                        let capturePacket = CapturePacket(packet, number: 0)
+                        continuation.yield(.packet(capturePacket, packet.bytes, source: CaptureWatch.ownAdapters))
                     }
                 } catch {
                     continuation.yield(.trouble("\(error)"))
@@ -86,7 +87,7 @@ struct WatchCommand: AsyncParsableCommand {
         defer {
             timer?.cancel()
             ending.cancel()
-            listening?.cancel()
+            monitorTask?.cancel()
             monitor?.close()
         }
         if monitor != nil { Diagnostics.line("watching \(sources.joined(separator: ", ")); Ctrl-C ends it") }
@@ -115,7 +116,7 @@ struct WatchCommand: AsyncParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// The inputs. Files and pipes are numbered from 1; adapters of this machine are source 0.
+    /// Sorts the sources into files and adapters. Files and pipes are numbered from 1; adapters are source 0.
     private func sort() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
         var files: [(UInt16, String)] = [], adapters: [HostAdapter] = []
         for source in sources where source != "all" {
@@ -128,7 +129,7 @@ struct WatchCommand: AsyncParsableCommand {
             guard isAdapter else {
                 throw CommandFailure(
                     .failed, "\(source) is neither an adapter nor a file",
-                    advice: "Adapters are named hci0, hci1; 'all' is every adapter.")
+                    advice: "Use an adapter name such as hci0, its address, or 'all' for every adapter.")
             }
             adapters.append(try CommandFailure.ofAdapter { () throws(LinkError) in try HostAdapter(source) })
         }

@@ -156,7 +156,7 @@ import Testing
         try bytes.prefix(16 + 20).write(to: URL(fileURLWithPath: folder.file("cut.btsnoop")))
         let cut = try await replay.run("diff \(folder.file("cut.btsnoop")) \(folder.file("cut.btsnoop"))")
         #expect(
-            cut.exitCode == 4 && cut.output.hasPrefix("no difference in what could be read: 0 deliveries"),
+            cut.exitCode == 4 && cut.output.hasPrefix("no difference in the readable part: 0 deliveries"),
             "\(cut.output) \(cut.error)")
         #expect(
             try await replay.run(["diff", source, source, "--from", "2026-11-22", "--to", "2026-11-21"]).exitCode == 2)
@@ -299,7 +299,7 @@ import Testing
             try old.write(to: URL(fileURLWithPath: made))
             let result = try await replay.succeed(["convert", source, made, "--format", format])
             if format == "pcap" || format == "pklg" {
-                #expect(result.error.contains("no time before 1970"), "\(result.error)")
+                #expect(result.error.contains("cannot store the times"), "\(result.error)")
             }
             #expect(try await replay.run(["drinks", made]).lines.count == expected)
         }

@@ -45,8 +45,8 @@ import Emulator
         #expect(none.exitCode == 2)
         #expect(
             none.error == """
-                error: standard input holds 2 peripherals
-                  Name one with --device: 1 is C0:FF:EE:00:00:01 Hi (1 connection, 3 ATT PDUs from it); 2 is \
+                error: standard input has 2 peripherals
+                  Select one with --device: 1 is C0:FF:EE:00:00:01 Hi (1 connection, 3 ATT PDUs from it); 2 is \
                 C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it).
 
                 """)
@@ -78,10 +78,10 @@ import Emulator
         let none = try await Self.replay.run(
             ["clone", folder.file("busy.btsnoop"), "-", "-o", "-"], input: Array(Self.two.utf8))
         #expect(none.exitCode == 2)
-        #expect(none.error.contains("hold 42 peripherals"), "\(none.error)")
+        #expect(none.error.contains("have 42 peripherals"), "\(none.error)")
         #expect(
             none.error.hasSuffix(
-                "2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it); and 40 that were only seen.\n"),
+                "2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it); and 40 without a response.\n"),
             "\(none.error)")
     }
 
