@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
-    func `a packed capture gives the packets of the plain one`(program: String) async throws {
+    func `a compressed capture has the packets of the plain one`(program: String) async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), program)
         let opened = try Opened(file, in: folder)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
-    func `cut at every byte`(program: String) async throws {
+    func `a compressed capture truncated at any byte gives the packets before it`(program: String) async throws {
         let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let file = try await Self.packed(Array(try Self.bytes().prefix(600)), program)
@@ -87,7 +87,7 @@ import Testing
         return try await tool.run(["-dc"], input: bytes).outputBytes
     }
 
-    @Test func `a cut gzip gives everything before the cut, as gzip does`() async throws {
+    @Test func `a truncated gzip file gives all bytes before the end, like gzip itself`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
         for missing in [1, 4, 9, 12, 40, 200] {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a packed tar is reported when its gzip checksum does not fit`() async throws {
+    @Test func `a wrong gzip checksum of a compressed tar is reported`() async throws {
         let folder = try TemporaryFolder()
         var file = try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:gz")
         file[file.count - 8] ^= 1
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// libarchive drops the last block of such a file.
-    @Test(arguments: [1, 20, 200]) func `a cut xz is reported`(missing: Int) async throws {
+    @Test(arguments: [1, 20, 200]) func `a truncated xz file is reported`(missing: Int) async throws {
         let folder = try TemporaryFolder()
         for file in [
             try await Self.packed(try Self.bytes(), "xz"),
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "xz"])
-    func `several packed pieces in one file are one`(program: String) async throws {
+    func `concatenated compressed files are read as one`(program: String) async throws {
         let folder = try TemporaryFolder()
         let bytes = try Self.bytes()
         for cut in [0, 1, 700, bytes.count] {
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4", "zip"])
-    func `damaged at random`(program: String) async throws {
+    func `a randomly damaged compressed file does not trap`(program: String) async throws {
         let folder = try TemporaryFolder()
         let file =
             try await program == "zip"
@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: ["w", "w:gz", "w:xz"])
-    func `tar archives`(mode: String) async throws {
+    func `captures in tar archives are read`(mode: String) async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.tar([("a.txt", Array("hello\n".utf8)), ("x/b.log", Self.bytes())], mode: mode)
         let opened = try Opened(file, in: folder)
@@ -265,7 +265,7 @@ import Testing
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
     }
 
-    @Test func `an archive in an archive is read, one more is not`() async throws {
+    @Test func `an archive inside an archive is read, a deeper one is rejected`() async throws {
         let folder = try TemporaryFolder()
         let inner = try await Self.packed(try Self.bytes(), "gzip")
         let one = try await Self.zip([("log.gz", inner)], stored: true)
@@ -299,7 +299,7 @@ import Testing
         #expect(try Opened(encrypted, in: folder).failure?.contains("a.btsnoop: encrypted") == true)
     }
 
-    @Test func `names in an archive cannot play with a terminal`() async throws {
+    @Test func `control characters in member names are removed`() async throws {
         let folder = try TemporaryFolder()
         let opened = try Opened(try await Self.zip([("a\u{1B}[2J\nb.log", Self.bytes())]), in: folder)
         #expect(opened.parts.map(\.name) == [": a[2Jb.log"])
@@ -324,7 +324,7 @@ import Testing
         return result.outputBytes
     }
 
-    @Test func `archive bombs are rejected with an error`() async throws {
+    @Test func `decompression bombs are rejected with an error`() async throws {
         let folder = try TemporaryFolder()
         let bomb = try await Self.bomb(megabytes: 24)
         #expect(bomb.count < 100_000)
@@ -398,7 +398,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2] as [UInt8])
-    func `a packed log in the middle of a dumpsys`(version: UInt8) async throws {
+    func `a packed log inside dumpsys text is read`(version: UInt8) async throws {
         let folder = try TemporaryFolder()
         let log = try await Self.text(version: version)
         for text in [
@@ -421,7 +421,7 @@ import Testing
     }
 
     /// Reports of two phones in one archive: the file of one must not make the packed log of the other a copy.
-    @Test func `a report keeps its packed log beside another report's file`() async throws {
+    @Test func `a packed log is kept if only another report has the log as a file`() async throws {
         let folder = try TemporaryFolder()
         let log = try await Self.text(version: 2)
         let other = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
@@ -436,7 +436,9 @@ import Testing
     }
 
     /// At most sixteen packed logs are read from one text.
-    @Test(arguments: [17, 66]) func `several compressed logs in one text are read and skipped ones reported`(count: Int)
+    @Test(arguments: [17, 66]) func `several packed logs in one text are read and skipped ones reported`(
+        count: Int
+    )
         async throws
     {
         let folder = try TemporaryFolder()
@@ -446,7 +448,7 @@ import Testing
         #expect(opened.remarks.contains { $0.contains("2 more packed logs") } == (count == 66), "\(opened.remarks)")
     }
 
-    @Test func `a packed log keeps its times`() async throws {
+    @Test func `packets of a packed log keep their times`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("log.txt")
         try (try await Self.text(version: 2)).write(toFile: path, atomically: true, encoding: .utf8)
@@ -460,7 +462,7 @@ import Testing
         #expect(try times(path) == (try times(Self.sample.path)))
     }
 
-    @Test func `a truncated or damaged compressed log is reported`() async throws {
+    @Test func `a truncated or damaged packed log is reported`() async throws {
         let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let text = Array(try await Self.text(version: 1).utf8)
@@ -490,7 +492,7 @@ import Testing
 
     // MARK: what is not packed
 
-    @Test func `a plain capture is not touched`() throws {
+    @Test func `a plain capture is opened without unpacking`() throws {
         let opened = try CaptureOpener().open(Self.sample.path)
         #expect(opened.parts.map(\.path) == [Self.sample.path])
         #expect(opened.parts.map(\.name) == [Self.sample.path])

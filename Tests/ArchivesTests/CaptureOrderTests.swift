@@ -38,7 +38,7 @@ import Testing
     enum Way: String, CaseIterable { case zip, tar, folder, arguments }
 
     @Test(arguments: Way.allCases, 1...10)
-    func `parts with random names give the drinks of the uncut file`(way: Way, seed: Int) async throws {
+    func `parts of a capture with random names give the drinks of the whole capture`(way: Way, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let whole = try Self.drinks([CaptureOpenerTests.sample.path])
         #expect(whole.count == 40)
@@ -64,7 +64,7 @@ import Testing
         #expect(try Self.drinks(paths) == whole, "seed \(seed)")
     }
 
-    @Test func `a folder without captures is refused`() throws {
+    @Test func `a directory without captures is rejected`() throws {
         let folder = try TemporaryFolder()
         try Data("hello\n".utf8).write(to: folder.url("readme.txt"))
         #expect(throws: CaptureError.self) { try CaptureOpener().open(folder.path) }

@@ -11,7 +11,7 @@ import Testing
         ["drinks", "--json"], ["commands", "--json"], ["att", "--json"], ["info", "--json"], ["drinks", "--raw"],
         ["att"],
     ])
-    func `a packed capture reads as the plain one, as a file and through a pipe`(words: [String]) async throws {
+    func `a compressed capture gives the same output as the plain one`(words: [String]) async throws {
         let folder = try TemporaryFolder()
         let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
         try Data(file).write(to: folder.url("a.gz"))
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a bug report to drinks in one command`() async throws {
+    @Test func `drinks are listed directly from a bug report`() async throws {
         let folder = try TemporaryFolder()
         try Data(try await CaptureOpenerTests.report()).write(to: folder.url("bugreport.zip"))
         let path = folder.file("bugreport.zip")
@@ -52,7 +52,7 @@ import Testing
         _ = try await play.finish()
     }
 
-    @Test func `an expectation may be of a packed capture`() async throws {
+    @Test func `an expectation file can be for a compressed capture`() async throws {
         let folder = try TemporaryFolder()
         try Data(try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "xz")).write(
             to: folder.url("a.xz"))

@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test
-    func `hostile bytes use bounded memory, and the next dump works after finish`() {
+    func `malicious bytes use bounded memory, and finish resets the assembler`() {
         var generator = SeededGenerator(seed: seed)
         let (records, values) = sample(20)
         var assembler = LogAssembler()

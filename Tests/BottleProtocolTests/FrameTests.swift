@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test
-    func `commands and frames keep any bytes`() throws {
+    func `commands and frames keep any bytes when decoded and encoded`() throws {
         var generator = SeededGenerator(seed: seed)
         let letters: [[UInt8]] = [[0x47, 0x54], [0x50, 0x54], [0x52, 0x50], [0x52, 0x54], []]
         for _ in 0..<5_000 {

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [(0x0E, false), (0x0F, true), (0x1B, true), (0x63, true), (0x64, false)])
-    func `1B is 2027 in the calendar dialect, and years outside 2015–2099 are implausible`(
+    func `byte 0 = 1B is 2027 in the calendar dialect, and years outside 2015–2099 are implausible`(
         _ byte: UInt8, _ plausible: Bool
     ) throws {
         var bytes = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test
-    func `any 13 bytes survive decoding`() {
+    func `any 13 bytes are kept by decoding`() {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in

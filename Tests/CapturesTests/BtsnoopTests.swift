@@ -30,7 +30,7 @@ import Testing
             ])
     }
 
-    @Test func `H1 packets have their type in the flags`() {
+    @Test func `the packet type of H1 records is read from the flags`() {
         let reading = Reading(Self.file(1001, (0..<4).map { Self.record([1, 2, 3, 4], flags: $0) }))
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .hci(.acl), .hci(.command), .hci(.event)])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received, .sent, .received])
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// In link type 2001 the flags are opcode and adapter: bit 0 is not a direction.
-    @Test func `monitor flags are opcode and adapter`() {
+    @Test func `the flags of monitor records are read as opcode and adapter`() {
         let cases: [(UInt32, PacketContent, TrafficDirection?)] = [
             (0, .note(.monitor(0)), nil), (1, .note(.monitor(1)), nil), (2, .hci(.command), .sent),
             (3, .hci(.event), .received),
@@ -68,7 +68,7 @@ import Testing
         #expect(reading.packets.first?.packet.missing == 7)
     }
 
-    @Test func `a wrong length is rejected at once`() throws {
+    @Test func `an impossible record length is rejected immediately`() throws {
         let lying = be(UInt32(0x7FFF_FFFF)) + be(UInt32(0x7FFF_FFFF)) + be(UInt32(0)) + be(UInt32(0)) + be(Int64(0))
         let reading = Reading(Self.file(1002, [Self.record([1, 3, 12, 0], flags: 2), lying]))
         #expect(reading.packets.count == 1)
@@ -76,7 +76,7 @@ import Testing
         #expect(reading.error?.offset == 16 + 28)
     }
 
-    @Test func `an unknown H4 type keeps its number`() {
+    @Test func `a record with an unknown H4 type counts as unreadable and keeps its number`() {
         let reading = Reading(
             Self.file(
                 1002,

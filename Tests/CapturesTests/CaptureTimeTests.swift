@@ -14,13 +14,13 @@ import Testing
     @Test(arguments: texts)
     func `times are formatted as text`(_ time: Duration, _ text: String) { #expect(TextEncoding.epoch(time) == text) }
 
-    @Test func `fractions are rounded down`() {
+    @Test func `fractions of a second are rounded down`() {
         let time = Duration(seconds: 0, nanoseconds: -1)
         #expect(time.wholeSeconds == -1)
         #expect(time.nanosecond == 999_999_999)
     }
 
-    @Test func `times out of a format's range are relative to the first packet`() throws {
+    @Test func `times that a format cannot store count from the first packet`() throws {
         let packet = CapturePacket(number: 1, time: Duration(seconds: -5), direction: .sent, content: .hci(.command))
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `notes of another format are dropped`() throws {
+    @Test func `the writer skips notes of another format`() throws {
         let note = CapturePacket(number: 1, time: nil, direction: nil, content: .note(.packetLogger(0xFC)))
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
         #expect(try writer.write(note, [1].span.bytes) == false)

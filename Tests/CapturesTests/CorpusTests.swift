@@ -40,5 +40,5 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `a short fuzz does not trap`(name: String) throws { expectNoTrap(try whole(name)) }
+    func `fuzzed corpus files do not trap`(name: String) throws { expectNoTrap(try whole(name)) }
 }

@@ -6,7 +6,7 @@ import Testing
     /// A recorder without a clock can start at any time. Formats keep the time where they can express it, and the
     /// intervals otherwise.
     @Test(arguments: CaptureFormat.named.map(\.name))
-    func `every time can be written`(name: String) throws {
+    func `a packet with any time can be written`(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
         let packets = Samples.packets(format.level)
         // The year 0, a day before 1970, 2001 from a device with a wrong clock, 2026, and 2200.
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func `written packets are read back`(format: CaptureFormat) throws {
+    func `written packets are read back unchanged`(format: CaptureFormat) throws {
         let reading = Reading(try Samples.file(format))
         #expect(reading.error == nil)
         #expect(reading.facts.format == format)
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func `small pieces give the same packets`(format: CaptureFormat) throws {
+    func `a file read in small pieces has the same packets`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
         for step in [1, 2, 3, 7, 16, 24, 61, 100] {
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func `a format is found by its name`(format: CaptureFormat) {
+    func `a format can be selected by its name`(format: CaptureFormat) {
         if let named = CaptureFormat(name: format.description) { #expect(named == format) }
         #expect(format.isWritable)
     }

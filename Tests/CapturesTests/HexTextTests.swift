@@ -122,7 +122,7 @@ import Testing
         #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
     }
 
-    @Test func `names stay on one line`() throws {
+    @Test func `line breaks in device names are removed`() throws {
         var facts = CaptureFileFacts()
         facts.name = "Water\n1 < FFE4 00\u{1B}[31m"
         var writer = CaptureWriter(CaptureFormat(.hexText, .text), facts: facts)

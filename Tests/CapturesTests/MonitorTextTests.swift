@@ -96,7 +96,7 @@ import Testing
         "4120 0900 0500 0400 01 08 0500 0a", "0504004100 13",
     ].map(bytes)
 
-    @Test func `its packets are put together again`() {
+    @Test func `btmon packets are rebuilt from their fields`() {
         let reading = Reading(Array(Self.text.utf8))
         #expect(reading.error == nil)
         let known = reading.packets.filter { $0.packet.content != .unknown }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `dates and files without a header line are read`() {
+    @Test func `text with dates and without a header line is parsed`() {
         let dated =
             Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(
                 separator: "\n") + "\n"
@@ -149,7 +149,7 @@ import Testing
         ("-T", { $0.replacing(" 0.0", with: " 2026-11-21 05:02:15.0") }),
     ]
 
-    @Test(arguments: forms.indices) func `packets are the same in every form of the text`(index: Int) {
+    @Test(arguments: forms.indices) func `colours, prefixes and indentation of btmon lines have no effect`(index: Int) {
         let form = Self.forms[index]
         let text = Self.text.split(separator: "\n").map { form.line(String($0)) }.joined(separator: "\n") + "\n"
         let reading = Reading(Array(text.utf8))
@@ -169,7 +169,7 @@ import Testing
             "\(reading.facts.passedSentence ?? "")")
     }
 
-    @Test func `who advertises under which name`() {
+    @Test func `advertised names are read from btmon text`() {
         let text = """
             > HCI Event: LE Meta Event (0x3e) plen 43                #1 [hci0] 1.5
                   LE Advertising Report (0x02)
@@ -196,7 +196,7 @@ import Testing
         #expect(reading.facts.remarks.contains("the text does not have all bytes of 2 ATT PDUs: they were skipped"))
     }
 
-    @Test func `cut and damaged`() {
+    @Test func `truncated and damaged btmon text does not trap`() {
         let whole = Array(Self.text.utf8), plain = Reading(whole)
         for length in stride(from: 0, to: whole.count, by: 3) {
             let cut = Reading(Array(whole.prefix(length)))

@@ -35,7 +35,7 @@ import Testing
 
         """
 
-    @Test func `an Android export is read`() {
+    @Test func `an Android export of nRF Connect is parsed`() {
         let reading = Reading(Array(Self.android.utf8))
         #expect(reading.error == nil)
         #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
@@ -50,7 +50,7 @@ import Testing
         #expect(reading.packets[4].packet.time.map(TextEncoding.epoch) == "1655033809.427000000")
     }
 
-    @Test func `lines of applications alone are read`() {
+    @Test func `a log with only application-level lines is parsed`() {
         let reading = Reading(
             Array(
                 "A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n".utf8))
@@ -67,7 +67,7 @@ import Testing
         #expect(reading.facts.remarks.count == 2)
     }
 
-    @Test func `iOS lines are read`() {
+    @Test func `lines of the iOS format are parsed`() {
         let text =
             """
             [07:02:17.2120] Normal: Updated Value of Characteristic FFE4 to 5054 000F 0E06.\n[07:02:17.2120] \

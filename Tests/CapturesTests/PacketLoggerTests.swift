@@ -27,7 +27,7 @@ import Testing
     }
 
     /// The first record is often a long note, and its text can look like a frame.
-    @Test func `a long note before the packets is skipped`() {
+    @Test func `a long note before the first packet is skipped`() {
         let note = [UInt8]("PT\0\u{0F}".utf8) + [UInt8](repeating: 0x20, count: 60_000)
         let file = Self.record(0xFC, note, isBigEndian: false) + Self.record(1, [0x0E, 0], isBigEndian: false)
         #expect(Reading(file).packets.count == 2)

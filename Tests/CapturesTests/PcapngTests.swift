@@ -78,7 +78,7 @@ import Testing
         #expect(orphan.error?.sentence.contains("interface 0") == true)
     }
 
-    @Test func `simple packets have no time and use the interface's snap length`() {
+    @Test func `simple packet blocks have no time and use the interface's snap length`() {
         let data = Self.event + [UInt8](repeating: 7, count: 9)
         let reading = Reading(
             Self.section + Self.interface(201, snap: 8) + Self.block(3, le(UInt32(data.count)) + data.prefix(8))
@@ -95,7 +95,7 @@ import Testing
         #expect(reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == ["0.000009000"])
     }
 
-    @Test func `the flags option gives the direction`() {
+    @Test func `the direction is read from the epb_flags option`() {
         let reading = Reading(
             Self.section + Self.interface(187)
                 + [UInt32(1), 2, 0].flatMap {
@@ -159,7 +159,7 @@ import Testing
         #expect("\(error)".contains(says), "\(error)")
     }
 
-    @Test func `packets of a foreign interface are skipped and reported`() {
+    @Test func `packets of an interface with an unsupported link type are skipped and reported`() {
         let reading = Reading(
             Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, event_ethernet)
                 + Self.packet(1, ticks: 0, Self.event))

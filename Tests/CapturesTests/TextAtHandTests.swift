@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a log without a header needs two values`() {
+    @Test func `a log without a header is recognised by two values`() {
         let lines = Self.log.split(separator: "\n").map(String.init)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n".utf8)).error?.kind == .unrecognised)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n\(lines[4])\n".utf8)).packets.count == 2)
@@ -84,7 +84,7 @@ import Testing
         bytes("4120 0700 0300 0400 03 0502"),
     ]
 
-    @Test func `dumps of tshark and hcidump are read`() {
+    @Test func `hex dumps of tshark and hcidump are parsed`() {
         let dump = Reading(Array(Self.dump.utf8))
         #expect(dump.error == nil)
         #expect(dump.packets.map(\.bytes) == Self.packets)
@@ -134,7 +134,7 @@ import Testing
 
         """
 
-    @Test func `reassembled data of tshark is not a packet`() {
+    @Test func `data that tshark reassembled is not a packet`() {
         for text in [
             Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }),
             Self.inTwo + Self.inTwo,
@@ -232,7 +232,7 @@ import Testing
         ("024120070003000400030502", 1, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
     ])
 
-    @Test func `JSON of tshark is read`() {
+    @Test func `JSON output of tshark is parsed`() {
         let reading = Reading(Array(Self.sample.utf8))
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.bytes) == Self.packets)

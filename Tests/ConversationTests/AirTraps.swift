@@ -127,7 +127,7 @@ import Testing
     }
 
     /// Two fragments of a frame are missing, and the next ones fill its length by chance.
-    @Test func `fragments that do not fit give no frame`() {
+    @Test func `fragments of different frames are not joined`() {
         #expect(
             pdus([
                 connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received),

@@ -82,20 +82,20 @@ import Testing
     }
 
     @Test(arguments: ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop"])
-    func `the shipped captures, in one reading and in two`(name: String) async throws {
+    func `the dissector shows the drinks and commands of the shipped captures`(name: String) async throws {
         let found = try await judge("\(Self.folder)/\(name)", try TemporaryFolder())
         #expect(found.drinks >= 20 && found.commands >= 4)
     }
 
     @Test(arguments: ["boost_one-record.hex", "boost_sixteen-records-cut.hex"], ["pcap", "pcapng-ll", "btsnoop"])
-    func `the recorded samples, made into packets`(name: String, format: String) async throws {
+    func `the dissector shows the published samples`(name: String, format: String) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("sample")
         #expect(try await replay.run(["convert", "\(Self.folder)/\(name)", path, "--format", format]).exitCode == 0)
         #expect(try await judge(path, folder).drinks >= 1)
     }
 
-    @Test func `a peripheral that is not a bottle is served unchanged`() async throws {
+    @Test func `the dissector ignores a peripheral that is not a bottle`() async throws {
         let folder = try TemporaryFolder()
         for path in RealCaptures.files {
             #expect(try await rows(path, ["frame.number"], folder).isEmpty, "\(path)")
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Every command with its parameter limits, by the names of the specification, and a log cut at each length.
-    @Test func `every command and a log cut anywhere`() async throws {
+    @Test func `the dissector shows every command and a log truncated at any length`() async throws {
         let folder = try TemporaryFolder()
         let record = "1A 02 02 16 15 0F 00 10 00 00 01 61 00 ", other = "1A 02 02 16 16 0F 01 2C 00 00 01 61 00 ",
             lost = "00 00 00 00 00 07 00 2D 00 00 01 61 01 "
@@ -145,7 +145,7 @@ import Testing
         #expect(found.drinks == 16)
     }
 
-    @Test func `fields can be filtered`() async throws {
+    @Test func `the dissector's fields can be used in display filters`() async throws {
         let folder = try TemporaryFolder()
         let script = folder.file("waterh.lua")
         #expect(try await replay.run(["dissector", "-o", script]).exitCode == 0)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `the tables of the dissector are those of BottleProtocol`() throws {
+    @Test func `the tables of the dissector match BottleProtocol`() throws {
         let text = try String(contentsOfFile: Self.dissector, encoding: .utf8)
         func names(_ values: [(some FixedWidthInteger, String)]) -> [String] {
             values.map { "[\($0)] = \"\($1)\"," }

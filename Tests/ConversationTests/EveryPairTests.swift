@@ -61,7 +61,7 @@ import Testing
         return bytes
     }
 
-    @Test func `the session is the same in every format`() throws {
+    @Test func `a session is the same in every format`() throws {
         let sources = try Self.session.get().sources
         #expect(sources.count == 21)
         let held = Set(sources.filter { $0.format.level != .text }.map(\.held))

@@ -117,7 +117,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(!reassembler.hasOpenConnections && reassembler.table.examined == 3700, "each of them once")
     }
 
-    @Test func `BR/EDR traffic is counted`() {
+    @Test func `BR/EDR packets are counted as dropped`() {
         let complete = HCI.event("03 0b 00 40 00 01 02 03 04 05 06 01 00")
         let seen = Observed(packets: [complete, HCI.notification("07"), HCI.notification("08")])
         #expect(seen.pdus.isEmpty)
@@ -217,9 +217,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// Fragments of both directions are interleaved on one handle without a direction (187); only starts are marked.
     /// Each PDU has a pattern of its own. It is complete, or its loss is reported.
     @Test(arguments: [0, 27, 251], [UInt16(0), 2])
-    func `interleaved fragments without directions give no invented frame`(
-        size: Int, hostBoundary: UInt16
-    ) {
+    func `interleaved fragments without directions give no invented frame`(size: Int, hostBoundary: UInt16) {
         for seed in 1...100 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             // The opcodes' parity distinguishes an old kernel's starts.
@@ -324,7 +322,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(failed.pdus.first?.att.connection.peer == nil)
     }
 
-    @Test func `a failed disconnection ends nothing`() {
+    @Test func `a failed Disconnection Complete event ends no connection`() {
         let seen = Observed(packets: [HCI.connected("05"), HCI.disconnected(status: "0c"), HCI.notification("01")])
         #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
     }

@@ -12,7 +12,7 @@ import Testing
         return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 
-    @Test func `values of text become ATT PDUs`() {
+    @Test func `values of a text capture become ATT PDUs`() {
         let observed = Observed(packets: [
             value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
             value(.writeRequest, 0xFFE9, "01"),
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Converted captures have names from the discovery and handles for all other attributes, of the same table.
-    @Test func `handles of text do not collide with assigned ones`() {
+    @Test func `generated handles of a text capture do not collide with given ones`() {
         for handle in UInt16(1)...0x0200 {
             let observed = Observed(packets: [
                 value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `connections of text start and end`() {
+    @Test func `connections of a text capture start and end`() {
         func event(_ isBegin: Bool) -> (CapturePacket, [UInt8]) {
             (
                 CapturePacket(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct WritingTests {
     @Test(arguments: EveryPairTests.binary)
-    func `a conversation survives writing`(format: CaptureFormat) async throws {
+    func `a conversation is unchanged after writing and reading`(format: CaptureFormat) async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("capture", Conversation.sync.file(format))
         let tshark = try Tshark()
@@ -30,7 +30,7 @@ import Testing
         #expect(ours.events.contains { if case .disconnected(_, reason: 0x13) = $0 { true } else { false } })
     }
 
-    @Test func `a damaged conversation is reported`() async throws {
+    @Test func `tshark reports a damaged conversation`() async throws {
         var damaged = Conversation()
         damaged.pdus = [(.received, bytes("1b 22"))]
         let folder = try TemporaryFolder()

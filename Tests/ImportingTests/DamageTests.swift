@@ -53,7 +53,7 @@ import TrackerCore
     }
 
     @Test(arguments: HealthFiles.Format.allCases, [UInt64(1), 2, 3])
-    func `a damaged file has the same result in any pieces`(format: HealthFiles.Format, seed: UInt64) {
+    func `a damaged file has the same result whatever the chunk size`(format: HealthFiles.Format, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let good = Array(HealthExport.text(format, Self.drinks).utf8)
         for round in 0..<150 {
@@ -77,7 +77,7 @@ import TrackerCore
     }
 
     @Test(arguments: [UInt64(11), 12])
-    func `noise is rejected`(seed: UInt64) {
+    func `random bytes are rejected`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for start in ["", "<", "[", "{\"drinks\":[", "startDate,value_ml\n", "\u{FEFF}", "<HealthData>"] {
             for _ in 0..<60 {

@@ -41,7 +41,7 @@ import TrackerCore
         Array("&#xFFFE;".utf8), Array("&#55296;".utf8),
     ]
 
-    @Test(arguments: bad) func `water is read beside invalid XML characters, which are counted`(bytes: [UInt8]) throws {
+    @Test(arguments: bad) func `invalid XML characters are counted, and water is imported`(bytes: [UInt8]) throws {
         let other =
             Array("\n <Record type=\"Sleep\" value=\"a".utf8) + bytes + Array("z\">b".utf8) + bytes
             + Array("</Record>".utf8)
@@ -53,7 +53,7 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: ["source Name", "a b c", "größe x"]) func `a blank in an attribute's name is replaced`(
+    @Test(arguments: ["source Name", "a b c", "größe x"]) func `a space in an XML attribute name is replaced`(
         name: String
     ) throws {
         let file = Self.export(Array("<Record type=\"Sleep\" \(name)=\"1\" end=\"2\"/>\n\(Self.water("250"))".utf8))
@@ -63,7 +63,7 @@ import TrackerCore
         }
     }
 
-    @Test func `whole XML is not touched`() throws {
+    @Test func `valid XML is not changed`() throws {
         let text = """
             <!-- a b="<c d>" \u{1F4A7} --><Record type = "Sleep"  value\n= 'a "b" > c'/><![CDATA[ <x y z> ]]><?p i?>
             """
@@ -72,7 +72,7 @@ import TrackerCore
         #expect(amounts == [250] && remarks.isEmpty, "\(remarks)")
     }
 
-    @Test func `half a character of UTF-16 is rejected`() throws {
+    @Test func `an unpaired UTF-16 surrogate is rejected`() throws {
         let text = String(decoding: Self.export(Array(Self.water("250").utf8)), as: UTF8.self)
         func bytes(_ units: [UInt16]) -> [UInt8] { units.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } }
         var units: [UInt16] = [0xFEFF] + Array(text.utf16)
@@ -87,7 +87,7 @@ import TrackerCore
         ("mL", "250", 250), ("L", "0.25", 250), ("cL", "25", 250), ("dL", "2.5", 250), ("mcL", "250000", 250),
         ("fl_oz_us", "8", 237), ("fl_oz_imp", "8", 227), ("cup_us", "1", 237), ("cup_imp", "1", 284),
         ("pt_us", "1", 473), ("pt_imp", "1", 568),
-    ]) func `every volume of HealthKit is known`(unit: String, value: String, ml: Int) throws {
+    ]) func `every volume unit of HealthKit is converted`(unit: String, value: String, ml: Int) throws {
         let (amounts, remarks) = try Self.read(Self.export(Array(Self.water(value, unit: unit).utf8)))
         #expect(amounts == [ml] && remarks.isEmpty)
     }
@@ -118,9 +118,7 @@ import TrackerCore
             (["1,200"], ",", nil), (["0,5", "2.5"], ";", nil), (["1 20"], ";", nil),
             (["0.250", "1,200"], ";", [0, 1200]),
         ] as [([String], String, [Int]?)])
-    func `a file decides for all its numbers which sign is the decimal one`(
-        values: [String], separator: String, ml: [Int]?
-    ) {
+    func `the decimal separator is determined once per file`(values: [String], separator: String, ml: [Int]?) {
         let file = Self.csv(values, separator)
         if let ml {
             #expect((try? Self.read(file).amounts.sorted()) == ml.sorted())
@@ -157,7 +155,7 @@ import TrackerCore
 
     @Test(
         arguments: ["apple_health_export/export.xml", "apple_health_export/Exportación.xml", "导出.xml"], [true, false])
-    func `a phone's archive is read under any name`(name: String, isStreamed: Bool) async throws {
+    func `the export in a phone's archive is found under any name`(name: String, isStreamed: Bool) async throws {
         let export = Self.export(Array((0..<3000).map { Self.water("\($0 % 500 + 1)") }.joined().utf8))
         let members = [
             ("apple_health_export/export_cda.xml", Self.clinical), ("a.gpx", Array("<gpx/>".utf8)), (name, export),
@@ -177,7 +175,7 @@ import TrackerCore
         }
     }
 
-    @Test func `an archive without an export is refused`() async throws {
+    @Test func `an archive without an export is rejected`() async throws {
         let file = try await Self.zip([("export.xml", Self.clinical)], isStreamed: true)
         #expect { try Self.read(file) } throws: { "\($0)".contains("contains no Apple Health export") }
     }

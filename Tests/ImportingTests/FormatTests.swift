@@ -23,7 +23,7 @@ import TrackerCore
         \"uuid\": \"a1\"}], \"y\": \"]\"}
         """,
     ])
-    func `a sample is read in many notations`(text: String) throws {
+    func `a CSV sample is read with other separators, quotes and encodings`(text: String) throws {
         #expect(try HealthReader.samples(text) == [Self.sample], "\(text.debugDescription)")
         for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian] {
             let bytes = Array(try #require(text.replacing("\u{FEFF}", with: "").data(using: encoding)))
@@ -138,17 +138,17 @@ import TrackerCore
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
-    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a formula after blanks is text`(key: String) {
+    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a formula after spaces is exported as text`(key: String) {
         #expect(SpreadsheetCell.shown(key) == "'" + key && SpreadsheetCell.read(SpreadsheetCell.shown(key).utf8) == key)
     }
 
-    @Test func `the source of another program is kept`() throws {
+    @Test func `the source name of another program is kept`() throws {
         let csv =
             "startDate,value_ml,source\n2026-11-20 10:00:00 +0100,200,'=evil\n2026-11-20 10:00:00 +0100,200,'n Becher\n"
         #expect(try HealthReader.samples(csv).map(\.sourceName) == ["=evil", "'n Becher"])
     }
 
-    @Test func `our JSON keeps zone, day and source`() throws {
+    @Test func `a JSON export keeps zone, day and source`() throws {
         let zone = try Zone("America/New_York")
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drink = Drink(
@@ -198,7 +198,8 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func `compressed and plain entries are equal`(entry: String, ml: Int?) throws
+        ] as [(String, Int?)]) func `deflated and stored zip entries are equal`(entry: String, ml: Int?)
+        throws
     {
         for times in 1...3 {
             let found = try? HealthReader.samples(
@@ -219,7 +220,7 @@ import TrackerCore
         [{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a\\\"1\", \"note\": \
         \"[{,\\\\\"}, {\"value_ml\": 1, \"startDate\": \"2026-11-20T10:00:00+01:00\", \"uuid\": \"ä\"}]
         """,
-    ]) func `the result does not depend on chunks`(text: String) throws {
+    ]) func `the result does not depend on the chunk size`(text: String) throws {
         let bytes = Array(text.utf8)
         for size in 1...bytes.count {
             var samples: [HealthSample] = []

@@ -15,7 +15,7 @@ import Emulator
     @Test(arguments: ["a", "xx", "a?", "*a5", "a5 * 00", "a5?"])
     func noPattern(text: String) { #expect(BytePattern(text) == nil) }
 
-    @Test func `octets are parsed and printed`() {
+    @Test func `octets are decoded from and encoded to hex`() {
         #expect(Octets("01 02fF")?.bytes == [1, 2, 255])
         #expect(Octets([1, 2, 255]).description == "0102ff")
         for text in ["0", "0g", "é1"] { #expect(Octets(text) == nil) }

@@ -95,7 +95,7 @@ import Emulator
         #expect(throws: ProfileFile.Failure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
     }
 
-    @Test func `written captures can be read again`() throws {
+    @Test func `a profile file is unchanged after decoding and encoding`() throws {
         let data = try DamageTests.document()
         let gadget = try ProfileFile.decode(data, path: "g")
         #expect(try ProfileFile.encode(gadget) == data)

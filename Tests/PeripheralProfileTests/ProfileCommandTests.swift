@@ -158,7 +158,7 @@ import Emulator
 
     /// Clones, emulates over the socket, repeats the exchanges, records, and clones the recording: the same device
     /// profile, and the same table for tshark.
-    @Test(arguments: captures) func `the emulated clone, recorded and cloned again`(capture: String) async throws {
+    @Test(arguments: captures) func `the emulated clone gives the same profile`(capture: String) async throws {
         let folder = try TemporaryFolder()
         let (document, link, recording) = (folder.file("g.json"), folder.file("g.sock"), folder.file("r.btsnoop"))
         let device = capture.contains("pongbot") ? ["--device", "1"] : []
@@ -222,7 +222,7 @@ import Emulator
         #expect(before.subtracting(after) == missed, "\(before.count) of the capture, \(after.count) of the recording")
     }
 
-    @Test func `options of a bottle and files without a profile are rejected`() async throws {
+    @Test func `bottle options with a profile and files without a profile are rejected`() async throws {
         let folder = try TemporaryFolder()
         let emulator = Program("waterh-emulator")
         for (arguments, code, words) in [

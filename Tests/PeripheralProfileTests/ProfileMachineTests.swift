@@ -65,7 +65,7 @@ import Emulator
         )
     }
 
-    @Test func `strict: another order is an error that both sides receive`() throws {
+    @Test func `strict mode rejects a request in another order and reports it`() throws {
         let subscription = Exchange(
             .write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
         let world = try World(
@@ -84,7 +84,7 @@ import Emulator
         #expect(world.reported.count == 1)
     }
 
-    @Test func `the recorded time is kept`() throws {
+    @Test func `responses keep the recorded delay`() throws {
         let request = Exchange(
             .command, handle: 6, value: [1],
             values: [10, 400, 400, 1000].map { .init(handle: 3, value: [UInt8($0 % 250)], afterMs: $0) })
@@ -121,7 +121,7 @@ import Emulator
         #expect(try host.take(2).map(\.value) == [[1], [2]])
     }
 
-    @Test func `a characteristic that notifies without offering to does so again`() throws {
+    @Test func `a notification of a characteristic without the notify property is repeated`() throws {
         let request = Exchange(.command, handle: 6, value: [1], values: [.init(handle: 6, value: [2], afterMs: 30)])
         let world = try World(Self.gadget([request]))
         #expect(try world.connect().repeatExchange(request) == [])
@@ -134,8 +134,7 @@ import Emulator
 
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
-    func `where a link does not report writes apart the recorded one fits both`(tells: Bool, mode: ProfileMachine.Mode)
-    {
+    func `a recorded write matches on a link that reports no kind of write`(tells: Bool, mode: ProfileMachine.Mode) {
         var machine = ProfileMachine(
             Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
             distinguishesWrites: tells)
@@ -184,7 +183,7 @@ import Emulator
             ])
     }
 
-    @Test func `rules that follow themselves come to an end`() throws {
+    @Test func `rules that trigger themselves end`() throws {
         let world = try World(Self.gadget([], rules: Self.rules), .new)
         let host = world.connect()
         #expect(try host.request(.writeRequest(handle: 6, value: [0xEE])) == .writeResponse)
@@ -192,7 +191,7 @@ import Emulator
         #expect(try host.read(3).get() == [0x4D])
     }
 
-    @Test func `rules count in no other mode`() throws {
+    @Test func `rules do not apply in once mode`() throws {
         let world = try World(Self.gadget([], rules: Self.rules), .once)
         let host = world.connect()
         #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }
@@ -210,7 +209,7 @@ import Emulator
         #expect(machine.handle(.link(.disconnected(one)), at: now).contains(.link(.advertise(true))))
     }
 
-    @Test func `a thousand characteristics, the same UUID in all of them, values of 512 bytes`() throws {
+    @Test func `a profile can have a thousand characteristics of one UUID with 512-byte values`() throws {
         var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 517)
         gadget.advertisement = []
         gadget.services = [PeripheralProfile.Service(uuid: 0xFF00, handle: 1, end: .max)]
@@ -230,7 +229,7 @@ import Emulator
         #expect(clone.services == gadget.services && clone.conversations == gadget.conversations)
     }
 
-    @Test func `a profile without services and one with the stack's own services`() throws {
+    @Test func `a profile can have no services, and services of the stack can be left out`() throws {
         let none = PeripheralProfile(address: BluetoothAddress(1))
         let world = try World(none)
         try world.connect().discover()
@@ -242,7 +241,7 @@ import Emulator
         #expect(rest.services == [] && rest.exchangeCount == 0)
     }
 
-    @Test func `where to subscribe is guessed where it is free`() throws {
+    @Test func `a missing subscription descriptor is added at an unused handle`() throws {
         var gadget = Self.gadget([])
         gadget.services[0].characteristics[0].descriptors = []
         let (application, remarks) = gadget.application()

@@ -6,7 +6,7 @@ import Emulator
 @Suite struct ProfileReaderTests {
     private typealias Exchange = PeripheralProfile.Exchange
 
-    @Test func `the table as it was discovered`() throws {
+    @Test func `the profile has the discovered attribute table`() throws {
         var talk = Talk()
         talk.discover()
         let gadget = try talk.gadget()
@@ -29,7 +29,7 @@ import Emulator
             ])
     }
 
-    @Test func `secondary services, includes, and UUIDs of 128 bits`() throws {
+    @Test func `the profile has secondary services, includes and 128-bit UUIDs`() throws {
         var talk = Talk()
         talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
         talk.answer([0x11, 6, 1, 0, 4, 0, 0x0F, 0x18])
@@ -46,7 +46,7 @@ import Emulator
         #expect(gadget.characteristics.map(\.uuid) == [BluetoothUUID(littleEndian: Array(17...32))])
     }
 
-    @Test func `requests, answers, errors, values and their times`() throws {
+    @Test func `the profile has requests, responses, errors, notifications and their times`() throws {
         var talk = Talk()
         talk.discover()
         talk.ask([0x0A, 3, 0])
@@ -82,7 +82,7 @@ import Emulator
         #expect(gadget.characteristics.first?.value == [74])
     }
 
-    @Test func `long values, read in pieces and written in pieces`() throws {
+    @Test func `values read or written in parts are joined`() throws {
         var talk = Talk()
         talk.discover()
         let long = (0..<50).map { UInt8($0) }
@@ -112,7 +112,7 @@ import Emulator
             ])
     }
 
-    @Test func `without discovery the table is inferred and marked as such`() throws {
+    @Test func `without discovery the table is derived from traffic and marked as such`() throws {
         var talk = Talk()
         talk.ask([0x12, 0x25, 0, 1, 0])
         talk.answer([0x13])
@@ -139,7 +139,7 @@ import Emulator
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: 0..<4)
-    func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
+    func `the time per attribute does not grow with the number of attributes`(kind: Int) throws {
         var talk = Talk()
         func low(_ handle: Int) -> [UInt8] { [UInt8(handle & 0xFF), UInt8(handle >> 8)] }
         for handle in stride(from: 4, through: 65_534, by: 2) {
@@ -176,7 +176,7 @@ import Emulator
         }
     }
 
-    @Test func `values before the first request belong to the connection`() throws {
+    @Test func `notifications before the first request belong to the connection`() throws {
         var talk = Talk()
         talk.answer([0x1B, 3, 0, 1], after: 0)
         talk.answer([0x1B, 3, 0, 2], after: 1000)
@@ -189,7 +189,7 @@ import Emulator
             ])
     }
 
-    @Test func `several connections, one gadget; several peripherals, several gadgets`() throws {
+    @Test func `connections of one peripheral give one profile, and several peripherals several`() throws {
         var talk = Talk()
         talk.discover()
         talk.ask([0x0A, 3, 0])
@@ -206,7 +206,7 @@ import Emulator
         #expect(found.first?.profile.characteristics.first?.value == [2])
     }
 
-    @Test func `advertisement, scan response, name, MTU and encryption`() throws {
+    @Test func `the profile has advertisement, scan response, name, MTU and encryption`() throws {
         var talk = Talk()
         let (data, response): ([UInt8], [UInt8]) = ([2, 1, 6, 3, 3, 0x0F, 0x18], [3, 9, 0x48, 0x69])
         talk.advertise(data)
@@ -221,7 +221,7 @@ import Emulator
     }
 
     /// As an e-scooter does: its request has its own MTU, and the phone's response has the phone's.
-    @Test func `a peripheral that asks for the MTU itself`() throws {
+    @Test func `the MTU is read from a peripheral that requests the exchange itself`() throws {
         var talk = Talk()
         talk.add([0x02, 0xF7, 0], .received, 1)
         talk.discover()
@@ -235,7 +235,7 @@ import Emulator
     }
 
     /// The host is the peripheral, or the peripheral queries the host (a phone's own services).
-    @Test func `who is the gadget`() throws {
+    @Test func `the peripheral of a connection is determined by the roles`() throws {
         var talk = Talk(isCentral: false)
         talk.add([0x0A, 3, 0], .received, 1)
         talk.add([0x0B, 1], .sent, 1)
@@ -271,7 +271,7 @@ import Emulator
         #expect(gadget.gaps.contains { $0.contains("fits") || $0.contains("changed") } || gadget.services.isEmpty)
     }
 
-    @Test func `overlapping services are a reported gap and the last ends at FFFF`() throws {
+    @Test func `overlapping services are reported, and the last one ends at FFFF`() throws {
         var talk = Talk()
         talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
         talk.answer([0x11, 6, 1, 0, 8, 0, 0x0F, 0x18, 5, 0, 0xFF, 0xFF, 0x0A, 0x18, 9, 0, 0xFF, 0xFF, 0x0B, 0x18])

@@ -45,7 +45,7 @@ import Testing
     ]
 
     @Test(arguments: [AirSniff.LinkType.plain, .radio], weathers)
-    func `a damaged packet and a retransmission turn no direction around`(
+    func `directions are correct after a damaged packet and a retransmission`(
         type: AirSniff.LinkType, weather: AirSniff.Weather
     ) throws {
         for seed in UInt64(1)...25 {

@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func `every received drink is found once`(_ one: Case) throws {
+    func `every drink that a sniffer receives is found once`(_ one: Case) throws {
         for seed in UInt64(1)...12 {
             var random = SeededGenerator(seed: seed)
             let records = (0..<40).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }

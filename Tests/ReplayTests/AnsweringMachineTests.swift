@@ -145,7 +145,7 @@ struct Host {
         }
     }
 
-    @Test func `a script holds the exchanges and every distinct record`() throws {
+    @Test func `a script has the exchanges and every distinct record`() throws {
         let script = try Self.script()
         #expect(script.address?.description == "A4:C1:38:01:02:03")
         #expect(script.model == .boost)
@@ -157,7 +157,7 @@ struct Host {
         #expect(script.records.count == 14)
     }
 
-    @Test func `a known request gets the recorded answer, byte for byte`() throws {
+    @Test func `a recorded request gets the recorded response, byte for byte`() throws {
         var host = Host(try Self.script())
         #expect(host.write(Self.snapshot) == [Snapshot().frame(.boost).encoded])
         #expect(host.write(Self.ask) == [Self.follows] + Conversation.log(Self.first))
@@ -184,7 +184,7 @@ struct Host {
         #expect(Self.records(host.write(Self.ask)) == Self.first + Self.second.dropFirst(2))
     }
 
-    @Test func `strict plays empty answers too, in their order`() throws {
+    @Test func `strict mode also sends empty responses in the recorded order`() throws {
         var host = Host(try Self.script(), .strict)
         #expect(Self.records(host.write(Self.ask)) == Self.first)
         host.write(HostCommand.acknowledge(bytes: 130).encoded)
@@ -193,7 +193,7 @@ struct Host {
         #expect(host.mismatches.isEmpty)
     }
 
-    @Test func `an unknown request is the model's in once, the end in strict`() throws {
+    @Test func `strict mode disconnects after an unrecorded request, once mode uses the model`() throws {
         let goal: [UInt8] = [0x50, 0x54, 0x00, 0x04, 0x03, 0x05, 0x09, 0xC4]
         var once = Host(try Self.script())
         #expect(once.write(goal) == [[0x52, 0x50, 0x00, 0x04, 0x03, 0x05, 0x09, 0xC4]])
@@ -209,13 +209,13 @@ struct Host {
     }
 
     @Test(arguments: [(AnsweringMachine.Pace.recorded(speed: 1), 1.0), (.recorded(speed: 4), 0.25), (.flush, 0.0)])
-    func `answers keep the recorded delays`(pace: AnsweringMachine.Pace, factor: Double) throws {
+    func `responses keep the recorded delays`(pace: AnsweringMachine.Pace, factor: Double) throws {
         var host = Host(try Self.script(), pace: pace)
         host.write(Self.ask)
         #expect(host.times == [1, 2, 3].map { Duration.milliseconds(Int($0 * 1000 * factor)) })
     }
 
-    @Test func `a draft recording can be read instead of notified`() throws {
+    @Test func `a recorded draft bottle can be read without a subscription`() throws {
         let packets = [
             Conversation.log(Array(Self.first.prefix(8)))[0], Conversation.log(Array(Self.first.suffix(2)))[0],
         ]
@@ -231,7 +231,7 @@ struct Host {
         #expect(host.read() == [0x50, 0x54, 0x00, 0x00])
     }
 
-    @Test func `a capture of notifications alone answers with its records`() throws {
+    @Test func `a capture with only notifications gives its records for a log request`() throws {
         var host = Host(try Self.script("- < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00\n"))
         #expect(Self.records(host.write(Self.ask)) == [[0x1A, 2, 2, 22, 21, 15, 0, 16, 0, 0, 1, 0x61, 0]])
     }

@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct AttributionTests {
-    @Test func `advertisers without a connection are dropped`() throws {
+    @Test func `the number of stored peers is limited, except for bottles`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(600, 100)])
@@ -29,7 +29,7 @@ import Testing
     static let bottle = "A4:C1:38:01:02:03"
     let asked: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0x06]
 
-    @Test func `drinks come from the discovered response characteristic`() throws {
+    @Test func `drinks are read from the discovered response characteristic`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.write(asked)
@@ -71,7 +71,7 @@ import Testing
         #expect(try talk.drinks().drinks.isEmpty)
     }
 
-    @Test func `a map is carried over to a later connection of the same address`() throws {
+    @Test func `an attribute table applies to later connections to the same address`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.disconnect()
@@ -82,7 +82,7 @@ import Testing
         #expect(reader.peers.first { $0.isBottle }?.basis == .carriedOver)
     }
 
-    @Test func `a map is not carried over to another device that gets the same connection handle`() throws {
+    @Test func `an attribute table does not apply to another device with the same connection handle`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(600, 200)])
@@ -92,7 +92,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [200])
     }
 
-    @Test func `a repeated discovery that finds other handles replaces the map`() throws {
+    @Test func `a repeated discovery with other handles replaces the attribute table`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.disconnect()
@@ -103,7 +103,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [201])
     }
 
-    @Test func `two adapters use the same connection handle at one time`() throws {
+    @Test func `two adapters can use the same connection handle at one time`() throws {
         let other = BluetoothAddress(0xA4C1_38AA_BBCC)
         var talk = Conversation(adapter: 0)
         talk.discoverRetail()
@@ -125,7 +125,7 @@ import Testing
         #expect(drinks.map(\.bottle) == [Self.bottle, Self.bottle, "A4:C1:38:AA:BB:CC", "A4:C1:38:AA:BB:CC"])
     }
 
-    @Test func `handles given by hand count where discovery is not in the capture`() throws {
+    @Test func `handles given as options apply if the capture has no discovery`() throws {
         var talk = Conversation()
         talk.write(asked, to: 0x15)
         talk.notifyLog([record(600, 200)], from: 0x19)
@@ -138,7 +138,7 @@ import Testing
         #expect(try talk.commands(given: given).map(\.meaning) == ["ask for the drink log"])
     }
 
-    @Test func `given handles do not override the discovery`() throws {
+    @Test func `handles given as options do not override the discovery`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
@@ -146,7 +146,7 @@ import Testing
         #expect(try talk.drinks(given: GivenHandles(response: 6)).drinks.isEmpty)
     }
 
-    @Test func `without discovery the frames after a command identify the handles`() throws {
+    @Test func `without discovery, frames after a command identify the handles`() throws {
         var talk = Conversation()
         talk.write(asked, to: 0x15)
         talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01], from: 0x19)
@@ -162,7 +162,7 @@ import Testing
             ])
     }
 
-    @Test func `a draft bottle is guessed from its one-byte command`() throws {
+    @Test func `without discovery, a one-byte command identifies a draft bottle`() throws {
         var talk = Conversation()
         talk.write([0x01], to: 0x10)
         talk.notifyLog([record(600, 200)], from: 0x12)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]])
-    func `a record with an impossible date does not hide an undiscovered log`(lost: [Int]) throws {
+    func `without discovery, a log is found even if a record has an impossible date`(lost: [Int]) throws {
         var talk = Conversation()
         talk.notifyLog(
             (0..<5).map {
@@ -184,7 +184,7 @@ import Testing
         #expect(try nothing.drinks().drinks.isEmpty, "by its dates alone nobody can tell")
     }
 
-    @Test func `frames alone count only when no better bottle is in the capture`() throws {
+    @Test func `without discovery or commands, frames count only if the capture has no certain bottle`() throws {
         var alone = Conversation()
         alone.notifyLog([record(600, 200)], from: 0x12)
         #expect(try alone.drinks().drinks.map(\.amount) == [200])
@@ -204,7 +204,7 @@ import Testing
         [0x50, 0x54, 0x00, 0x0D, 0x0E, 0x06],  // an entry longer than its frame
         [0x51, 0x54, 0x00, 0x0F, 0x0E, 0x06],
     ])
-    func `other shapes are no guess`(header: [UInt8]) throws {
+    func `without discovery, values of another format are ignored`(header: [UInt8]) throws {
         var talk = Conversation()
         talk.notify(header + record(600, 200), from: 0x12)
         #expect(try talk.drinks().drinks.isEmpty)
@@ -213,7 +213,7 @@ import Testing
         #expect(try lost.drinks().drinks.isEmpty, "an impossible date is no evidence")
     }
 
-    @Test func `the bottle can be the capturing host itself`() throws {
+    @Test func `the bottle can be the capturing host`() throws {
         var talk = Conversation(peer: BluetoothAddress(0x1122_3344_5566))
         talk.received([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.sent([0x09, 0x07] + talk.characteristic(2, 0x04, 3, 0xFFE9) + talk.characteristic(5, 0x10, 6, 0xFFE4))
@@ -245,7 +245,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
-    @Test func `an answer to another request is no discovery`() throws {
+    @Test func `a response to another request is not a discovery`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x02, 0x28])  // includes, not characteristics
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0xFFE4))
@@ -257,7 +257,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [201])
     }
 
-    @Test func `a guess is confirmed by later discovery`() throws {
+    @Test func `a later discovery confirms a guessed handle`() throws {
         var talk = Conversation()
         talk.notifyLog([record(601, 200)])
         talk.discoverRetail()

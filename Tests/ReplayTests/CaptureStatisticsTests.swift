@@ -101,7 +101,7 @@ import Testing
         #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .orphans, .impatience])
     }
 
-    @Test func `requests are separate per direction and bearer`() throws {
+    @Test func `requests are matched per direction and bearer`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])
         talk.received([0x0A, 0x06, 0x00])  // the other side asks, too
@@ -119,7 +119,7 @@ import Testing
         #expect(statistics.characteristics.map(\.counts.valueBytes) == [2 + 1, 1])
     }
 
-    @Test func `a capture clock can go backwards`() throws {
+    @Test func `backward steps of the recorder's clock are counted`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])
         talk.received([0x0B, 0x41])
@@ -132,7 +132,7 @@ import Testing
         #expect(statistics.total.bytesPerSecond == nil)
     }
 
-    @Test func `the MTU is reported`() throws {
+    @Test func `the MTU is reported with its violations`() throws {
         var small = Conversation()
         small.notify([UInt8](repeating: 1, count: 20))
         small.notify([UInt8](repeating: 1, count: 21))
@@ -200,7 +200,7 @@ import Testing
         #expect(Self.kinds(statistics).contains(.clockError))
     }
 
-    @Test func `memory is limited`() throws {
+    @Test func `memory use is bounded`() throws {
         var talk = Conversation()
         for handle in UInt16(1)...5000 { talk.sent([0x52, UInt8(handle & 0xFF), UInt8(handle >> 8), 1]) }
         for number in 0..<1200 {

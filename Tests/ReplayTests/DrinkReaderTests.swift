@@ -11,7 +11,7 @@ import Testing
         return talk
     }
 
-    @Test func `each drink once, every delivery with raw`() throws {
+    @Test func `each drink is listed once, or with raw every delivery`() throws {
         var talk = retail()
         for _ in 0..<2 {
             talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
@@ -23,7 +23,7 @@ import Testing
         #expect(raw.map(\.isDuplicate) == [false, false, true, true])
     }
 
-    @Test func `identity is bottle, wall clock and amount`() throws {
+    @Test func `a drink is identified by bottle, wall clock and amount`() throws {
         var talk = retail()
         talk.notifyLog([record(600, 200), record(600, 201), record(600, 200, second: 1), record(600, 200)])
         talk.connect(BluetoothAddress(0xA4C1_38AA_BBCC), handle: 0x41)
@@ -62,7 +62,7 @@ import Testing
             "19, 32 and 45 bytes end in the first, second and third value")
     }
 
-    @Test func `whole entries in any order`() throws {
+    @Test func `log entries in any order are reassembled`() throws {
         var talk = retail()
         let log = Conversation.log((0..<5).map { record(600 + $0, 200 + $0) }, entry: 1)
         for index in [2, 0, 1, 4, 3] { talk.notify(log[index]) }
@@ -72,7 +72,7 @@ import Testing
         #expect(drinks.first { $0.amount == 200 }?.frame == 7)
     }
 
-    @Test func `reports and answers inside a transfer, and repeated values, are no log bytes`() throws {
+    @Test func `reports, responses and repeated values inside a transfer are not log bytes`() throws {
         var talk = retail()
         let log = Conversation.log((0..<3).map { record(600 + $0, 200 + $0) }, entry: 1)
         talk.notify(log[0])
@@ -87,7 +87,7 @@ import Testing
         #expect(reader.peers.first { $0.isBottle }?.batteryPercent == 0x37)
     }
 
-    @Test func `whole records of an unfinished transfer are delivered too`() throws {
+    @Test func `whole records of an incomplete transfer are delivered`() throws {
         var talk = retail()
         let log = Conversation.log((0..<24).map { record(600 + $0, 200 + $0) })
         talk.notify(log[0])
@@ -107,7 +107,7 @@ import Testing
         #expect(reader.tally.millilitres == 202)
     }
 
-    @Test func `the strict dialect refuses a year byte other than 1A with a reason`() throws {
+    @Test func `the strict dialect rejects a byte 0 other than 1A with a reason`() throws {
         var talk = retail()
         talk.notifyLog([record(600, 200), record(601, 201, year: 0x1B)])
         #expect(try talk.drinks().drinks.map(\.at) == ["2026-02-02T10:00:00", "2027-02-02T10:01:00"])
@@ -146,7 +146,7 @@ import Testing
         #expect(try talk.drinks(dialect: .strict).drinks.map(\.at) == [at], "\(vector)")
     }
 
-    @Test func `draft by reads: each answer is a delivery, long values are joined`() throws {
+    @Test func `with the draft profile each read response is a delivery, and long values are joined`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.received([0x09, 0x07] + talk.characteristic(2, 0x0C, 3, 0xFF01) + talk.characteristic(4, 0x12, 5, 0xFF02))
@@ -167,7 +167,7 @@ import Testing
         #expect(reader.peers.first { $0.isBottle }?.profile == .draft)
     }
 
-    @Test func `a long value whose length is a multiple of the MTU ends with an error or an empty answer`() throws {
+    @Test func `a value whose length is a multiple of the MTU ends with an error or an empty response`() throws {
         let packet = Conversation.log([record(600, 200)])[0]  // 19 bytes
         for ending: [UInt8] in [[0x0D], [0x01, 0x0C, 0x05, 0x00, 0x07]] {
             var talk = Conversation()
@@ -185,14 +185,14 @@ import Testing
         }
     }
 
-    @Test func `several notifications packed into one PDU`() throws {
+    @Test func `values of a multiple notification are read`() throws {
         var talk = retail()
         let log = Conversation.log([record(600, 200), record(601, 201)], entry: 1)
         talk.received([0x23] + log.flatMap { [0x06, 0x00, UInt8($0.count), 0x00] + $0 })
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
-    @Test func `the model decides the meaning of bytes 8 to 11`() throws {
+    @Test func `the model determines the meaning of bytes 8 to 11`() throws {
         var talk = retail()
         talk.notify(Snapshot().frame(.vita).encoded)
         talk.notifyLog([[0x1A, 2, 2, 10, 0, 0, 0, 200, 0, 115, 21, 0, 0]])
@@ -215,7 +215,7 @@ import Testing
     /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink once, in frame
     /// order.
     @Test(arguments: 0..<40)
-    func `random logs`(seed: UInt64) throws {
+    func `interleaved random logs of two bottles are separated`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var talk = Conversation()
         talk.discoverRetail()

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["{\"drink\":{}", "nothing", "{\"sip\":{\"amountMl\":1}}", "[1]", "{\"drink\":[]}"])
-    func `an invalid line is rejected with its number`(line: String) {
+    func `an invalid line of an expectation file is rejected with its number`(line: String) {
         let error = #expect(throws: ExpectationError.self) { try CaptureReading(expectation: Self.text + line + "\n") }
         #expect(error?.line == 5)
     }

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `parts of a log split anywhere are one log`() throws {
+    @Test func `a log split into files at any record is read as one log`() throws {
         let folder = try TemporaryFolder()
         let whole = try Self.drinks([Self.source])
         #expect(whole.count == 40)
@@ -68,7 +68,7 @@ import Testing
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
     }
 
-    @Test func `a part without identification belongs to the bottle with its log`() throws {
+    @Test func `records of a part without an address belong to the bottle that has them`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)
         talk.notifyLog(log, from: 6)
@@ -92,7 +92,7 @@ import Testing
         #expect(found.reader.tally.lookalikes == 12)
     }
 
-    @Test func `connections without an address are one bottle`() throws {
+    @Test func `connections without an address count as one bottle`() throws {
         let log = Conversation.log((0..<16).map { record(600 + $0, 200 + $0) })
         var talk = Conversation(peer: nil, handle: 0x40)
         for handle in [UInt32(0x40), 0x41] {
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// Dates after a loss of power do not identify a bottle, unless all of them are equal.
-    @Test func `a reset clock identifies no bottle`() throws {
+    @Test func `records with reset dates do not identify a bottle`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(0, 200, year: 0), record(600, 210)])
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// A private address changes every 15 minutes.
-    @Test func `a private address is not an identity`() throws {
+    @Test func `a private address does not identify a bottle`() throws {
         for (address, count) in [(UInt64(0x5AC1_3801_0203), 2), (0xC4C1_3801_0203, 4)] {
             var events: [(ConversationEvent, [UInt8])] = []
             for turn in 0..<2 {
@@ -144,7 +144,7 @@ import Testing
     // MARK: pcapng
 
     @Test(arguments: ["pcapng", "pcapng-h4", "pcapng-ll", "pcapng-ll-phdr"])
-    func `two sections of one pcapng file are one capture`(format: String) throws {
+    func `two sections of a pcapng file are read as one capture`(format: String) throws {
         let folder = try TemporaryFolder()
         let whole = try Self.drinks([Self.source])
         let count = try Self.btsnoop(Self.source).records.count
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `files merged by mergecap are one capture`() async throws {
+    @Test func `files merged by mergecap are read as one capture`() async throws {
         guard let mergecap = Program(system: "mergecap") else {
             print("mergecap is not installed: what it makes is not judged here (apt-get install tshark)")
             return

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `later errors are kept`() throws {
+    @Test func `error responses after the limit of PDUs are kept`() throws {
         let timeline = try Self.read(
             [Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable),
             pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])

@@ -62,7 +62,7 @@ import Testing
             ),
             (filter { $0.handles = [99] }, []),
         ] as [(TrafficFilter, [Int])])
-    func `the filter selects by criteria`(_ filter: TrafficFilter, _ frames: [Int]) {
+    func `the filter selects PDUs by device, handle, time and kind`(_ filter: TrafficFilter, _ frames: [Int]) {
         var gate = TrafficGate(filter)
         var found: [Int] = []
         for (event, bytes) in Self.talk.events {
@@ -72,7 +72,7 @@ import Testing
         #expect(found == frames)
     }
 
-    @Test func `drinks in a time range use an earlier discovery`() throws {
+    @Test func `drinks in a time range use a discovery before it`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 6
