@@ -25,7 +25,7 @@ import Testing
     ]
 
     @Test(arguments: spellings)
-    func theVerifiedSample(text: String) {
+    func `valid notations of a record give the same packet`(text: String) {
         let reading = Reading(Array(text.utf8))
         if text.hasPrefix("2026-02-02 ") {
             // A date without a time is invalid.
@@ -48,7 +48,7 @@ import Testing
     ]
 
     @Test(arguments: directions)
-    func direction(_ word: String, _ travel: ValueFacts.Travel, _ direction: TrafficDirection) {
+    func `direction words are parsed`(_ word: String, _ travel: ValueFacts.Travel, _ direction: TrafficDirection) {
         let reading = Reading(Array("1 \(word) FF02 00".utf8))
         #expect(Self.value(reading)?.travel == travel)
         #expect(reading.packets.first?.packet.direction == direction)
@@ -99,9 +99,9 @@ import Testing
     ]
 
     @Test(arguments: bad)
-    func aBadLineIsNamed(_ text: String, _ says: String) throws {
+    func `an invalid line is reported with its number`(_ text: String, _ fragment: String) throws {
         let error = try #require(Reading(Array(text.utf8)).error)
-        #expect("\(error)".contains(says) || error.kind == .cut, "\(error)")
+        #expect("\(error)".contains(fragment) || error.kind == .cut, "\(error)")
     }
 
     /// Quoted content has no control characters, and a long word is shortened.

@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func kindsInBothByteOrders(isBigEndian: Bool) {
+    func `packet types are read in both byte orders`(isBigEndian: Bool) {
         let types: [(UInt8, PacketContent, TrafficDirection?)] = [
             (0xFC, .note(.packetLogger(0xFC)), nil), (0, .hci(.command), .sent), (1, .hci(.event), .received),
             (2, .hci(.acl), .sent),
@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(arguments: notMine)
-    func isNotTakenForPacketLogger(_ name: String, _ file: [UInt8]) {
+    func `files of other formats are not recognised as PacketLogger`(_ name: String, _ file: [UInt8]) {
         #expect(Reading(file).error?.kind == .unrecognised)
     }
 

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test(arguments: magics)
-    func bothByteOrdersAndBothResolutions(_ magic: [UInt8], _ isBigEndian: Bool, _ time: String) {
+    func `both byte orders and both time resolutions are read`(_ magic: [UInt8], _ isBigEndian: Bool, _ time: String) {
         let isNanoseconds = magic.contains(0x3C)
         let fraction: UInt32 = isNanoseconds ? 5000 : 5
         let reading = Reading(

@@ -33,7 +33,7 @@ import Testing
     ]
 
     @Test(arguments: resolutions)
-    func timeResolution(_ option: UInt8?, _ ticks: UInt64, _ time: String) {
+    func `the time resolution option is applied`(_ option: UInt8?, _ ticks: UInt64, _ time: String) {
         let options = option.map { Self.option(9, [$0]) } ?? []
         let reading = Reading(
             Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
@@ -107,7 +107,7 @@ import Testing
 
     /// For packets from the air the flags mean that the sniffer received them.
     @Test(arguments: [UInt16(251), 256])
-    func theFlagsOptionIsNoDirectionOnTheAir(linkType: UInt16) {
+    func `the epb_flags option of link-layer packets gives no direction`(linkType: UInt16) {
         let radio = linkType == 256 ? bytes("05 d0 80 00 87b6c72b 1300") : []
         let reading = Reading(
             Self.section + Self.interface(linkType)
@@ -128,7 +128,7 @@ import Testing
         #expect(Reading(Array(file.prefix(300_000))).error?.kind == .cut)
     }
 
-    static let broken: [(name: String, bytes: [UInt8], says: String)] = [
+    static let broken: [(name: String, bytes: [UInt8], fragment: String)] = [
         ("an interface that does not exist", section + interface(201) + packet(4, ticks: 0, event), "interface 4"),
         ("a packet before any interface", section + packet(0, ticks: 0, event), "interface 0"),
         (
@@ -154,9 +154,9 @@ import Testing
     ]
 
     @Test(arguments: broken)
-    func brokenHere(_ name: String, _ file: [UInt8], _ says: String) throws {
+    func `an invalid block is reported`(_ name: String, _ file: [UInt8], _ fragment: String) throws {
         let error = try #require(Reading(file).error)
-        #expect("\(error)".contains(says), "\(error)")
+        #expect("\(error)".contains(fragment), "\(error)")
     }
 
     @Test func `packets of an interface with an unsupported link type are skipped and reported`() {

@@ -28,7 +28,7 @@ import Testing
         "A letter.\n\n~~~text\n%~~~\n", "Somebody wrote:\n>\n> ```\n%> ```\n",
         "Notes: I 22:21 went home.\n\n%",
     ])
-    func aLogInATextIsFound(around: String) {
+    func `a log of nRF Connect inside another text is found`(around: String) {
         let plain = Reading(Array(Self.log.utf8))
         #expect(plain.packets.count == 4)
         for indent in ["", "    ", "\t", "> "] {
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["dump", "raw"])
-    func dumpsCutAndDamaged(name: String) {
+    func `truncated and damaged hex dumps do not trap`(name: String) {
         let file = Array((name == "dump" ? Self.dump : Self.raw).utf8), whole = Reading(file)
         for length in 0..<file.count {
             let cut = Reading(Array(file.prefix(length)))
@@ -154,7 +154,7 @@ import Testing
 
     /// `tshark -V -x`, of a capture with interfaces and of one without.
     @Test(arguments: ["", "    Section number: 1\n    Interface id: 0 (hci0)\n        Interface name: hci0\n"])
-    func tsharksDetailsTellTimeAndDirection(of interface: String) {
+    func `time and direction are read from tshark -V`(of interface: String) {
         func packet(_ number: Int, _ time: String, _ direction: String, _ dump: String) -> String {
             """
             Frame \(number): 10 bytes on wire (80 bits), 10 bytes captured (80 bits)

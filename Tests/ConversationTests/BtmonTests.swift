@@ -32,7 +32,7 @@ struct BtmonTests {
     @Test(
         arguments: TsharkTextTests.shipped + RealCaptures.files.filter { $0.hasSuffix(".btsnoop") },
         [["-r"], ["-T", "-r"]])
-    func itsTextIsTheCapture(path: String, words: [String]) async throws {
+    func `the text of btmon has the PDUs of the capture`(path: String, words: [String]) async throws {
         let folder = try TemporaryFolder()
         #expect(
             try await Program("waterh-replay").run([

@@ -8,7 +8,7 @@ import Testing
 @Suite struct CRC24Tests {
     /// Core 5.4, Vol 6 Part B has no sample. This one is from a real advertisement (whad-pairing-llphdr.pcap, frame 1).
     @Test(arguments: RealCaptures.files.filter { $0.contains("whad") })
-    func realPacketsHaveIt(path: String) throws {
+    func `the CRC matches that of real packets`(path: String) throws {
         var file = CaptureFile(path: path)
         var seeds: [UInt32: UInt32] = [:]
         var right = (advertising: 0, data: 0)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func theSeedIsFoundBack(randomSeed: UInt64) {
+    func `the CRC seed is derived from packets`(randomSeed: UInt64) {
         var random = SeededGenerator(seed: randomSeed)
         for _ in 0..<200 {
             let pdu = (0..<Int.random(in: 2...60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)

@@ -6,7 +6,7 @@ import Testing
     /// Decoding and encoding each PDU gives the same bytes, except for 128-bit forms of 16-bit UUIDs, where the value
     /// is equal.
     @Test(arguments: RealCaptures.files)
-    func realPDUsSurvive(path: String) throws {
+    func `real PDUs are unchanged after decoding and encoding`(path: String) throws {
         let observed = try Observed(path: path)
         var unknown: Set<ATTOpcode> = []
         for (att, pdu) in observed.pdus where !att.isSynthetic {

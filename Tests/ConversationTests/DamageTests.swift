@@ -6,7 +6,7 @@ import Testing
 /// Randomly damaged packets: no trap, and the output is not longer than the input.
 @Suite struct DamageTests {
     @Test(arguments: ["btsnoop", "pcap-h4", "pcap-ll", "pcapng-ll-phdr"])
-    func damagedPackets(name: String) throws {
+    func `randomly damaged packets do not trap`(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
         let file = try Conversation.sync.file(format)
         var packets: [(CapturePacket, [UInt8])] = []

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: binary)
-    func tsharkSeesTheSourcesPDUs(target: CaptureFormat) async throws {
+    func `a converted capture has the PDUs of the source in tshark`(target: CaptureFormat) async throws {
         let tshark = try Tshark()
         let folder = try TemporaryFolder()
         let keepsDirections = target.linkType != .h4 || target.container == .btsnoop
@@ -94,7 +94,7 @@ import Testing
 
     /// tshark reads no text formats, so our reader reads the output.
     @Test(arguments: text)
-    func textHoldsTheSourcesValues(target: CaptureFormat) throws {
+    func `a capture converted to text has the values of the source`(target: CaptureFormat) throws {
         let folder = try TemporaryFolder()
         for (index, (bytes, sources)) in try Self.session.get().rewritten(as: target).enumerated() {
             let ours = try Observed(path: folder.write("made-\(index)", bytes))

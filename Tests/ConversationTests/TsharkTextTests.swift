@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: shipped + RealCaptures.files)
-    func itsJSONIsTheCapture(path: String) async throws {
+    func `the JSON of tshark has the packets of the capture`(path: String) async throws {
         let folder = try TemporaryFolder()
         let printed = try await Tshark().program.run(["-r", path, "-T", "json", "-x"], limit: 120)
         try Data(printed.outputBytes).write(to: folder.url("capture.json"))
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [
         "btsnoop", "btsnoop-h1", "btsnoop-monitor", "pcap-monitor", "pcapng-monitor", "pklg", "pklg-be", "pcap-ll-phdr",
     ])
-    func itsJSONOfAnyFormatIsTheCapture(format: String) async throws {
+    func `the JSON of tshark for any format has the packets of the capture`(format: String) async throws {
         let folder = try TemporaryFolder()
         let rewritten = folder.file("capture.\(format)")
         #expect(
@@ -58,7 +58,7 @@ import Testing
 
     /// The dump has the packet types, but neither time nor direction.
     @Test(arguments: shipped)
-    func itsDumpHasThePackets(path: String) async throws {
+    func `the hex dump of tshark has the packets of the capture`(path: String) async throws {
         let folder = try TemporaryFolder()
         let printed = try await Tshark().program.run(["-r", path, "-x"], limit: 120)
         try Data(printed.outputBytes).write(to: folder.url("dump.txt"))

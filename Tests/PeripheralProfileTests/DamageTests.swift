@@ -28,7 +28,7 @@ import Emulator
     }
 
     @Test(arguments: captures)
-    func cutAtEveryByte(name: String) throws {
+    func `captures truncated at any byte give a valid profile or an error`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + name)))
         let all = try Self.gadgets(whole[...])
         var most = 0
@@ -41,7 +41,7 @@ import Emulator
     }
 
     @Test(arguments: captures, 0..<6)
-    func damagedCaptures(name: String, seed: UInt64) throws {
+    func `damaged captures give a valid profile or an error`(name: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + name)))
         for _ in 0..<40 {
@@ -54,7 +54,7 @@ import Emulator
     }
 
     @Test(arguments: 0..<20)
-    func pdusAtRandom(seed: UInt64) throws {
+    func `random PDUs give a valid profile`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let opcodes: [UInt8] = [
             1, 2, 3, 4, 5, 6, 7, 8, 9, 0x0A, 0x0B, 0x0C, 0x0D, 0x10, 0x11, 0x12, 0x13, 0x16, 0x17, 0x18, 0x19, 0x1B,
@@ -94,7 +94,7 @@ import Emulator
     }
 
     @Test(arguments: 0..<10)
-    func documentsDamagedAtRandom(seed: UInt64) throws {
+    func `randomly damaged profile files are rejected or valid`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let data = try Self.document()
         for _ in 0..<200 {

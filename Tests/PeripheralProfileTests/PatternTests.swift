@@ -8,12 +8,12 @@ import Emulator
         ("A5 ?? 01", [0xA5, 7, 1], true), ("A5 ?? 01", [0xA5, 7, 2], false), ("a5*", [0xA5], true),
         ("a5*", [0xA5, 1, 2], true), ("a5*", [], false),
     ])
-    func matches(pattern: String, value: [UInt8], expected: Bool) throws {
+    func `a pattern matches values`(pattern: String, value: [UInt8], expected: Bool) throws {
         #expect(try #require(BytePattern(pattern)).matches(value) == expected)
     }
 
     @Test(arguments: ["a", "xx", "a?", "*a5", "a5 * 00", "a5?"])
-    func noPattern(text: String) { #expect(BytePattern(text) == nil) }
+    func `an invalid pattern is rejected`(text: String) { #expect(BytePattern(text) == nil) }
 
     @Test func `octets are decoded from and encoded to hex`() {
         #expect(Octets("01 02fF")?.bytes == [1, 2, 255])

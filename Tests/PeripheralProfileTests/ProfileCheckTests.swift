@@ -91,7 +91,7 @@ import Emulator
     }
 
     @Test(arguments: ["", "x", "[]", "{}", #"{"gadget": "1"}"#, "\u{FEFF}", String(repeating: "[", count: 100_000)])
-    func noDocument(text: String) {
+    func `an invalid document is rejected`(text: String) {
         #expect(throws: ProfileFile.Failure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
     }
 

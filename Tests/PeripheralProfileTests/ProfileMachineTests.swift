@@ -29,7 +29,7 @@ import Emulator
         (ProfileMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
         (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),
     ])
-    func readsInTheirOrder(mode: ProfileMachine.Mode, expected: [String]) throws {
+    func `repeated reads return the recorded values in order`(mode: ProfileMachine.Mode, expected: [String]) throws {
         let world = try World(Self.gadget(Self.reads), mode)
         let host = world.connect()
         let found = try (0..<5).map { _ in

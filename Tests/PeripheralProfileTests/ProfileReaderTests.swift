@@ -261,7 +261,7 @@ import Emulator
             // The lowest handle.
             [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
         ] as [[[UInt8]]])
-    func contradictions(answers: [[UInt8]]) throws {
+    func `contradictory tables give each handle once`(answers: [[UInt8]]) throws {
         var talk = Talk()
         for answer in answers {
             talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])

@@ -28,7 +28,7 @@ import Emulator
     }
 
     @Test(arguments: 0..<60)
-    func anyGadget(seed: UInt64) throws {
+    func `a random profile is unchanged after emulating and cloning`(seed: UInt64) throws {
         var maker = AnyProfile(SeededGenerator(seed: seed))
         // In `loop` mode the values restart while the host continues: that is a different conversation.
         for mode in [ProfileMachine.Mode.once, .strict, .new] {

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [0, 7, 10, 99, 100, 65_535, -1, -100, .max, .min])
-    func numbers(value: Int) throws {
+    func `decimal numbers are formatted`(value: Int) throws {
         #expect(try text { $0.put(number: value) } == String(value))
     }
 
@@ -20,7 +20,7 @@ import Testing
         (UInt(0), 1, "0"), (5, 3, "005"), (123, 3, "123"), (1234, 3, "1234"), (42, 9, "000000042"),
         (.max, 20, String(UInt.max)),
     ])
-    func paddedNumbers(value: UInt, width: Int, expected: String) throws {
+    func `numbers are padded with zeros`(value: UInt, width: Int, expected: String) throws {
         #expect(try text { $0.put(number: value, width: width) } == expected)
     }
 
@@ -64,7 +64,7 @@ import Testing
         (.seconds(951_782_399), "2000-02-28T23:59:59.000Z"),
         (.seconds(951_782_400), "2000-02-29T00:00:00.000Z"), (.seconds(-62_167_219_200), "0000-01-01T00:00:00.000Z"),
     ])
-    func moments(time: Duration, expected: String) {
+    func `times are formatted in UTC`(time: Duration, expected: String) {
         #expect(momentText(time) == expected)
     }
 }

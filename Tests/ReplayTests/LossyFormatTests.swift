@@ -30,7 +30,7 @@ import Testing
     /// A sniffer with the key wrote decrypted packets with their MICs. Link type 251 has no flag for that: without a
     /// marker the output would be read as ciphertext.
     @Test(arguments: [true, false])
-    func whatASnifferDecryptedStaysReadable(keepsMIC: Bool) throws {
+    func `decrypted packets stay readable after conversion`(keepsMIC: Bool) throws {
         let folder = try TemporaryFolder()
         let air = try RewritingTests.convert(Self.source, to: "pcap-ll-phdr", in: folder)
         let expected = try RewritingTests.drinks(air)
@@ -70,7 +70,7 @@ import Testing
     /// The host's fragments are between the fragments of a log. With directions the assignment is known; link type 187
     /// has none.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
-    func fragmentsOfBothDirectionsThatMingleStayTwo(seed: UInt64) throws {
+    func `interleaved fragments of both directions stay separate`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()
         let size = [5, 9, 20, 27].randomElement(using: &random) ?? 9
