@@ -73,7 +73,7 @@ final class CaptureRun {
         } catch let error as CaptureError {
             progress.clear()
             // If unpacking ended early, the capture is truncated for that reason.
-            report("\(part.name): \(error.kind == .cut ? part.trouble ?? error.description : error.description)")
+            report("\(part.name): \(error.kind == .cut ? part.readingError ?? error.description : error.description)")
             return false
         } catch is OutputFile.ReaderClosed {
             return true
@@ -91,9 +91,9 @@ final class CaptureRun {
                 note("\(part.name): \(sentence)")
             }
         }
-        guard tellsEnd, let trouble = part.trouble else { return true }
+        guard tellsEnd, let readingError = part.readingError else { return true }
         progress.clear()
-        report("\(part.name): \(trouble); everything before it was read")
+        report("\(part.name): \(readingError); everything before it was read")
         return false
     }
 

@@ -52,7 +52,7 @@ struct ConvertCommand: ParsableCommand {
             }
         }
         for part in parts {
-            if let trouble = part.trouble { run.report("\(part.name): \(trouble); everything before it was read") }
+            if let error = part.readingError { run.report("\(part.name): \(error); everything before it was read") }
         }
         guard let destination else { return try run.finish() }
         try destination.commit()

@@ -31,9 +31,9 @@ struct DiffCommand: ParsableCommand {
                 try run.read(part, tellsEnd: false) { _ in
                     let reading = try CaptureReading(
                         of: part.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
-                    if let trouble = part.trouble ?? reading.trouble {
+                    if let readingError = part.readingError ?? reading.readingError {
                         isWhole = false
-                        run.report("\(part.name): \(trouble)")
+                        run.report("\(part.name): \(readingError)")
                     }
                     whole = whole ?? CaptureReading()
                     whole?.commands += reading.commands

@@ -9,7 +9,7 @@ import Replay
 enum WatchedPart: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case head(CaptureFileFacts)
-    case trouble(String)
+    case readingError(String)
     case ended
     case stop(ExitStatus)
 }
@@ -25,9 +25,9 @@ enum FollowedFiles {
                 do {
                     try read(path, number, parts)
                 } catch let error as CaptureFileError {
-                    parts.yield(.trouble(error.description))
+                    parts.yield(.readingError(error.description))
                 } catch {
-                    parts.yield(.trouble("\(CaptureRun.name(path)): \(error)"))
+                    parts.yield(.readingError("\(CaptureRun.name(path)): \(error)"))
                 }
                 parts.yield(.ended)
             }

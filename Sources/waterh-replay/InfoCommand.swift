@@ -28,7 +28,7 @@ struct InfoCommand: ParsableCommand {
             let report = SummaryReport(file: part.place, summary: summary)
             if index > 0, !json { run.out.put(text: "\n") }
             run.out.put(text: json ? report.json.text + "\n" : report.text)
-            if let trouble = part.trouble ?? summary.trouble { run.report("\(part.name): \(trouble)") }
+            if let error = part.readingError ?? summary.readingError { run.report("\(part.name): \(error)") }
         }
         try run.finish()
     }

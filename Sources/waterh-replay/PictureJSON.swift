@@ -33,7 +33,7 @@ struct PictureJSON {
             .init("fileBytes", .int(picture.facts.offset)),
             .init("firstTime", JSONValue(picture.firstTime.map(StatisticsReport.seconds))),
             .init("lastTime", JSONValue(picture.lastTime.map(StatisticsReport.seconds))),
-            .init("trouble", JSONValue(picture.trouble)),
+            .init("trouble", JSONValue(picture.readingError)),
             .init("remarks", .array(picture.facts.remarks.map { .string($0) })),
             .init("timeline", timeline),
             .init("drinks", drinks),

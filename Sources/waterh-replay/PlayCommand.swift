@@ -140,7 +140,7 @@ struct PlayCommand: AsyncParsableCommand {
             do {
                 let read = try AnsweringScript.read(part.path, given: attribution.given)
                 found.scripts += read.scripts
-                found.trouble = found.trouble ?? part.trouble ?? read.trouble
+                found.trouble = found.trouble ?? part.readingError ?? read.trouble
             } catch let error as AnsweringScriptError {
                 failure =
                     failure

@@ -48,10 +48,10 @@ struct ReportCommand: ParsableCommand {
             try run.read(part, tellsEnd: false) { file in
                 let picture = try CapturePicture(&file, options: options)
                 guard picture.facts.format != nil else {
-                    return run.report("\(part.name): \(picture.trouble ?? "no capture")")
+                    return run.report("\(part.name): \(picture.readingError ?? "no capture")")
                 }
                 pictures.append(PictureJSON(name: part.name, picture: picture))
-                if let trouble = part.trouble ?? picture.trouble { run.report("\(part.name): \(trouble)") }
+                if let error = part.readingError ?? picture.readingError { run.report("\(part.name): \(error)") }
             }
         }
         // If no capture can be read, leave an existing page unchanged.

@@ -9,7 +9,7 @@ struct SummaryReport {
 
     var text: String {
         guard summary.facts.format != nil else {
-            return "\(file == "-" ? "standard input" : file): \(summary.trouble ?? "no capture")\n"
+            return "\(file == "-" ? "standard input" : file): \(summary.readingError ?? "no capture")\n"
         }
         var lines: [String] = []
         lines.append("\(file == "-" ? "standard input" : file): \(container)")
@@ -54,7 +54,7 @@ struct SummaryReport {
     private var bottles: [String] {
         guard !summary.bottles.isEmpty else {
             return [
-                summary.trouble == nil
+                summary.readingError == nil
                     ? "bottles: none. The capture is readable, but has no WaterH bottle"
                     : "bottles: none in the readable part"
             ]
@@ -173,7 +173,7 @@ struct SummaryReport {
     /// Messages about data that could not be read.
     var unreadable: [String] {
         var sentences: [String] = []
-        if let trouble = summary.trouble { sentences.append(trouble) }
+        if let readingError = summary.readingError { sentences.append(readingError) }
         if summary.facts.unreadable > 0 {
             sentences.append(
                 "\(counted(summary.facts.unreadable, "record")) of an unsupported kind")

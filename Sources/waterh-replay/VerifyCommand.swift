@@ -131,7 +131,7 @@ struct VerifyCommand: ParsableCommand {
         let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.mode)
         try destination.write(Array(reading.text.utf8))
         try destination.commit()
-        if let trouble = reading.trouble { run.note("\(name): \(trouble)") }
+        if let readingError = reading.readingError { run.note("\(name): \(readingError)") }
         return []
     }
 }

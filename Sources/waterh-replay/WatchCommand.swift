@@ -67,7 +67,7 @@ struct WatchCommand: AsyncParsableCommand {
                         continuation.yield(.packet(capturePacket, packet.bytes, source: CaptureWatch.ownAdapters))
                     }
                 } catch {
-                    continuation.yield(.trouble("\(error)"))
+                    continuation.yield(.readingError("\(error)"))
                 }
                 continuation.yield(.ended)
             }
@@ -100,7 +100,7 @@ struct WatchCommand: AsyncParsableCommand {
                     if source != CaptureWatch.ownAdapters { FollowedFiles.packetDone() }
                     try watch.take(packet, bytes.span.bytes, from: source)
                 case .head(let facts): watch.learn(facts)
-                case .trouble(let sentence): run.report(sentence)
+                case .readingError(let sentence): run.report(sentence)
                 case .stop(let reason): (status, left) = (reason, 0)
                 case .ended: left -= 1
                 }

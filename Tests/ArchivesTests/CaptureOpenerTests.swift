@@ -12,7 +12,7 @@ import Testing
 
     /// Frame, time and bytes of every packet of an opened path, by part, and the messages.
     struct Opened {
-        var parts: [(name: String, packets: [[UInt8]], trouble: String?)] = []
+        var parts: [(name: String, packets: [[UInt8]], readingError: String?)] = []
         var remarks: [String] = []
         var failure: String?
 
@@ -23,13 +23,13 @@ import Testing
                 for part in opened.parts {
                     var packets: [[UInt8]] = []
                     var file = CaptureFile(path: part.path)
-                    var trouble = part.trouble
+                    var readingError = part.readingError
                     do {
                         try file.forEachPacket { _, bytes in packets.append(bytes.withUnsafeBytes { Array($0) }) }
                     } catch let error as CaptureError {
-                        trouble = trouble ?? error.description
+                        readingError = readingError ?? error.description
                     }
-                    parts.append((part.name, packets, trouble))
+                    parts.append((part.name, packets, readingError))
                 }
             } catch {
                 failure = "\(error)"
@@ -40,7 +40,7 @@ import Testing
             let path = folder.file("input")
             try Data(bytes).write(to: URL(fileURLWithPath: path))
             self.init(path, limits: limits)
-            parts = parts.map { (String($0.name.dropFirst(path.count)), $0.packets, $0.trouble) }
+            parts = parts.map { (String($0.name.dropFirst(path.count)), $0.packets, $0.readingError) }
         }
     }
 
@@ -60,7 +60,7 @@ import Testing
         #expect(opened.failure == nil)
         #expect(opened.remarks == [])
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
-        #expect(opened.parts.first?.trouble == nil)
+        #expect(opened.parts.first?.readingError == nil)
     }
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
@@ -75,7 +75,7 @@ import Testing
             #expect(opened.parts.count <= 1)
             #expect(whole.starts(with: packets), "cut at \(count)")
             // Only a checksum follows the data: without it the bytes are complete.
-            let isReported = opened.failure != nil || opened.parts.first?.trouble != nil
+            let isReported = opened.failure != nil || opened.parts.first?.readingError != nil
             #expect(isReported || packets.count >= most, "cut at \(count): nothing is said")
             most = max(most, packets.count)
         }
@@ -96,7 +96,7 @@ import Testing
             let opened = try Opened(cut, in: folder)
             #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
             #expect(
-                opened.parts.first?.trouble?.contains("gzip file is damaged or truncated") == true,
+                opened.parts.first?.readingError?.contains("gzip file is damaged or truncated") == true,
                 "\(missing) bytes are missing")
         }
     }
@@ -111,7 +111,7 @@ import Testing
             damaged[place] ^= 0x10
             let opened = try Opened(damaged, in: folder)
             #expect(opened.parts.map(\.packets) == [whole])
-            #expect(opened.parts.first?.trouble?.contains("gzip file is damaged or truncated") == true, "byte \(place)")
+            #expect(opened.parts.first?.readingError?.contains("is damaged or truncated") == true, "byte \(place)")
         }
         for seed in UInt64(1)...120 {
             var generator = SeededGenerator(seed: seed)
@@ -120,7 +120,7 @@ import Testing
             damaged[Int.random(in: 10..<file.count, using: &generator)] ^=
                 1 << UInt8.random(in: 0...7, using: &generator)
             let opened = try Opened(damaged, in: folder)
-            let isReported = opened.failure != nil || opened.parts.first?.trouble != nil || !opened.remarks.isEmpty
+            let isReported = opened.failure != nil || opened.parts.first?.readingError != nil || !opened.remarks.isEmpty
             #expect(isReported || opened.parts.map(\.packets) == [whole], "seed \(seed)")
         }
     }
@@ -131,7 +131,8 @@ import Testing
         file[file.count - 8] ^= 1
         let opened = try Opened(file, in: folder)
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
-        #expect(opened.remarks.contains { $0.contains("damaged or truncated") } || opened.parts.first?.trouble != nil)
+        #expect(
+            opened.remarks.contains { $0.contains("damaged or truncated") } || opened.parts.first?.readingError != nil)
     }
 
     /// libarchive drops the last block of such a file.
@@ -142,7 +143,7 @@ import Testing
             try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:xz"),
         ] {
             let opened = try Opened(Array(file.dropLast(missing)), in: folder)
-            let reported = [opened.failure, opened.parts.first?.trouble].compactMap(\.self) + opened.remarks
+            let reported = [opened.failure, opened.parts.first?.readingError].compactMap(\.self) + opened.remarks
             #expect(reported.contains { $0.contains("damaged or truncated") }, "\(reported)")
         }
     }
@@ -156,7 +157,7 @@ import Testing
             // Padding of a tape's block belongs to no member.
             let opened = try Opened(file + [UInt8](repeating: 0, count: 512), in: folder)
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "cut at \(cut)")
-            #expect(opened.parts.first?.trouble == nil && opened.failure == nil, "cut at \(cut)")
+            #expect(opened.parts.first?.readingError == nil && opened.failure == nil, "cut at \(cut)")
         }
     }
 
@@ -408,7 +409,7 @@ import Testing
             let opened = try Opened(Array(text.utf8), in: folder)
             #expect(opened.parts.map(\.name) == [": packed log"])
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "\(opened.failure ?? "") \(opened.remarks)")
-            #expect(opened.parts.first?.trouble == nil)
+            #expect(opened.parts.first?.readingError == nil)
         }
         // In a bug report without another log, also where the report is packed again.
         let report = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
@@ -470,7 +471,7 @@ import Testing
         for count in stride(from: 60, to: text.count - 8, by: 7) {
             let opened = try Opened(Array(text.prefix(count)), in: folder)
             #expect(whole.starts(with: opened.parts.first?.packets ?? []), "cut at \(count)")
-            #expect(opened.failure != nil || opened.parts.first?.trouble != nil, "cut at \(count)")
+            #expect(opened.failure != nil || opened.parts.first?.readingError != nil, "cut at \(count)")
         }
         for seed in UInt64(1)...60 {
             var generator = SeededGenerator(seed: seed)
@@ -486,7 +487,7 @@ import Testing
         for records: [UInt8] in [[0, 0, 0, 0, 0, 0, 0], [255, 255, 0, 0, 0, 0, 0x10, 1], []] {
             let opened = try Opened(Array(try await Self.text(version: 1, records: records).utf8), in: folder)
             #expect(opened.parts.map(\.packets) == [[]], "\(records): \(opened.failure ?? "")")
-            #expect((opened.parts.first?.trouble != nil) == !records.isEmpty)
+            #expect((opened.parts.first?.readingError != nil) == !records.isEmpty)
         }
     }
 

@@ -9,7 +9,7 @@ package final class CapturePart {
     /// The name for reports: the file as the user wrote it (`-` for standard input), and the member.
     package let place: String
     /// The reason why only a part of the capture was unpacked; `nil` if it was unpacked completely.
-    package let trouble: String?
+    package let readingError: String?
     let order: CaptureOrder
     private let spool: SpoolFile?
     let source: OpenedCapture?
@@ -17,7 +17,7 @@ package final class CapturePart {
     package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
     init(path: String, order: CaptureOrder, _ source: OpenedCapture? = nil) {
-        (self.path, name, place, trouble) = (path, Self.shown(path), path, nil)
+        (self.path, name, place, readingError) = (path, Self.shown(path), path, nil)
         (self.order, spool, self.source) = (order, nil, source)
     }
 
@@ -31,12 +31,12 @@ package final class CapturePart {
     ///   - inside: the member; empty for the whole file.
     init(
         _ file: SpoolFile, of original: String, _ inside: String = "", order: CaptureOrder = CaptureOrder(),
-        trouble: String? = nil
+        readingError: String? = nil
     ) {
         self.order = order
         (path, name) = (file.path, Self.shown(original, inside))
         place = inside.isEmpty ? original : name
-        (self.trouble, spool, source) = (trouble, file, nil)
+        (self.readingError, spool, source) = (readingError, file, nil)
     }
 }
 

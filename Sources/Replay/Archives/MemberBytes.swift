@@ -6,7 +6,7 @@ final class MemberBytes {
     private let budget: ArchiveBudget
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
     private(set) var isOver = false
-    private(set) var trouble: String?
+    private(set) var readingError: String?
 
     init(_ reader: ArchiveReader, _ budget: ArchiveBudget) { (self.reader, self.budget) = (reader, budget) }
 
@@ -33,7 +33,7 @@ final class MemberBytes {
         do {
             count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
         } catch let error as CaptureError {
-            trouble = error.sentence
+            readingError = error.sentence
             isOver = true
             return 0
         }

@@ -35,7 +35,7 @@ enum PackedLog {
     ///   - head: the first nine bytes of the log.
     ///   - records: the unpacked bytes after them.
     /// - Returns: the file, and a message if the records are incomplete.
-    static func btsnoop(head: [UInt8], records: [UInt8]) -> (file: [UInt8], trouble: String?) {
+    static func btsnoop(head: [UInt8], records: [UInt8]) -> (file: [UInt8], readingError: String?) {
         let headerLength = head[0] == 1 ? 7 : 9
         var starts: [Int] = [], at = 0, sum = Duration.zero
         while at + headerLength <= records.count {

@@ -10,7 +10,7 @@ import Foundation
 struct PackedLogScanner {
     struct Log {
         var bytes: [UInt8] = []
-        var trouble: String?
+        var readingError: String?
     }
 
     private(set) var logs: [Log] = []
@@ -47,7 +47,7 @@ struct PackedLogScanner {
     mutating func finish() {
         endLine()
         guard isInside else { return }
-        close(trouble: "the text ends in the middle of the packed log")
+        close(readingError: "the text ends in the middle of the packed log")
     }
 
     private mutating func takePart(_ part: Slice<UnsafeRawBufferPointer>) {
@@ -59,9 +59,9 @@ struct PackedLogScanner {
         if !isInside {
             if Self.hasMarker(line, Self.begin) { begin() }
         } else if Self.hasMarker(line, Self.end) {
-            close(trouble: nil)
+            close(readingError: nil)
         } else if Self.hasMarker(line, Self.begin) {
-            close(trouble: "another packed log begins in the middle of it")
+            close(readingError: "another packed log begins in the middle of it")
             begin()
         } else {
             parseBase64()
@@ -76,19 +76,19 @@ struct PackedLogScanner {
         (isInside, log, digits) = (true, Log(), [])
     }
 
-    private mutating func close(trouble: String?) {
+    private mutating func close(readingError: String?) {
         // Padding is optional. A single last digit is not enough for a byte.
         if digits.count % 4 == 1 { digits.removeLast() }
         digits += [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
         log.bytes = Data(base64Encoded: Data(digits)).map { [UInt8]($0) } ?? []
-        log.trouble = log.trouble ?? trouble
+        log.readingError = log.readingError ?? readingError
         logs.append(log)
         storedBytes += log.bytes.count
         (log, digits, isInside) = (Log(), [], false)
     }
 
     private mutating func parseBase64() {
-        guard log.trouble == nil else { return }
+        guard log.readingError == nil else { return }
         for byte in line {
             switch byte {
             case 0x41...0x5A, 0x61...0x7A, 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "/"): digits.append(byte)
@@ -96,11 +96,11 @@ struct PackedLogScanner {
             case UInt8(ascii: "_"): digits.append(UInt8(ascii: "/"))
             case 0x20, 0x09, 0x0D, UInt8(ascii: "="): continue
             default:
-                log.trouble = "invalid Base64 in the packed log"
+                log.readingError = "invalid Base64 in the packed log"
                 return
             }
         }
-        if digits.count / 4 * 3 > Self.longestLog { log.trouble = "the packed log is larger than the limit" }
+        if digits.count / 4 * 3 > Self.longestLog { log.readingError = "the packed log is larger than the limit" }
     }
 
     /// Whether the line has the marker within its first words. Some tools write a time before it.

@@ -98,7 +98,7 @@ final class Unpacker {
                 break
             }
             let file = try spool(head, bytes)
-            add(file, entry, order, trouble: bytes.trouble)
+            add(file, entry, order, error: bytes.readingError)
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
@@ -125,13 +125,13 @@ final class Unpacker {
             }
             scanner.finish()
             if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
-            if let file { add(file, entry, trouble: bytes.trouble) } else { skip(entry) }
+            if let file { add(file, entry, error: bytes.readingError) } else { skip(entry) }
             return
         case .refused(let sentence) where !isOnly:
             reject("\(entry): \(sentence)")
         case _ where isOnly:
             let file = try spool(head, bytes)
-            add(file, entry, trouble: bytes.trouble)
+            add(file, entry, error: bytes.readingError)
             return
         default:
             skip(entry)
@@ -146,11 +146,11 @@ final class Unpacker {
         return file
     }
 
-    private func add(_ file: SpoolFile, _ entry: String, _ order: CaptureOrder = CaptureOrder(), trouble: String?) {
+    private func add(_ file: SpoolFile, _ entry: String, _ order: CaptureOrder = CaptureOrder(), error: String?) {
         file.rewind()
         var order = order
         order.archive = "\(path): \(Self.container(of: entry))"
-        found.append(Found(part: CapturePart(file, of: path, entry, order: order, trouble: trouble), entry: entry))
+        found.append(Found(part: CapturePart(file, of: path, entry, order: order, readingError: error), entry: entry))
     }
 
     private func unpackLogs(_ scanner: PackedLogScanner, entry: String) throws {
@@ -169,7 +169,7 @@ final class Unpacker {
                 continue
             }
             do {
-                let (file, trouble) = try unpack(log)
+                let (file, readingError) = try unpack(log)
                 let spool = try SpoolFile(for: path)
                 try spool.write(file)
                 spool.rewind()
@@ -177,19 +177,21 @@ final class Unpacker {
                 found.append(
                     Found(
                         part: CapturePart(
-                            spool, of: path, inside, order: Self.order(of: file), trouble: log.trouble ?? trouble),
+                            spool, of: path, inside, order: Self.order(of: file),
+                            readingError: log.readingError ?? readingError),
                         entry: entry,
                         isPackedLog: true))
             } catch let error as CaptureError where error.kind == .broken {
-                reject((entry.isEmpty ? "" : "\(entry): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
+                let suffix = log.readingError.map { "; \($0)" } ?? ""
+                reject((entry.isEmpty ? "" : "\(entry): ") + error.sentence + suffix)
             }
         }
     }
 
-    private func unpack(_ log: PackedLogScanner.Log) throws -> (file: [UInt8], trouble: String?) {
+    private func unpack(_ log: PackedLogScanner.Log) throws -> (file: [UInt8], readingError: String?) {
         let deflated = try PackedLog.deflated(log.bytes)
         var records: [UInt8] = []
-        var trouble: String?
+        var readingError: String?
         try deflated.withUnsafeBytes { bytes in
             let stream = InflateStream(.zlib, bytes)
             while let piece = stream.next() {
@@ -199,10 +201,10 @@ final class Unpacker {
                 }
                 records += piece
             }
-            if stream.failure != nil { trouble = "the packed log is damaged or truncated" }
+            if stream.failure != nil { readingError = "the packed log is damaged or truncated" }
         }
         let (file, end) = PackedLog.btsnoop(head: Array(log.bytes.prefix(PackedLog.headerLength)), records: records)
-        return (file, end ?? trouble)
+        return (file, end ?? readingError)
     }
 
     /// Drops the packed log in the text of a bug report if the report also has the log as a file.

@@ -12,12 +12,12 @@ package struct CaptureReading: Sendable, Equatable {
     package var head: Row?
     package var commands: [Row] = []
     package var drinks: [Row] = []
-    package var trouble: String?
+    package var readingError: String?
     package private(set) var text = ""
 
     package init() {}
 
-    /// Reads a whole capture. `trouble` is set after an error in its bytes, with the data before it.
+    /// Reads a whole capture. `readingError` is set after an error in its bytes, with the data before it.
     package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var file = CaptureFile(path: path)
         var bytes: [UInt8] = []
@@ -49,7 +49,7 @@ package struct CaptureReading: Sendable, Equatable {
         let see: (ConversationEvent, RawSpan) -> Void = { event, _ in
             if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
         }
-        trouble = try file.feed([reader, commandReader], see: see).error?.description
+        readingError = try file.feed([reader, commandReader], see: see).error?.description
         let bottles = reader.peers.filter(\.isBottle)
         try reader.finishCapture()
         try commandReader.finishCapture()
@@ -72,15 +72,15 @@ package struct CaptureReading: Sendable, Equatable {
             out.put(#","unfinishedTransfers":"#)
             out.put(number: reader.tally.unfinishedTransfers)
             out.put(#","trouble":"#)
-            out.put(json: trouble)
+            out.put(json: readingError)
             out.put(#","digest":"#)
             out.put(json: digest)
             out.put("}")
         }
         text = ([head] + rows.commands + rows.drinks).map { $0 + "\n" }.joined()
-        let (error, lines) = (trouble, text)
+        let (error, lines) = (readingError, text)
         self = try CaptureReading(expectation: lines)
-        (trouble, text) = (error, lines)
+        (readingError, text) = (error, lines)
     }
 
     /// Parses an expectation file.

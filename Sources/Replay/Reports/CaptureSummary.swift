@@ -36,7 +36,7 @@ package struct CaptureSummary {
     }
 
     package private(set) var facts = CaptureFileFacts()
-    package private(set) var trouble: String?
+    package private(set) var readingError: String?
     /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
@@ -62,7 +62,7 @@ package struct CaptureSummary {
     private var gate: TrafficGate?
     private var list = ConnectionList()
 
-    /// Reads a whole file. `trouble` is set after an error in its bytes, with the data before it.
+    /// Reads a whole file. `readingError` is set after an error in its bytes, with the data before it.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
@@ -79,7 +79,7 @@ package struct CaptureSummary {
             gate?.start(at: times.first)
             take(event, bytes)
         }
-        (self.drops, trouble, facts) = (drops, error?.description, file.facts)
+        (self.drops, readingError, facts) = (drops, error?.description, file.facts)
         peers = reader.peers
         try reader.finishCapture()
         (firstTime, lastTime, tally) = (times.first, times.last, reader.tally)
@@ -137,7 +137,7 @@ package final class CapturePicture {
 
     package let statistics: CaptureStatistics
     package private(set) var facts = CaptureFileFacts()
-    package private(set) var trouble: String?
+    package private(set) var readingError: String?
     package private(set) var packets = 0
     /// The times of the first and the last packet, since 1970.
     package private(set) var firstTime: Duration?
@@ -148,7 +148,7 @@ package final class CapturePicture {
     package private(set) var days: [String: Day] = [:]
     package private(set) var tally = DrinkReader.Tally()
 
-    /// Reads a whole file. `trouble` is set after an error in its bytes, with the data before it.
+    /// Reads a whole file. `readingError` is set after an error in its bytes, with the data before it.
     /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())
@@ -171,7 +171,7 @@ package final class CapturePicture {
                     bottle: delivery.bottle.label))
         }
         var times: (first: Duration?, last: Duration?), packets = 0
-        trouble = try file.feed([statistics, reader]) { packet in
+        readingError = try file.feed([statistics, reader]) { packet in
             packets += 1
             times = (times.first ?? packet.time, packet.time ?? times.last)
         }.error?.description
