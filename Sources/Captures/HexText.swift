@@ -136,7 +136,7 @@ struct HexTextParser: LineParser {
         case .none: nil
         case .absolute(let time): time
         case .relative(let time): start + time
-        case .timeOfDay(let time): clock.take(time)
+        case .timeOfDay(let time): clock.resolve(time)
         }
     }
 
@@ -173,7 +173,7 @@ struct DayClock {
 
     init(_ date: Duration = .zero) { self.date = date }
 
-    mutating func take(_ time: Duration) -> Duration {
+    mutating func resolve(_ time: Duration) -> Duration {
         if let last, last - time > .seconds(43_200) { date += .seconds(86_400) }
         last = time
         return date + time

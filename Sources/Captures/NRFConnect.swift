@@ -49,7 +49,7 @@ struct NRFConnectParser: LineParser {
         guard let entry = Entry(line) else { return parseHeader(line, facts: &facts) }
         expectsDevice = false
         if !hasDate { facts.remark("the log has no date: its times are shown as of 1970-01-01") }
-        let time = clock.take(entry.timeOfDay)
+        let time = clock.resolve(entry.timeOfDay)
         guard let (content, value) = try content(of: entry, facts: &facts) else { return }
         var direction: TrafficDirection?
         if case .value(let facts) = content { direction = facts.travel.direction }
@@ -68,11 +68,11 @@ struct NRFConnectParser: LineParser {
     private mutating func content(of entry: Entry, facts: inout CaptureFileFacts) throws -> Content? {
         if entry.isApplication { return try repeatedValue(entry.message) }
         var message = entry.message
-        for (text, travel) in Self.received where message.take(text) { return try value(travel, message) }
-        if message.take("Updated Value of Characteristic ") { return try update(message) }
-        if message.take("Data written to descr.") {
+        for (text, travel) in Self.received where message.removePrefix(text) { return try value(travel, message) }
+        if message.removePrefix("Updated Value of Characteristic ") { return try update(message) }
+        if message.removePrefix("Data written to descr.") {
             repeated = nil
-        } else if message.take("Data written to ") {
+        } else if message.removePrefix("Data written to ") {
             return try value(isWriteRequest ? .writeRequest : .writeCommand, message)
         } else if message.hasPrefix("Writing command to characteristic ") {
             isWriteRequest = false
@@ -80,7 +80,7 @@ struct NRFConnectParser: LineParser {
             || message.hasPrefix("Writing to characteristic ")
         {
             isWriteRequest = true
-        } else if message.take("Connected to ") || message.take("Connecting to ") {
+        } else if message.removePrefix("Connected to ") || message.removePrefix("Connecting to ") {
             if let address = message.takeWord()?.prefix(17).address { note(address, facts: &facts) }
             if entry.message.hasPrefix("Connected") { return (.connection(isBegin: true, peer: peer), []) }
         } else if message.hasPrefix("Disconnected") {
@@ -94,7 +94,7 @@ struct NRFConnectParser: LineParser {
     /// Parses the message of an A line: `"(0x) 50-54-…" received`. Other lines can be between an I line and its A line.
     private mutating func repeatedValue(_ message: Text) throws -> Content? {
         var message = message
-        guard message.take("\"(0x) ") else { return nil }
+        guard message.removePrefix("\"(0x) ") else { return nil }
         let known = repeated
         repeated = nil
         guard let quote = message.lastIndex(of: UInt8(ascii: "\"")), let value = message[..<quote].hexBytes else {
@@ -111,10 +111,10 @@ struct NRFConnectParser: LineParser {
         guard var word = message.takeWord() else { throw Self.malformed }
         if word.hasSuffix(",") { word.removeLast() }
         message.skipBlanks()
-        guard let (uuid, handle) = word.characteristic, message.take("value: ") else { throw Self.malformed }
+        guard let (uuid, handle) = word.characteristic, message.removePrefix("value: ") else { throw Self.malformed }
         var value: [UInt8] = []
         if !message.hasPrefix("0 bytes") {
-            guard message.take("(0x)"), let bytes = message.hexBytes else { throw Self.malformed }
+            guard message.removePrefix("(0x)"), let bytes = message.hexBytes else { throw Self.malformed }
             value = bytes
         }
         repeated = value
@@ -126,7 +126,7 @@ struct NRFConnectParser: LineParser {
         var message = message
         guard let (uuid, handle) = message.takeWord()?.characteristic else { throw Self.malformed }
         message.skipBlanks()
-        guard message.take("to ") else { throw Self.malformed }
+        guard message.removePrefix("to ") else { throw Self.malformed }
         var digits = message.trimmed
         if digits.hasSuffix(".") { digits.removeLast() }
         guard let value = digits.hexBytes else { throw Self.malformed }
@@ -167,7 +167,7 @@ struct NRFConnectParser: LineParser {
         init?(_ line: Text) {
             var line = line
             line.skipQuotes()
-            guard line.take("nRF Connect, ") || line.take("nRF Toolbox, ") else { return nil }
+            guard line.removePrefix("nRF Connect, ") || line.removePrefix("nRF Toolbox, ") else { return nil }
             day = TextTime.date(line.trimmed.prefix(10))
         }
     }
@@ -181,7 +181,7 @@ struct NRFConnectParser: LineParser {
         init?(_ line: Text) {
             var line = line
             line.skipQuotes()
-            if line.take("[") {
+            if line.removePrefix("[") {
                 guard let bracket = line.firstIndex(of: UInt8(ascii: "]")),
                     let time = TextTime.clock(line[..<bracket])
                 else { return nil }

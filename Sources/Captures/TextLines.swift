@@ -117,7 +117,7 @@ extension Text {
     }
 
     /// Removes the prefix. Returns `false` if the text does not have it.
-    mutating func take(_ prefix: String) -> Bool {
+    mutating func removePrefix(_ prefix: String) -> Bool {
         guard hasPrefix(prefix) else { return false }
         removeFirst(prefix.utf8.count)
         return true

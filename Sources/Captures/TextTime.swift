@@ -68,8 +68,8 @@ package enum TextTime: Hashable {
     /// Parses decimal seconds with a sign; digits beyond attoseconds are dropped.
     static func seconds(_ text: Text) -> Duration? {
         var digits = text
-        let isNegative = digits.take("-")
-        if !isNegative { _ = digits.take("+") }
+        let isNegative = digits.removePrefix("-")
+        if !isNegative { _ = digits.removePrefix("+") }
         let parts = digits.split(maxSplits: 1, omittingEmptySubsequences: false) { ".,".utf8.contains($0) }
         guard let whole = parts[0].decimal else { return nil }
         var attoseconds: Int64 = 0

@@ -59,7 +59,7 @@ struct HexDumpParser: LineParser {
             }
             // In hcidump's output, one space precedes the bytes of a packet.
             if case .first(let direction, let time, var packet) = self {
-                let isPacket = packet.take(" ") && Self.isDump(packet) && HexDumpParser.isType(packet)
+                let isPacket = packet.removePrefix(" ") && Self.isDump(packet) && HexDumpParser.isType(packet)
                 self = isPacket ? .first(direction, time, packet) : .other
             }
         }
@@ -68,14 +68,14 @@ struct HexDumpParser: LineParser {
             var text = text
             switch indent {
             case 0:
-                let isFrame = text.take("Frame ")
+                let isFrame = text.removePrefix("Frame ")
                 if text.hasSuffix(" bytes):") { return .source(isPacket: isFrame) }
                 return isFrame ? .details : nil
             case 4:
-                if text.take("Epoch Time: ") {
+                if text.removePrefix("Epoch Time: ") {
                     return text.takeWord().flatMap { TextTime.seconds($0) }.map { .epoch($0) }
                 }
-                guard text.take("Point-to-Point Direction: ") else { return nil }
+                guard text.removePrefix("Point-to-Point Direction: ") else { return nil }
                 return text.hasPrefix("Sent")
                     ? .direction(.sent) : text.hasPrefix("Received") ? .direction(.received) : nil
             default: return nil
@@ -109,7 +109,7 @@ struct HexDumpParser: LineParser {
             default: break
             }
             var rest = line.trimmed
-            if hasDetails, rest.take("Encapsulation type: ") { return rest.hasPrefix("Bluetooth H4") }
+            if hasDetails, rest.removePrefix("Encapsulation type: ") { return rest.hasPrefix("Bluetooth H4") }
             count += 1
             return count == (hasDetails ? 16 : 4) ? false : nil
         }
@@ -274,10 +274,10 @@ struct TsharkJSONParser: LineParser {
         }
         if line.hasPrefix("]") { isClosed = true }
         var value = line.trimmed
-        guard value.take("\"") else { return }
+        guard value.removePrefix("\"") else { return }
         let key = value.prefix { $0 != UInt8(ascii: "\"") }
         value.removeFirst(key.count)
-        guard value.take("\": ") else { return }
+        guard value.removePrefix("\": ") else { return }
         let text = Self.quoted(value), number = text?.decimal
         switch key.string {
         case "_index":
@@ -341,7 +341,7 @@ struct TsharkJSONParser: LineParser {
 
     private static func quoted(_ text: Text) -> Text? {
         var text = text.trimmed
-        guard text.take("\""), let end = text.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        guard text.removePrefix("\""), let end = text.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
         return text[..<end]
     }
 }

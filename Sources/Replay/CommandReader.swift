@@ -49,9 +49,9 @@ package final class CommandReader: EventReader {
         }
     }
 
-    /// - Parameter see: called for each event before it is read.
-    package func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
-        let error = try file.feed([self], see: { event, _ in see(event) }).error
+    /// - Parameter onEvent: called for each event before it is read.
+    package func read(_ file: inout CaptureFile, _ onEvent: (ConversationEvent) -> Void = { _ in }) throws {
+        let error = try file.feed([self], onEvent: { event, _ in onEvent(event) }).error
         try finishCapture()
         if let error { throw error }
     }

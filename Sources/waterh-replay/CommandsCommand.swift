@@ -31,7 +31,7 @@ struct CommandsCommand: ParsableCommand {
             }
             let notes = ReadingNotes()
             let isWhole = try run.read(part, following: following.follow) { file in
-                try reader.read(&file) { event in notes.see(event) }
+                try reader.read(&file) { event in notes.count(event) }
             }
             noteClosures.append {
                 notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)

@@ -46,7 +46,7 @@ struct DrinksCommand: ParsableCommand {
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
             let isWhole = try run.read(part, following: following.follow) { file in
-                try reader.read(&file, isLast: index == parts.count - 1) { event in notes.see(event) }
+                try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
             notes.say(part.name, peers: reader.peers, tally: reader.tally.since(before), hadErrors: !isWhole, run)
         }

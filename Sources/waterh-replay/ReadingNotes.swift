@@ -10,7 +10,7 @@ final class ReadingNotes {
     private static let maximumListed = 20
 
     /// Counts the PDUs and encrypted connections.
-    func see(_ event: ConversationEvent) {
+    func count(_ event: ConversationEvent) {
         switch event {
         case .att: pdus += 1
         case .encrypted: encrypted += 1

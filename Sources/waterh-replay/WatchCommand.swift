@@ -98,7 +98,7 @@ struct WatchCommand: AsyncParsableCommand {
                 switch part {
                 case .packet(let packet, let bytes, let source):
                     if source != CaptureWatch.ownAdapters { FollowedFiles.packetDone() }
-                    try watch.take(packet, bytes.span.bytes, from: source)
+                    try watch.add(packet, bytes.span.bytes, from: source)
                 case .head(let facts): watch.learn(facts)
                 case .readingError(let sentence): run.report(sentence)
                 case .stop(let reason): (status, left) = (reason, 0)

@@ -19,7 +19,7 @@ import Testing
         var file = CaptureFile(path: source)
         try file.forEachPacket { packet, bytes in packets.append((packet, bytes.withUnsafeBytes { [UInt8]($0) })) }
         for (packet, bytes) in packets {
-            for source in sources { try watch.take(packet, bytes.span.bytes, from: source) }
+            for source in sources { try watch.add(packet, bytes.span.bytes, from: source) }
         }
         try watch.finish()
         try out.flush()

@@ -34,7 +34,7 @@ struct PackedLogScanner {
     /// The maximum number of bytes of a line that are stored. Lines of a log have 64 to 256 characters.
     private static let longestLine = 4096
 
-    mutating func take(_ piece: UnsafeRawBufferPointer) {
+    mutating func scan(_ piece: UnsafeRawBufferPointer) {
         var rest = piece[...]
         while let first = rest.firstIndex(of: 0x0A) {
             takePart(rest[..<first])

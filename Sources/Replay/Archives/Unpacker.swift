@@ -39,7 +39,7 @@ final class Unpacker {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
             try budget.spend(count)
-            buffer.withUnsafeBytes { scanner.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            buffer.withUnsafeBytes { scanner.scan(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
         scanner.finish()
         guard !scanner.logs.isEmpty else {
@@ -118,10 +118,10 @@ final class Unpacker {
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
-            head.withUnsafeBytes { scanner.take($0) }
+            head.withUnsafeBytes { scanner.scan($0) }
             try bytes.forEachPiece {
                 try file?.write($0)
-                scanner.take($0)
+                scanner.scan($0)
             }
             scanner.finish()
             if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }

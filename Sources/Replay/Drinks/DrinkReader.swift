@@ -64,8 +64,8 @@ package final class DrinkReader: EventReader {
     /// Reads a capture. Connections that are still open continue in the next file.
     /// - Parameters:
     ///   - isLast: whether no file follows. If one follows, open transfers can continue in it.
-    ///   - see: called for each event before it is read.
-    package func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
+    ///   - onEvent: called for each event before it is read.
+    package func read(_ file: inout CaptureFile, isLast: Bool = true, _ onEvent: (ConversationEvent) -> Void = { _ in })
         throws
     {
         var state = FileState()
@@ -85,7 +85,7 @@ package final class DrinkReader: EventReader {
                 let conversation = state.conversation ?? makeConversation()
                 state.conversation = conversation
                 try state.reassembler.receive(packet, bytes) { event, pdu in
-                    see(event)
+                    onEvent(event)
                     if isGated, gate?.passes(event, pdu) == false { return }
                     try conversation.receive(event, pdu)
                 }

@@ -101,13 +101,13 @@ package struct CaptureFile {
     /// - Returns: the number of drops by reason, and the error that ended the reading.
     mutating func feed(
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
-        see: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
+        onEvent: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
     ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
         onHead = { head in for reader in readers { reader.learn(head) } }
         var reassembler = ConversationReassembler()
         var failure: CaptureError?
         func pass(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-            try see(event, bytes)
+            try onEvent(event, bytes)
             for reader in readers { try reader.receive(event, bytes) }
         }
         do {

@@ -51,7 +51,7 @@ package final class ATTLines {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
             var asked: RequestPairs.Request?
-            if followsRequests, case .answer(let request) = pairs.take(observation, pdu) { asked = request }
+            if followsRequests, case .answer(let request) = pairs.match(observation, pdu) { asked = request }
             if !isGated || gate?.selects(event, pdu) == true {
                 written += 1
                 if let selectedColumns {

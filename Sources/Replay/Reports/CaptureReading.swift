@@ -46,10 +46,10 @@ package struct CaptureReading: Sendable, Equatable {
             rows.commands.append(line("command") { commandLines.object(command) })
         }
         var pdus = 0
-        let see: (ConversationEvent, RawSpan) -> Void = { event, _ in
+        let countPDUs: (ConversationEvent, RawSpan) -> Void = { event, _ in
             if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
         }
-        readingError = try file.feed([reader, commandReader], see: see).error?.description
+        readingError = try file.feed([reader, commandReader], onEvent: countPDUs).error?.description
         let bottles = reader.peers.filter(\.isBottle)
         try reader.finishCapture()
         try commandReader.finishCapture()

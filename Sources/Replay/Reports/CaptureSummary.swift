@@ -18,7 +18,7 @@ package struct CaptureSummary {
 
         fileprivate init(_ peer: BottlePeer) { self.peer = peer }
 
-        fileprivate mutating func take(_ delivery: borrowing Delivery) {
+        fileprivate mutating func add(_ delivery: borrowing Delivery) {
             guard delivery.record.isDrink else { return }
             guard !delivery.isDuplicate else { return duplicates += 1 }
             drinks += 1
@@ -70,14 +70,14 @@ package struct CaptureSummary {
         final class Found { var bottles: [ObjectIdentifier: Bottle] = [:] }
         let found = Found()
         let reader = DrinkReader(options) { delivery in
-            found.bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].take(delivery)
+            found.bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)
         }
         var times: (first: Duration?, last: Duration?)
         let (drops, error) = try file.feed([reader]) { packet in
             times = (times.first ?? packet.time, packet.time ?? times.last)
-        } see: { event, bytes in
+        } onEvent: { event, bytes in
             gate?.start(at: times.first)
-            take(event, bytes)
+            count(event, bytes)
         }
         (self.drops, readingError, facts) = (drops, error?.description, file.facts)
         peers = reader.peers
@@ -89,13 +89,13 @@ package struct CaptureSummary {
         bottles = known.prefix(Self.mostBottles).map { found.bottles[ObjectIdentifier($0)] ?? Bottle($0) }
     }
 
-    private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+    private mutating func count(_ event: ConversationEvent, _ bytes: RawSpan) {
         let isSelected = gate?.selects(event, bytes) ?? true
         switch event {
         case .att(let observation):
             guard !observation.isSynthetic, isSelected, let opcode = bytes.first else { return }
-            counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
-            find(observation.connection)?.counts.take(
+            counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            find(observation.connection)?.counts.add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
         case .connected(let connection): _ = find(connection)
         case .disconnected(let connection, let reason): find(connection)?.end(reason)

@@ -66,7 +66,7 @@ package final class CaptureStatistics: EventReader {
         isFiltered = !filter.isEmpty
         let clockBook = ClockBook()
         self.clockBook = clockBook
-        conversation = ConversationReader(given: given) { clockBook.take($0, $1) }
+        conversation = ConversationReader(given: given) { clockBook.add($0, $1) }
     }
 
     package var peers: [BottlePeer] { conversation.peers }
@@ -116,7 +116,7 @@ package final class CaptureStatistics: EventReader {
             checkOrder(of: time, observation)
             now = max(now ?? time, time)
         }
-        let step = pairs.take(observation, pdu)
+        let step = pairs.match(observation, pdu)
         var asked: RequestPairs.Request?
         if case .answer(let request) = step { asked = request }
         if isFiltered, !gate.selects(observation, pdu, asked: asked) { return }
@@ -124,22 +124,22 @@ package final class CaptureStatistics: EventReader {
         let connection = list.find(observation.connection)
         connection?.observed = observation.connection
         let bytes = Self.valueBytes(pdu, opcode)
-        total.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
-        connection?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        total.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        connection?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode)
         let attribute = handle.flatMap { find($0, opcode, observation) }
-        attribute?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        attribute?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
             attribute?.note(write: opcode, frame: observation.frame)
         }
         let latency = countLatency(step, observation, connection, attribute, opcode)
-        timeline?.take(observation, pdu, handle: handle, latency: latency)
+        timeline?.add(observation, pdu, handle: handle, latency: latency)
         if opcode == 0x01, pdu.byteCount >= 5 {
             let code = pdu.byte(4)
-            total.take(error: code)
-            connection?.counts.take(error: code)
-            attribute?.counts.take(error: code)
-            if let asked { byRequest[asked.opcode]?.take(error: code) }
+            total.add(error: code)
+            connection?.counts.add(error: code)
+            attribute?.counts.add(error: code)
+            if let asked { byRequest[asked.opcode]?.add(error: code) }
         }
         if let connection { checkMTU(of: pdu, opcode, observation, connection) }
     }
@@ -151,7 +151,7 @@ package final class CaptureStatistics: EventReader {
     ) -> Duration? {
         switch step {
         case .request(let request, let unanswered):
-            byRequest[request.opcode, default: TrafficCounts()].take(
+            byRequest[request.opcode, default: TrafficCounts()].add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             guard let unanswered else { return nil }
             countUnanswered(unanswered, at: observation.time, observation.connection, opcode)
@@ -164,7 +164,7 @@ package final class CaptureStatistics: EventReader {
             total.answered(after: latency)
             connection?.counts.answered(after: latency)
             attribute?.counts.answered(after: latency)
-            byRequest[request.opcode, default: TrafficCounts()].take(
+            byRequest[request.opcode, default: TrafficCounts()].add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             byRequest[request.opcode]?.answered(after: latency)
             return latency
@@ -270,7 +270,7 @@ private final class ClockBook {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
     private static let mostClocks = 64
 
-    func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
+    func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
         let frame = origin.observation.frame, time = origin.observation.time
         switch traffic {
         case .message(let message):

@@ -69,7 +69,7 @@ package final class Timeline {
     /// - Parameters:
     ///   - handle: the attribute's handle, if known.
     ///   - latency: the time since its request.
-    func take(_ observation: ATTObservation, _ pdu: RawSpan, handle: UInt16?, latency: Duration?) {
+    func add(_ observation: ATTObservation, _ pdu: RawSpan, handle: UInt16?, latency: Duration?) {
         guard let opcode = pdu.first else { return }
         count += 1
         if let time = observation.time {

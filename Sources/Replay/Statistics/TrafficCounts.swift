@@ -52,7 +52,7 @@ package struct TrafficCounts: Sendable {
 
     package func count(of opcode: ATTOpcode) -> Int { opcodeTally.count(of: opcode.rawValue) }
 
-    mutating func take(_ opcode: UInt8, frame: Int, time: Duration?, valueBytes bytes: Int) {
+    mutating func add(_ opcode: UInt8, frame: Int, time: Duration?, valueBytes bytes: Int) {
         pdus += 1
         opcodeTally.add(opcode)
         switch opcode {
@@ -75,7 +75,7 @@ package struct TrafficCounts: Sendable {
         busiestSecond = max(busiestSecond, second.bytes)
     }
 
-    mutating func take(error code: UInt8) { errorTally.add(code) }
+    mutating func add(error code: UInt8) { errorTally.add(code) }
 
     mutating func answered(after latency: Duration?) {
         guard let latency else { return }

@@ -33,7 +33,7 @@ struct RequestPairs {
     /// The maximum number of open bearers that are followed.
     private static let maximumPending = 8192
 
-    mutating func take(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
+    mutating func match(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
         guard let opcode = pdu.first else { return .other }
         if opcode == 0x1B || opcode == 0x52 { return .other }
         if TrafficKind.isRequest[Int(opcode)] || opcode == 0x1D {

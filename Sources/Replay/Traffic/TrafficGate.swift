@@ -41,7 +41,7 @@ package struct TrafficGate {
         case .att(let observation):
             guard followsRequests else { return selects(observation, pdu, asked: nil) }
             var asked: RequestPairs.Request?
-            switch pairs.take(observation, pdu) {
+            switch pairs.match(observation, pdu) {
             case .answer(let request): asked = request
             default: break
             }

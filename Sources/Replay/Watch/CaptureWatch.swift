@@ -65,7 +65,7 @@ package final class CaptureWatch {
     package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
     /// - Parameter source: its source. Adapters of two sources are different, even with equal numbers.
-    package func take(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
+    package func add(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
         var packet = packet
         (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | packet.adapter & 0xFFFF)
@@ -74,7 +74,7 @@ package final class CaptureWatch {
             drinks.start(at: time)
             commands.start(at: time)
         }
-        try reassembler.receive(packet, bytes) { try see($0, $1, at: packet.time) }
+        try reassembler.receive(packet, bytes) { try handle($0, $1, at: packet.time) }
         commandCount = counter.count
     }
 
@@ -85,13 +85,13 @@ package final class CaptureWatch {
 
     /// Ends the input, and prints the drinks that were held until their device was known.
     package func finish() throws {
-        try reassembler.finish { try see($0, $1, at: nil) }
+        try reassembler.finish { try handle($0, $1, at: nil) }
         try commands.finishCapture()
         try drinks.finishCapture()
         commandCount = counter.count
     }
 
-    private func see(_ event: ConversationEvent, _ bytes: RawSpan, at time: Duration?) throws {
+    private func handle(_ event: ConversationEvent, _ bytes: RawSpan, at time: Duration?) throws {
         switch event {
         case .connected(let connection): report("connected", connection, time)
         case .disconnected(let connection, let reason):
