@@ -217,7 +217,7 @@ package struct CaptureError: Error, Sendable, Hashable {
         /// The bytes do not conform to their format.
         case broken
         /// The output format cannot store the packet.
-        case cannotCarry
+        case notStorable
     }
 
     package var kind: Kind
@@ -262,13 +262,13 @@ package struct CaptureError: Error, Sendable, Hashable {
             "unsupported content: \(name); expected Bluetooth, link type 187, 192, 201, 251, 254, 256 or 272")
     }
 
-    static func cannotCarry(_ sentence: String) -> CaptureError { CaptureError(.cannotCarry, at: 0, sentence) }
+    static func notStorable(_ sentence: String) -> CaptureError { CaptureError(.notStorable, at: 0, sentence) }
 }
 
 extension CaptureError: CustomStringConvertible {
     /// The sentence, with the byte offset where it helps.
     package var description: String {
-        kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))"
+        kind == .unrecognised || kind == .notStorable ? sentence : "\(sentence) (at byte \(offset))"
     }
 }
 

@@ -54,8 +54,8 @@ package struct CaptureReader {
         if let error = ForeignFile.error(head, isLast: !canWait) { throw error }
         for format in formats {
             switch format.sniff(head, isLast: !canWait) {
-            case .mine: return format.init()
-            case .notMine: continue
+            case .match: return format.init()
+            case .noMatch: continue
             case .broken(let error): throw error
             case .undecided: if canWait { return nil }
             }
@@ -76,8 +76,8 @@ protocol FormatParser: Sendable {
 
 /// The result of checking a file's first bytes for one format; `undecided` if more bytes are needed.
 enum Sniff: Hashable {
-    case mine
-    case notMine
+    case match
+    case noMatch
     /// The file has this format, but is damaged or of an unsupported variant.
     case broken(CaptureError)
     case undecided

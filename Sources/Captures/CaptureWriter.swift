@@ -30,7 +30,7 @@ package struct CaptureWriter {
     /// Appends one packet. Its number is not used.
     /// - Returns: `false` if the packet was skipped because it has no LE traffic (notes of another format, audio in H1,
     ///   unreadable records).
-    /// - Throws: `CaptureError` of kind `cannotCarry` if traffic would be lost: a packet of another layer, or a
+    /// - Throws: `CaptureError` of kind `notStorable` if traffic would be lost: a packet of another layer, or a
     ///   truncated packet that the format cannot mark as truncated.
     @discardableResult
     package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
@@ -107,7 +107,7 @@ private struct LinkRecord {
             header = Self.monitorHeader(packet.adapter, opcode)
         case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
             guard !facts.lacksCRC else {
-                throw .cannotCarry("the format requires a CRC at the end of each packet, and the packet has none")
+                throw .notStorable("the format requires a CRC at the end of each packet, and the packet has none")
             }
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
@@ -117,7 +117,7 @@ private struct LinkRecord {
                 range = 5..<bytes.byteCount
             }
         case (_, .note): return nil
-        default: throw .cannotCarry("\(linkType) cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("\(linkType) cannot store \(packet.content.kindInWords)")
         }
     }
 
@@ -145,7 +145,7 @@ extension PacketContent {
         switch self {
         case .hci: "an HCI packet"
         case .note: "a note of the recorder"
-        case .linkLayer: "a packet from the air"
+        case .linkLayer: "a link-layer packet"
         case .value: "a characteristic's value"
         case .connection: "a connection event from text"
         case .unknown: "an unreadable record"
@@ -157,7 +157,7 @@ extension Duration {
     /// Seconds as 32 unsigned bits, as in pcap and PacketLogger (1970 to 2106).
     fileprivate func seconds32(in format: String) throws(CaptureError) -> UInt32 {
         guard let seconds = UInt32(exactly: wholeSeconds) else {
-            throw .cannotCarry(
+            throw .notStorable(
                 "\(format) cannot store the time \(TextEncoding.epoch(self)): it is outside 1970 to 2106")
         }
         return seconds
@@ -199,7 +199,7 @@ private struct BtsnoopEncoder: FormatEncoder {
         let time = packet.time ?? .zero
         let (product, overflow) = time.wholeSeconds.multipliedReportingOverflow(by: 1_000_000)
         let (stamp, overflowToo) = product.addingReportingOverflow(time.nanosecond / 1000 + BtsnoopParser.epoch)
-        guard !overflow, !overflowToo else { throw .cannotCarry("btsnoop cannot store a time so far from 1970") }
+        guard !overflow, !overflowToo else { throw .notStorable("btsnoop cannot store a time so far from 1970") }
         output.append(UInt32(clamping: record.length + packet.missing), bigEndian: true)
         output.append(UInt32(clamping: record.length), bigEndian: true)
         output.append(flags, bigEndian: true)
@@ -303,17 +303,17 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(UInt16(0), bigEndian: isBigEndian)
         body.append(longestPacket, bigEndian: isBigEndian)
         if linkType != .monitor, wantedInterface.adapter != 0 {
-            // if_name
+            // Option if_name.
             let name = Array("adapter\(wantedInterface.adapter)".utf8)
             body.append(UInt16(2), bigEndian: isBigEndian)
             body.append(UInt16(name.count), bigEndian: isBigEndian)
             body += name + [UInt8](repeating: 0, count: (4 - name.count % 4) % 4)
         }
-        // if_tsresol: 10^-9.
+        // Option if_tsresol: nanoseconds.
         body.append(UInt16(9), bigEndian: isBigEndian)
         body.append(UInt16(1), bigEndian: isBigEndian)
         body += [9, 0, 0, 0]
-        // if_tsoffset
+        // Option if_tsoffset: seconds to add to each time.
         if wantedInterface.offset != 0 { option(14, wantedInterface.offset, &body) }
         body.append(UInt32(0), bigEndian: isBigEndian)
         block(1, body, &output)
@@ -349,10 +349,10 @@ private struct PacketLoggerEncoder: FormatEncoder {
             type = UInt8(number)
         case .note(.packetLogger(let note)): type = note
         case .note, .unknown: return false
-        default: throw .cannotCarry("PacketLogger cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("PacketLogger cannot store \(packet.content.kindInWords)")
         }
         guard !packet.isCut else {
-            throw .cannotCarry(
+            throw .notStorable(
                 "record \(packet.number) was truncated by the recorder, which PacketLogger cannot mark")
         }
         let time = packet.time ?? .zero

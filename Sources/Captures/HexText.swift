@@ -31,7 +31,7 @@ struct HexTextParser: LineParser {
     private var peer: BluetoothAddress?
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        if head.has("# waterh", at: head.textStart) { return .mine }
+        if head.has("# waterh", at: head.textStart) { return .match }
         return sniffLines(head, isLast: isLast) { line, _ in
             var line = line
             guard let first = line.takeWord() else { return nil }
@@ -219,7 +219,7 @@ struct HexTextEncoder: FormatEncoder {
             output.append("\(time)  \(Self.sign(facts.travel))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")
-        default: throw .cannotCarry("hex text cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("hex text cannot store \(packet.content.kindInWords)")
         }
         return true
     }

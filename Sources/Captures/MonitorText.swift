@@ -32,7 +32,7 @@ struct MonitorTextParser: LineParser {
         var time: Duration?
         var hasDate = false
 
-        /// The first words of notes between packets.
+        /// The labels of btmon's notes, which are not HCI packets.
         private static let notes: Set<Substring> = [
             "New", "Delete", "Open", "Close", "Index", "Vendor", "Note:", "System", "MGMT", "RAW", "USER", "Unknown",
         ]
@@ -107,7 +107,7 @@ struct MonitorTextParser: LineParser {
             let others =
                 isFirst
                 ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
-            return others.contains(.mine) ? false : nil
+            return others.contains(.match) ? false : nil
         }
     }
 

@@ -241,7 +241,7 @@ struct NRFConnectEncoder: FormatEncoder {
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
     {
         guard let time = packet.time else {
-            throw .cannotCarry("nRF Connect's log requires a time in every line, and record \(packet.number) has none")
+            throw .notStorable("nRF Connect's log requires a time in every line, and record \(packet.number) has none")
         }
         let clock = TextEncoding.clock(time)
         switch packet.content {
@@ -254,7 +254,7 @@ struct NRFConnectEncoder: FormatEncoder {
                     : "I\t\(clock)\tDisconnected\n")
         case .value(let facts):
             guard let uuid = facts.characteristic?.fullDescription.lowercased() else {
-                throw .cannotCarry(
+                throw .notStorable(
                     """
                     nRF Connect's log requires the UUID of each characteristic, and record \(packet.number) has only \
                     a handle: convert to hex text
@@ -262,7 +262,7 @@ struct NRFConnectEncoder: FormatEncoder {
             }
             writeHeaderIfNeeded(time, facts.peer, &output)
             writeValue(facts.travel, uuid, clock, bytes, &output)
-        default: throw .cannotCarry("nRF Connect's log cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("nRF Connect's log cannot store \(packet.content.kindInWords)")
         }
         return true
     }

@@ -35,12 +35,12 @@ struct PcapngParser: FormatParser {
     }
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        guard head.byteCount >= 4 else { return isLast ? .notMine : .undecided }
-        guard head.u32(0, bigEndian: true) == sectionHeader else { return .notMine }
+        guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
+        guard head.u32(0, bigEndian: true) == sectionHeader else { return .noMatch }
         guard head.byteCount >= 12 else {
             return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
         }
-        guard byteOrder(head, at: 0) == nil else { return .mine }
+        guard byteOrder(head, at: 0) == nil else { return .match }
         return .broken(.broken(at: 8, "the byte-order magic of this pcapng file is invalid"))
     }
 

@@ -66,8 +66,8 @@ struct BtsnoopParser: RecordParser {
     private var linkType = LinkType.h4
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        guard head.byteCount >= 8 else { return isLast ? .notMine : .undecided }
-        guard head.has("btsnoop\0", at: 0) else { return .notMine }
+        guard head.byteCount >= 8 else { return isLast ? .noMatch : .undecided }
+        guard head.has("btsnoop\0", at: 0) else { return .noMatch }
         if let early = headerSniff(head, isLast: isLast) { return early }
         let version = head.u32(8, bigEndian: true), datalink = head.u32(12, bigEndian: true)
         guard version == 1 else {
@@ -77,7 +77,7 @@ struct BtsnoopParser: RecordParser {
                     "unsupported btsnoop version \(version), expected 1: the file is damaged or of another kind"
                 ))
         }
-        guard linkType(datalink) == nil else { return .mine }
+        guard linkType(datalink) == nil else { return .match }
         let reason =
             switch datalink {
             case 1003: "has BCSP packets (datalink 1003), which are not supported: capture H4 instead"
@@ -147,11 +147,11 @@ struct PcapParser: RecordParser {
     private var linkType = LinkType.h4
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        guard head.byteCount >= 4 else { return isLast ? .notMine : .undecided }
-        guard let isBigEndian = byteOrder(head) else { return .notMine }
+        guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
+        guard let isBigEndian = byteOrder(head) else { return .noMatch }
         if let early = headerSniff(head, isLast: isLast) { return early }
         let linkType = linkType(head, isBigEndian)
-        return linkType.isReadInPcap ? .mine : .broken(.linkType(linkType, at: 20))
+        return linkType.isReadInPcap ? .match : .broken(.linkType(linkType, at: 20))
     }
 
     private static func byteOrder(_ head: RawSpan) -> Bool? {
@@ -202,15 +202,15 @@ struct PacketLoggerParser: RecordParser {
     private var isBigEndian = true
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        guard head.byteCount >= recordHeaderLength else { return isLast ? .notMine : .undecided }
+        guard head.byteCount >= recordHeaderLength else { return isLast ? .noMatch : .undecided }
         for isBigEndian in [true, false] {
             switch hasPlausibleRecords(head, isBigEndian: isBigEndian, isLast: isLast) {
-            case true?: return .mine
+            case true?: return .match
             case nil: return .undecided
             case false?: continue
             }
         }
-        return .notMine
+        return .noMatch
     }
 
     /// Whether the first records are plausible in this byte order; `nil` if more bytes are needed.

@@ -67,15 +67,15 @@ extension LineParser {
         var at = head.textStart, count = 0
         while let (line, next, isComplete) = head.line(from: at, isLast: isLast) {
             // A text file has no zero bytes.
-            if line.contains(0) { return .notMine }
+            if line.contains(0) { return .noMatch }
             if !line.trimmed.isEmpty {
-                if let isMine = decide(line, isComplete || isLast) { return isMine ? .mine : .notMine }
+                if let isMatch = decide(line, isComplete || isLast) { return isMatch ? .match : .noMatch }
                 count += 1
-                if count == maximumLines { return .notMine }
+                if count == maximumLines { return .noMatch }
             }
             at = next
         }
-        return isLast || (at..<head.byteCount).contains { head.u8($0) == 0 } ? .notMine : .undecided
+        return isLast || (at..<head.byteCount).contains { head.u8($0) == 0 } ? .noMatch : .undecided
     }
 }
 

@@ -47,7 +47,7 @@ package struct CaptureConverter {
         for (path, survey) in zip(paths, surveys) {
             do {
                 try convert(path, survey, &writer, write)
-            } catch let error as CaptureError where error.kind != .cannotCarry && paths.count > 1 {
+            } catch let error as CaptureError where error.kind != .notStorable && paths.count > 1 {
                 firstError = firstError ?? error
             }
         }

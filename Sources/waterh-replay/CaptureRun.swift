@@ -72,7 +72,7 @@ final class CaptureRun {
             try body(&file)
         } catch let error as CaptureError {
             progress.clear()
-            // If unpacking ended early, the capture is truncated for that reason.
+            // A capture that was not completely unpacked looks truncated: print the error of unpacking.
             report("\(part.name): \(error.kind == .cut ? part.readingError ?? error.description : error.description)")
             return false
         } catch is OutputFile.ReaderClosed {

@@ -45,7 +45,7 @@ struct ConvertCommand: ParsableCommand {
                             output, kind: target.level == .text ? .text : .capture, mode: CaptureRun.mode)
                     try destination?.write(bytes)
                 }
-            } catch let error as CaptureError where error.kind == .cannotCarry {
+            } catch let error as CaptureError where error.kind == .notStorable {
                 // Discard the partial file. An existing file stays unchanged.
                 destination = nil
                 throw error

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Replay
 
-/// An event of the sources of `watch`.
+/// A packet, an error or the end of a source of `waterh-replay watch`.
 enum WatchedPart: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case head(CaptureFileFacts)

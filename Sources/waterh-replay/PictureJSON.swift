@@ -7,7 +7,7 @@ struct PictureJSON {
     let name: String
     let picture: CapturePicture
 
-    private static let mostTables = 40
+    private static let maximumTables = 40
 
     /// The number of PDUs in the capture, and of those that the page shows individually.
     var sentence: String {
@@ -39,7 +39,7 @@ struct PictureJSON {
             .init("drinks", drinks),
             .init(
                 "tables",
-                .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.mostTables).map(table))),
+                .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.maximumTables).map(table))),
         ]
         if case .object(let more) = StatisticsReport(file: name, packets: picture.packets, statistics: statistics).json
         {

@@ -55,7 +55,7 @@ struct RecordCommand: AsyncParsableCommand {
                 monitor.close()
             }
         }
-        let ending = Task { () -> ExitStatus in
+        let signalTask = Task { () -> ExitStatus in
             for await signal in signals {
                 monitor.close()
                 return StopSignals.status(for: signal)
@@ -71,18 +71,18 @@ struct RecordCommand: AsyncParsableCommand {
             }
         } catch let error as LinkError {
             progress.clear()
-            ending.cancel()
+            signalTask.cancel()
             try destination.commit()
             throw CommandFailure(.failed, "\(error)", advice: "The recording until then is in \(output).")
         } catch is OutputFile.ReaderClosed {
             progress.clear()
-            return ending.cancel()
+            return signalTask.cancel()
         }
         progress.clear()
-        ending.cancel()
+        signalTask.cancel()
         try destination.commit()
         Diagnostics.line("\(output): \(recorder.line)")
-        let status = await ending.value
+        let status = await signalTask.value
         if status != .done { throw ExitCode(status.rawValue) }
     }
 }

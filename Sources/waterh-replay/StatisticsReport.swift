@@ -57,7 +57,7 @@ struct StatisticsReport {
     }
 
     private func latency(_ counts: TrafficCounts) -> [String] {
-        [counts.latency.median, counts.latency.share95, counts.latency.worst].map { $0.map(Self.span) ?? "-" }
+        [counts.latency.median, counts.latency.share95, counts.latency.maximum].map { $0.map(Self.span) ?? "-" }
     }
 
     private func problems(_ counts: TrafficCounts) -> String {
@@ -114,7 +114,7 @@ struct StatisticsReport {
             lines.append(
                 """
                   and \(counted(statistics.uncountedPDUs, "PDU")) of attributes after the first \
-                \(CaptureStatistics.mostCharacteristics)
+                \(CaptureStatistics.characteristicLimit)
                 """
             )
         }

@@ -17,7 +17,7 @@ struct StatisticsTable {
         ("commands", { "\($0.commands)" }), ("value_bytes", { "\($0.valueBytes)" }),
         ("bytes_per_second", { $0.bytesPerSecond.map { "\($0)" } ?? "" }),
         ("median_ms", { milliseconds($0.latency.median) }), ("share95_ms", { milliseconds($0.latency.share95) }),
-        ("worst_ms", { milliseconds($0.latency.worst) }), ("errors", { "\($0.errorCount)" }),
+        ("worst_ms", { milliseconds($0.latency.maximum) }), ("errors", { "\($0.errorCount)" }),
         ("timeouts", { "\($0.timeouts)" }), ("unanswered", { "\($0.unanswered)" }),
     ]
     private static let otherColumns = ["mtu", "retransmissions", "lost_parts", "forbidden_writes"]

@@ -59,12 +59,12 @@ struct SummaryReport {
                     : "bottles: none in the readable part"
             ]
         }
-        let lines = summary.bottles.prefix(Self.mostListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
-        guard summary.bottleCount > Self.mostListed else { return lines }
+        let lines = summary.bottles.prefix(Self.maximumListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
+        guard summary.bottleCount > Self.maximumListed else { return lines }
         return lines + ["bottles: \(summary.bottleCount) in all; --json lists \(summary.bottles.count)"]
     }
 
-    private static let mostListed = 20
+    private static let maximumListed = 20
 
     private func identity(_ peer: BottlePeer) -> String {
         var text = "bottle: \(peer.label)"
@@ -100,7 +100,7 @@ struct SummaryReport {
     }
 
     private var connections: [String] {
-        var lines = summary.connections.prefix(Self.mostListed).map { connection in
+        var lines = summary.connections.prefix(Self.maximumListed).map { connection in
             var text = "connection \(connection.observed.id): "
             text +=
                 connection.observed.peer.map { "with \($0)" }
@@ -120,7 +120,7 @@ struct SummaryReport {
             }
             return text
         }
-        if summary.connectionCount > Self.mostListed {
+        if summary.connectionCount > Self.maximumListed {
             lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)")
         }
         return lines.isEmpty ? ["connections: none"] : lines
@@ -147,7 +147,7 @@ struct SummaryReport {
 
     private var tables: [String] {
         summary.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(
-            Self.mostListed
+            Self.maximumListed
         ).map { peer in
             if level == .text {
                 let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { $0.value.uuid.description }

@@ -78,7 +78,7 @@ struct WatchCommand: AsyncParsableCommand {
                 continuation.yield(.stop(.done))
             }
         }
-        let ending = Task {
+        let signalTask = Task {
             for await signal in signals {
                 continuation.yield(.stop(StopSignals.status(for: signal)))
                 return
@@ -86,7 +86,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         defer {
             timer?.cancel()
-            ending.cancel()
+            signalTask.cancel()
             monitorTask?.cancel()
             monitor?.close()
         }

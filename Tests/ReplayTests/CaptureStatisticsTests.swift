@@ -49,7 +49,7 @@ import Testing
         let reads = try #require(statistics.requests.first { $0.opcode == .readRequest }?.counts)
         #expect(
             reads.latency.median == .milliseconds(20) && reads.latency.share95 == .milliseconds(90)
-                && reads.latency.worst == .milliseconds(90))
+                && reads.latency.maximum == .milliseconds(90))
         let response = try #require(statistics.characteristics.first { $0.handle == 6 })
         #expect(
             response.uuid == BluetoothUUID(0xFFE4) && response.counts.requests == 3 && response.counts.answers == 3
@@ -94,11 +94,11 @@ import Testing
         talk.disconnect()
         let statistics = try Self.read(talk, pauses: [3: 31_000, 5: 40_000])
         #expect(statistics.total.timeouts == 2 && statistics.total.unanswered == 1 && statistics.orphans == 1)
-        #expect(statistics.connections[0].impatient == 1 && statistics.connections[0].firstImpatient == 5)
+        #expect(statistics.connections[0].overlappingRequests == 1 && statistics.connections[0].firstOverlapping == 5)
         #expect(
             statistics.characteristics.map(\.counts.timeouts) == [2, 0]
                 && statistics.characteristics.map(\.counts.unanswered) == [0, 1])
-        #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .orphans, .impatience])
+        #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .orphans, .overlappingRequests])
     }
 
     @Test func `requests are matched per direction and bearer`() throws {
@@ -113,7 +113,7 @@ import Testing
         talk.received([0x0B])
         let statistics = try Self.read(talk)
         #expect(statistics.total.latency.count == 4 && statistics.total.unanswered == 0 && statistics.orphans == 0)
-        #expect(statistics.connections[0].impatient == 0)
+        #expect(statistics.connections[0].overlappingRequests == 0)
         // Two servers: the peer, and the host itself.
         #expect(statistics.characteristics.map(\.peer.isHost) == [false, true])
         #expect(statistics.characteristics.map(\.counts.valueBytes) == [2 + 1, 1])
@@ -144,8 +144,8 @@ import Testing
         large.notify([UInt8](repeating: 1, count: 98))
         let statistics = try Self.read(large)
         #expect(
-            statistics.connections[0].mtu == 100 && statistics.connections[0].tooLong == 1
-                && statistics.connections[0].firstTooLong == 5)
+            statistics.connections[0].mtu == 100 && statistics.connections[0].oversizedPDUs == 1
+                && statistics.connections[0].firstOversized == 5)
         #expect(Self.kinds(statistics) == [.exceededMTU])
         // An incomplete exchange has no latency.
         var half = Conversation()
@@ -209,9 +209,9 @@ import Testing
         }
         let statistics = try Self.read(talk)
         #expect(
-            statistics.characteristics.count == CaptureStatistics.mostCharacteristics
-                && statistics.uncountedPDUs == 5000 + 1200 - CaptureStatistics.mostCharacteristics)
-        #expect(statistics.connections.count == CaptureStatistics.mostConnections && statistics.connectionCount == 1201)
+            statistics.characteristics.count == CaptureStatistics.characteristicLimit
+                && statistics.uncountedPDUs == 5000 + 1200 - CaptureStatistics.characteristicLimit)
+        #expect(statistics.connections.count == CaptureStatistics.connectionLimit && statistics.connectionCount == 1201)
         #expect(statistics.total.pdus == 6200)
     }
 

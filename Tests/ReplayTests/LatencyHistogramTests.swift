@@ -13,7 +13,7 @@ import Testing
 
     @Test func `an empty histogram has no median`() {
         let histogram = LatencyHistogram()
-        #expect(histogram.median == nil && histogram.worst == nil && histogram.count == 0)
+        #expect(histogram.median == nil && histogram.maximum == nil && histogram.count == 0)
     }
 
     /// Small counts are exact. Percentiles of large counts are within the documented error. Minimum and maximum are
@@ -26,10 +26,10 @@ import Testing
         }
         var histogram = LatencyHistogram()
         for value in values { histogram.add(.nanoseconds(value)) }
-        #expect(histogram.isExact == (count <= 256))
-        #expect(Self.nanoseconds(histogram.worst) == values.max() && Self.nanoseconds(histogram.best) == values.min())
+        #expect(histogram.isExact == (count <= 256) && Self.nanoseconds(histogram.minimum) == values.min())
+        #expect(Self.nanoseconds(histogram.maximum) == values.max())
         for share in [0.0, 0.25, 0.5, 0.95, 0.99, 1] {
-            let right = Double(Self.exact(values, share)), ours = Double(Self.nanoseconds(histogram.share(share)))
+            let right = Double(Self.exact(values, share)), ours = Double(Self.nanoseconds(histogram.quantile(share)))
             let error = histogram.isExact ? 0 : LatencyHistogram.relativeError * right + 1
             #expect(abs(ours - right) <= error, "seed \(seed), \(count) values, share \(share): \(ours) for \(right)")
         }
@@ -39,6 +39,6 @@ import Testing
         var histogram = LatencyHistogram()
         for _ in 0..<300 { histogram.add(.seconds(Int64.max / 4)) }
         histogram.add(.zero)
-        #expect(histogram.worst == .seconds(Int64.max / 4) && histogram.share95 != nil && histogram.best == .zero)
+        #expect(histogram.maximum == .seconds(Int64.max / 4) && histogram.share95 != nil && histogram.minimum == .zero)
     }
 }

@@ -32,13 +32,13 @@ import Testing
         }
         let timeline = try Self.read(times)
         let pieces = timeline.pieces
-        #expect(pieces.count <= Timeline.mostPieces + 1 && timeline.count == count && timeline.timeless == 0)
+        #expect(pieces.count <= Timeline.maximumPieces + 1 && timeline.count == count && timeline.timeless == 0)
         #expect(pieces.reduce(0) { $0 + $1.piece.sent + $1.piece.received } == count, "seed \(seed)")
         #expect(
             pieces.reduce(0) { $0 + $1.piece.sent } == (count + 2) / 3
                 && pieces.reduce(0) { $0 + $1.piece.bytes } == 4 * count)
         #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $1.begin - $0.begin >= .nanoseconds(timeline.width) })
-        #expect(timeline.entries.count == min(count, Timeline.mostEntries))
+        #expect(timeline.entries.count == min(count, Timeline.maximumEntries))
         if count <= 100 {
             for time in times {
                 #expect(
@@ -50,10 +50,10 @@ import Testing
 
     @Test func `error responses after the limit of PDUs are kept`() throws {
         let timeline = try Self.read(
-            [Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable),
+            [Duration?](repeating: nil, count: Timeline.maximumEntries + 2 * Timeline.maximumNotable),
             pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
         #expect(
-            timeline.entries.count == Timeline.mostEntries + Timeline.mostNotable && timeline.pieces.isEmpty
+            timeline.entries.count == Timeline.maximumEntries + Timeline.maximumNotable && timeline.pieces.isEmpty
                 && timeline.timeless == timeline.count)
     }
 

@@ -8,15 +8,15 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
     package static let temperature = Self(0x01)
     /// Battery level in percent.
     package static let battery = Self(0x02)
-    /// Clock: YY MM DD hh mm ss, binary, local wall time; in a response one status byte, 00 = ok.
+    /// Clock: YY MM DD hh mm ss, binary, local wall time. In a response: one status byte, 00 = ok.
     package static let clock = Self(0x03)
-    /// Today's amount on the display: ml(2).
+    /// Today's amount on the display: two bytes, ml.
     package static let amount = Self(0x04)
-    /// Daily goal: ml(2).
+    /// Daily goal: two bytes, ml.
     package static let goal = Self(0x05)
-    /// Drink log: records. In a response: 01 records follow, 00 none. In an acknowledgement: number of bytes(2).
+    /// Drink log: records. In a response: 01 records follow, 00 none. In an acknowledgement: two bytes, log bytes.
     package static let log = Self(0x06)
-    /// Water level: ml(2).
+    /// Water level: two bytes, ml.
     package static let level = Self(0x08)
     /// Charging: 00 no, 01 charging, 02 charged on its cradle.
     package static let charging = Self(0x17)
@@ -30,7 +30,7 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
     package static let screenText = Self(0x20)
     /// Reminder: see `ReminderSetting`.
     package static let reminder = Self(0x26)
-    /// Total dissolved solids: ppm(2).
+    /// Total dissolved solids: two bytes, ppm.
     package static let tds = Self(0x28)
     /// Calibrate with a full bottle: 01.
     package static let recalibrateFull = Self(0xA1)
@@ -54,15 +54,15 @@ package struct RegistrationCode: Hashable, Sendable, RawRepresentable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let register = Self(rawValue: 0x01)
-    /// Bottle: press the button.
+    /// From the bottle: the user must press the button.
     package static let pressButton = Self(rawValue: 0x02)
-    /// Bottle: the user has confirmed.
+    /// From the bottle: the user has confirmed.
     package static let confirmed = Self(rawValue: 0x03)
-    /// Bottle: failed.
+    /// From the bottle: the registration failed.
     package static let failed = Self(rawValue: 0x04)
-    /// Host: clear the stored log.
+    /// From the host: clear the stored log.
     package static let clear = Self(rawValue: 0x05)
-    /// Bottle: the log is cleared.
+    /// From the bottle: the log is cleared.
     package static let cleared = Self(rawValue: 0x06)
 }
 

@@ -20,7 +20,7 @@ package struct FrameOperation: Hashable, Sendable, RawRepresentable {
 }
 
 extension FrameOperation: CustomStringConvertible {
-    /// The two letters, or hexadecimal digits.
+    /// The two letters; in hex if they are not printable.
     package var description: String {
         guard letters.allSatisfy({ (0x21...0x7E).contains($0) }) else { return hexText(letters) }
         return String(decoding: letters, as: UTF8.self)

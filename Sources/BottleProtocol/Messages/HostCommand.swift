@@ -2,11 +2,11 @@
 ///
 /// Decoding never fails: `HostCommand(decoding: bytes).encoded == bytes` for all bytes.
 package enum HostCommand: Hashable, Sendable {
-    /// GT FF: the snapshot of all values.
+    /// GT FF: request the snapshot of all values.
     case snapshot
-    /// GT 06: the drink log.
+    /// GT 06: request the drink log.
     case drinkLog
-    /// GT of any other type.
+    /// GT with any other entry type: request its value.
     case get(EntryType)
     /// RP 06: the host has stored this number of log bytes (13 per record), so the bottle deletes them.
     case acknowledge(bytes: UInt16)

@@ -388,7 +388,7 @@ final class ConversationReader {
             try command(bytes, to: handle, side, observation)
         case .unknown
         where given.isEmpty && side.mayGuess && bytes.count == 1
-            && side.guess.shortWrites.count < GuessWork.mostShortWrites:
+            && side.guess.shortWrites.count < GuessWork.maximumShortWrites:
             side.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
         case .unknown, .other: break
         }

@@ -133,7 +133,7 @@ struct GuessWork {
     var isOneSided = false
     /// The first one-byte writes (at most four), which are draft commands if the device is a bottle.
     var shortWrites: [PartialValue] = []
-    static let mostShortWrites = 4
+    static let maximumShortWrites = 4
 
     func role(of handle: UInt16) -> HandleRole? {
         if handle == response { return .response(nil, .guessed) }

@@ -50,11 +50,11 @@ package struct CaptureSummary {
     /// The adapters (monitor formats) or interfaces (pcapng).
     package private(set) var adapters: Set<UInt32> = []
     package private(set) var commands = 0
-    /// The bottles in order of first connection; at most `mostBottles`.
+    /// The bottles in order of first connection; at most `maximumBottles`.
     package private(set) var bottles: [Bottle] = []
-    /// The number of bottles, including those beyond `mostBottles`.
+    /// The number of bottles, including those beyond `maximumBottles`.
     package private(set) var bottleCount = 0
-    private static let mostBottles = 4096
+    private static let maximumBottles = 4096
     package private(set) var tally = DrinkReader.Tally()
     /// All connected peers, with their discovered attribute tables.
     package private(set) var peers: [BottlePeer] = []
@@ -86,7 +86,7 @@ package struct CaptureSummary {
         commands = peers.reduce(0) { $0 + $1.commandCount }
         let known = peers.filter { $0.isBottle || $0.commandCount > 0 || found.bottles[ObjectIdentifier($0)] != nil }
         bottleCount = known.count
-        bottles = known.prefix(Self.mostBottles).map { found.bottles[ObjectIdentifier($0)] ?? Bottle($0) }
+        bottles = known.prefix(Self.maximumBottles).map { found.bottles[ObjectIdentifier($0)] ?? Bottle($0) }
     }
 
     private mutating func count(_ event: ConversationEvent, _ bytes: RawSpan) {

@@ -8,7 +8,7 @@ package struct Anomaly: Sendable, Equatable {
         case timeouts
         case unanswered
         case orphans
-        case impatience
+        case overlappingRequests = "impatience"
         case smallMTU
         case exceededMTU
         case forbiddenWrites
@@ -35,7 +35,7 @@ package struct Anomaly: Sendable, Equatable {
                 "The connection or the capture ended first, or the recorder missed the response."
             case .orphans:
                 "The recorder missed the request, or one side sent two responses, which ATT does not allow."
-            case .impatience:
+            case .overlappingRequests:
                 """
                 ATT allows one request at a time. Either the host violates that rule, or the response is not in the \
                 capture.
@@ -164,22 +164,22 @@ extension CaptureStatistics {
                 .unanswered, "\(counted(counts.unanswered, "request")) without a response in the capture.",
                 counts.unanswered)
         }
-        if connection.impatient > 0 {
+        if connection.overlappingRequests > 0 {
             add(
-                .impatience,
-                "\(counted(connection.impatient, "request")) sent before the response to the previous one.",
-                connection.impatient, connection.firstImpatient)
+                .overlappingRequests,
+                "\(counted(connection.overlappingRequests, "request")) sent before the response to the previous one.",
+                connection.overlappingRequests, connection.firstOverlapping)
         }
         if connection.sawBeginning, !connection.isText, connection.mtu == nil, connection.fullPDUs > 0 {
             add(
                 .smallMTU, "the MTU stayed 23, and \(counted(connection.fullPDUs, "PDU")) had that maximum length.",
                 connection.fullPDUs)
         }
-        if connection.tooLong > 0 {
+        if connection.oversizedPDUs > 0 {
             add(
                 .exceededMTU,
-                "\(counted(connection.tooLong, "PDU")) longer than the MTU of \(connection.mtu ?? 23).",
-                connection.tooLong, connection.firstTooLong)
+                "\(counted(connection.oversizedPDUs, "PDU")) longer than the MTU of \(connection.mtu ?? 23).",
+                connection.oversizedPDUs, connection.firstOversized)
         }
         let reasons: [UInt8: String] = [
             0x08: "the link was lost", 0x22: "a link-layer response timed out",

@@ -4,20 +4,20 @@ import Captures
 
 /// Counts the traffic of a capture per connection, characteristic and kind of request, in bounded memory.
 package final class CaptureStatistics: EventReader {
-    /// The connections in order of the first packet; at most `mostConnections`.
+    /// The connections in order of the first packet; at most `connectionLimit`.
     package var connections: [ConnectionStatistics] { list.all }
     /// The number of connections, including those without statistics.
     package var connectionCount: Int { list.count }
     /// The maximum number of connections with statistics.
-    package static let mostConnections = ConnectionList.most
-    /// The characteristics by server, then by handle; at most `mostCharacteristics`.
+    package static let connectionLimit = ConnectionList.maximumCount
+    /// The characteristics by server, then by handle; at most `characteristicLimit`.
     package var characteristics: [CharacteristicStatistics] {
         attributes.values.sorted {
             ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle)
         }
     }
     /// The maximum number of characteristics with statistics.
-    package static let mostCharacteristics = 4096
+    package static let characteristicLimit = 4096
     /// The number of PDUs of further characteristics.
     package private(set) var uncountedPDUs = 0
     package private(set) var total = TrafficCounts()
@@ -155,8 +155,8 @@ package final class CaptureStatistics: EventReader {
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             guard let unanswered else { return nil }
             countUnanswered(unanswered, at: observation.time, observation.connection, opcode)
-            connection?.impatient += 1
-            if connection?.firstImpatient == nil { connection?.firstImpatient = observation.frame }
+            connection?.overlappingRequests += 1
+            if connection?.firstOverlapping == nil { connection?.firstOverlapping = observation.frame }
             return nil
         case .answer(let request):
             var latency: Duration?
@@ -189,8 +189,8 @@ package final class CaptureStatistics: EventReader {
         else { return }
         if pdu.byteCount == mtu, Self.valueStart[Int(opcode)] > 0 { connection.fullPDUs += 1 }
         if pdu.byteCount > mtu {
-            connection.tooLong += 1
-            if connection.firstTooLong == nil { connection.firstTooLong = observation.frame }
+            connection.oversizedPDUs += 1
+            if connection.firstOversized == nil { connection.firstOversized = observation.frame }
         }
     }
 
@@ -232,7 +232,7 @@ package final class CaptureStatistics: EventReader {
             return lastAttribute.value
         }
         guard let known = attributes[key] else {
-            guard attributes.count < Self.mostCharacteristics else {
+            guard attributes.count < Self.characteristicLimit else {
                 uncountedPDUs += 1
                 return nil
             }
@@ -268,7 +268,7 @@ package final class CaptureStatistics: EventReader {
 /// Stores the clock readings of each bottle.
 private final class ClockBook {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
-    private static let mostClocks = 64
+    private static let maximumClocks = 64
 
     func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
         let frame = origin.observation.frame, time = origin.observation.time
@@ -302,7 +302,7 @@ private final class ClockBook {
     private func change(_ origin: TrafficOrigin, _ body: (inout ClockReadings) -> Void) {
         let peer = origin.side.peer
         if let index = clocks.firstIndex(where: { $0.peer === peer }) { return body(&clocks[index].readings) }
-        guard clocks.count < Self.mostClocks else { return }
+        guard clocks.count < Self.maximumClocks else { return }
         var readings = ClockReadings()
         body(&readings)
         clocks.append((peer, readings))

@@ -18,11 +18,11 @@ package final class ConnectionStatistics {
     /// The number of value PDUs as long as the MTU, whose values were possibly truncated or continued.
     package internal(set) var fullPDUs = 0
     /// The number of PDUs longer than the MTU.
-    package internal(set) var tooLong = 0
-    package internal(set) var firstTooLong: Int?
+    package internal(set) var oversizedPDUs = 0
+    package internal(set) var firstOversized: Int?
     /// The number of requests sent before the response to the previous one.
-    package internal(set) var impatient = 0
-    package internal(set) var firstImpatient: Int?
+    package internal(set) var overlappingRequests = 0
+    package internal(set) var firstOverlapping: Int?
     package internal(set) var drops: [DropReason: Int] = [:]
 
     init(_ observed: ObservedConnection) { self.observed = observed }
@@ -43,9 +43,9 @@ package final class ConnectionStatistics {
     package var lostParts: Int { DropReason.losses.reduce(0) { $0 + (drops[$1] ?? 0) } }
 }
 
-/// The connections of a capture in the order of their first packet, with statistics of the first `most`.
+/// The connections of a capture in the order of their first packet, with statistics of the first `maximumCount`.
 struct ConnectionList {
-    static let most = 1000
+    static let maximumCount = 1000
     private(set) var all: [ConnectionStatistics] = []
     /// The number of connections, including those without statistics.
     private(set) var count = 0
@@ -64,7 +64,7 @@ struct ConnectionList {
         // Connections are numbered in the order of their first packet.
         guard connection.id > count else { return nil }
         count = connection.id
-        guard all.count < Self.most else { return nil }
+        guard all.count < Self.maximumCount else { return nil }
         let new = ConnectionStatistics(connection)
         all.append(new)
         byID[connection.id] = new

@@ -5,8 +5,8 @@
 package struct LatencyHistogram: Sendable, Equatable {
     package private(set) var count = 0
     /// The minimum; `nil` without a value.
-    package private(set) var best: Duration?
-    package private(set) var worst: Duration?
+    package private(set) var minimum: Duration?
+    package private(set) var maximum: Duration?
     /// The values in nanoseconds; empty if there are too many.
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
@@ -26,8 +26,8 @@ package struct LatencyHistogram: Sendable, Equatable {
             seconds >= Self.longest / 1_000_000_000
             ? Self.longest : max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         count += 1
-        best = min(best ?? latency, latency)
-        worst = max(worst ?? latency, latency)
+        minimum = min(minimum ?? latency, latency)
+        maximum = max(maximum ?? latency, latency)
         if buckets.isEmpty {
             exact.append(nanoseconds)
             guard exact.count > Self.maximumExact else { return }
@@ -39,25 +39,25 @@ package struct LatencyHistogram: Sendable, Equatable {
     }
 
     /// The quantile for a share (0–1) of the values, by the nearest-rank method: 0.5 is the median.
-    package func share(_ share: Double) -> Duration? {
+    package func quantile(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
         if buckets.isEmpty {
             let value = exact.sorted()[rank - 1]
-            return value < Self.longest ? .nanoseconds(value) : worst
+            return value < Self.longest ? .nanoseconds(value) : maximum
         }
         var cumulative = 0
         for (index, number) in buckets.enumerated() {
             cumulative += Int(number)
             guard cumulative >= rank else { continue }
             let middle = Duration.nanoseconds(Self.middle(of: index))
-            return max(best ?? middle, min(worst ?? middle, middle))
+            return max(minimum ?? middle, min(maximum ?? middle, middle))
         }
-        return worst
+        return maximum
     }
 
-    package var median: Duration? { share(0.5) }
-    package var share95: Duration? { share(0.95) }
+    package var median: Duration? { quantile(0.5) }
+    package var share95: Duration? { quantile(0.95) }
 
     private mutating func addToBucket(_ nanoseconds: Int64) {
         let index = Self.index(of: nanoseconds)

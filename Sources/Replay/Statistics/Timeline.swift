@@ -40,11 +40,11 @@ package final class Timeline {
     }
 
     /// The maximum number of intervals; with more, the width doubles.
-    package static let mostPieces = 2048
+    package static let maximumPieces = 2048
     /// The number of PDUs that are stored from the start.
-    package static let mostEntries = 5000
+    package static let maximumEntries = 5000
     /// The number of later error responses and late responses that are stored.
-    package static let mostNotable = 1000
+    package static let maximumNotable = 1000
     package static let longestStart = 24
     /// The time from which a response is late.
     package static let late = Duration.milliseconds(500)
@@ -78,8 +78,8 @@ package final class Timeline {
             timeless += 1
         }
         let isNotable = opcode == 0x01 || latency.map { $0 >= Self.late } == true
-        guard entries.count < Self.mostEntries || (isNotable && notable < Self.mostNotable) else { return }
-        if entries.count >= Self.mostEntries { notable += 1 }
+        guard entries.count < Self.maximumEntries || (isNotable && notable < Self.maximumNotable) else { return }
+        if entries.count >= Self.maximumEntries { notable += 1 }
         entries.append(
             Entry(
                 frame: observation.frame, time: observation.time, connection: observation.connection.id,
@@ -89,7 +89,7 @@ package final class Timeline {
     }
 
     private func note(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {
-        while intervals.count >= Self.mostPieces, intervals[number(of: time)] == nil { doubleWidth() }
+        while intervals.count >= Self.maximumPieces, intervals[number(of: time)] == nil { doubleWidth() }
         intervals[number(of: time), default: Piece()].add(
             Piece(
                 sent: direction == .sent ? 1 : 0, received: direction == .sent ? 0 : 1, errors: opcode == 0x01 ? 1 : 0,
