@@ -37,7 +37,7 @@ package struct ProfileHandles: Hashable, Sendable {
 
     /// The error for a GATT table that matches no profile.
     package struct NoBottle: Error, Hashable, Sendable {
-        /// One sentence per profile, the retail profile first.
+        /// The reason why each profile does not match, the retail profile first.
         package var reasons: [String]
     }
 
@@ -46,8 +46,8 @@ package struct ProfileHandles: Hashable, Sendable {
         self = try Self.all(matching: offered)[0]
     }
 
-    /// All usable pairs of characteristics, the most likely first; never empty. A table can have a characteristic
-    /// twice, and only one of them might work.
+    /// All usable pairs of command and response characteristics, the most likely first; never empty. A table can have a
+    /// characteristic twice, of which only one might work.
     package static func all(matching offered: [OfferedCharacteristic]) throws(NoBottle) -> [ProfileHandles] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {

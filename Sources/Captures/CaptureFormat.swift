@@ -266,7 +266,7 @@ package struct CaptureError: Error, Sendable, Hashable {
 }
 
 extension CaptureError: CustomStringConvertible {
-    /// The sentence, with the byte offset where it helps.
+    /// The message with the byte offset, except for errors of the whole file.
     package var description: String {
         kind == .unrecognised || kind == .notStorable ? sentence : "\(sentence) (at byte \(offset))"
     }

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Hex text, this project's own format: easy to write and to diff. UTF-8, one record per line.
+/// Hex text, a format of this project that is easy to write and to diff. UTF-8, one record per line.
 ///
 ///     # waterh-bench hex text
 ///     name: WaterH-Boost-24oz

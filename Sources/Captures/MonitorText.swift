@@ -206,8 +206,8 @@ struct MonitorTextParser: LineParser {
 
 /// Collects the fields that btmon prints for one packet, and builds the packet's bytes from them.
 ///
-/// The text has the bytes of values only; the rest of an ATT PDU is printed field by field. The PDU's length is also in
-/// the text and shows whether the bytes are complete.
+/// btmon prints only values as bytes, and the rest of an ATT PDU field by field. The printed PDU length shows whether
+/// the bytes are complete.
 private struct MonitorFields {
     /// The name of an event: `LE Connection Complete`.
     var event = ""

@@ -182,7 +182,7 @@ extension Text {
     var characteristic: (uuid: BluetoothUUID?, handle: UInt16?)? {
         let word = string.lowercased()
         guard word.hasPrefix("handle:") else {
-            // Dashes belong to the full form only.
+            // Only a 128-bit UUID has dashes.
             guard !word.contains("-") || count == 36 else { return nil }
             return BluetoothUUID(word).map { ($0, nil) }
         }

@@ -249,7 +249,7 @@ struct TsharkJSONParser: LineParser {
         guard isClosed else {
             throw CaptureError(
                 .cut, at: end,
-                "the file ends at byte \(end), before the end of its list; everything before it was read")
+                "the file ends at byte \(end), before the end of the JSON array; everything before it was read")
         }
         if frames > 0, facts.packets == 0 {
             throw CaptureError(
@@ -316,7 +316,7 @@ struct TsharkJSONParser: LineParser {
     private mutating func deliver(
         _ raw: [UInt8], _ protocols: String, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        // A packet keeps its own number, because filtered packets leave gaps.
+        // Use the packet number of tshark, because a display filter leaves gaps.
         facts.packets = max(facts.packets + 1, number)
         packet.number = facts.packets
         let bytes = raw.span.bytes

@@ -10,7 +10,7 @@ package struct CaptureConverter {
     package struct Outcome: Sendable, Equatable {
         package var written = 0
         /// The number of skipped packets without LE traffic that the output format cannot store.
-        package var leftOut = 0
+        package var skipped = 0
         /// The number of records with a changed time; see `CaptureWriter.retimed`.
         package var retimed = 0
         /// Whether packets were generated from the ATT conversation instead of copied.
@@ -60,10 +60,10 @@ package struct CaptureConverter {
         var file = CaptureFile(path: path)
         file.onProgress = onProgress
         var conversation: ConversationWriter?
-        var written = 0, leftOut = 0
+        var written = 0, skipped = 0
         defer {
             outcome.written += written
-            outcome.leftOut += leftOut
+            outcome.skipped += skipped
         }
         var reassembler = ConversationReassembler()
         var gate = TrafficGate(filter)
@@ -89,7 +89,7 @@ package struct CaptureConverter {
                     }
                 }
                 if conversation == nil {
-                    if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
+                    if try writer.write(packet, bytes) { written += 1 } else { skipped += 1 }
                 } else {
                     try reassembler.receive(packet, bytes) { try convertEvent($0, $1, at: packet.time) }
                 }

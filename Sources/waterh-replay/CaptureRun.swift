@@ -60,7 +60,7 @@ final class CaptureRun {
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads one capture. Prints an error in its bytes in one line, after the output of everything before it.
+    /// Reads one capture. Prints an error in its bytes after the output of the data before it.
     /// - Parameter tellsEnd: whether to also print the reason if only a part was unpacked.
     /// - Returns: whether it was read to its end.
     @discardableResult

@@ -63,8 +63,8 @@ struct ConvertCommand: ParsableCommand {
             \(target): \(counted(outcome.written, "record"))
             """
         if outcome.isByConversation { result += "; packets were generated from the ATT conversation" }
-        if outcome.leftOut > 0 {
-            result += "; \(counted(outcome.leftOut, "record")) skipped, because the format cannot store them"
+        if outcome.skipped > 0 {
+            result += "; \(counted(outcome.skipped, "record")) skipped, because the format cannot store them"
         }
         if outcome.retimed > 0 {
             result +=

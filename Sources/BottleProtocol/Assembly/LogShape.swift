@@ -22,7 +22,7 @@ enum LogShape {
         }
     }
 
-    /// Whether an entry of this size holds whole records: 1 + 13k with k at least 1.
+    /// Whether an entry of this size has whole records: 1 + 13k with k at least 1.
     static func isRecordEntry(_ size: UInt8) -> Bool { size > 1 && (Int(size) - 1) % DrinkRecord.size == 0 }
 
     /// Whether the value has only whole log entries: `(n 06 record{k})+`, k at least 1.

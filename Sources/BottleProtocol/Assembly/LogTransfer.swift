@@ -8,8 +8,8 @@ package struct LogTransfer: Hashable, Sendable {
     package let length: Int?
     /// Whether all bytes arrived and are valid entries (protocol spec P3.4, rule 5).
     package let isComplete: Bool
-    /// Whether values ended inside records. Then only the frame length shows that the pieces belong together, and
-    /// pieces of two frames can form a false record.
+    /// Whether values ended inside records. Then only the frame length shows which values belong together, and values
+    /// of two frames can form a false record.
     package internal(set) var isPieced = false
 
     package var count: Int { recordBytes.count / DrinkRecord.size }

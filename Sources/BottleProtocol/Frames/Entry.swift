@@ -1,4 +1,4 @@
-/// The type of an entry (protocol spec P2.2). Unknown types are kept.
+/// The type of an entry (protocol spec P2.2). Can have unknown values.
 package struct EntryType: Hashable, Sendable, RawRepresentable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -1,6 +1,6 @@
 /// A message of the bottle other than the log: a response (RP) or a report (RT).
 ///
-/// Decoding keeps all bytes: other messages are `answer` or `report` with their entries.
+/// Decoding keeps the entries of unknown messages, in `answer` or `report`.
 package enum BottleMessage: Hashable, Sendable {
     case snapshot(Snapshot)
     /// RP 06 01: records follow as PT frames.

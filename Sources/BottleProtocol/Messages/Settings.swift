@@ -45,7 +45,7 @@ extension BottleClock: CustomStringConvertible {
     }
 }
 
-/// The bottle's own reminders: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
+/// The reminders that the bottle shows: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
 package struct ReminderSetting: Hashable, Sendable {
     /// The mode: 0 off, 1 periodic, 2 smart.
     package var mode: UInt8

@@ -21,7 +21,7 @@ package struct DrinkRecord: Hashable, Sendable {
     package let dialect: RecordDialect
     package let amountWidth: AmountWidth
 
-    /// Decodes the first 13 bytes and ignores the rest (A1-05).
+    /// Decodes the first 13 bytes, and ignores the rest (tracker spec A1-05).
     ///
     /// `calendar` accepts all values; see `isSuspect`. `strict` rejects a byte 0 other than 1A and impossible dates, as
     /// the original requirements do (A1-02, A1-11, A1-12).

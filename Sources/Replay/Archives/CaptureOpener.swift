@@ -63,7 +63,7 @@ package struct CaptureOpener: Sendable {
             }
         }
         var opened = Opened(parts: [])
-        var leftOut = 0
+        var skippedFiles = 0
         for file in names.sorted().map({ "\(path)/\($0)" }) {
             var status = stat()
             guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
@@ -75,12 +75,12 @@ package struct CaptureOpener: Sendable {
                 opened.parts += found.parts
                 opened.remarks += found.remarks
             } else {
-                leftOut += 1
+                skippedFiles += 1
             }
         }
         guard !opened.parts.isEmpty else { throw CaptureError(.unrecognised, at: 0, "this directory has no captures") }
-        if leftOut > 0 {
-            opened.remarks.append(counted(leftOut, "file is not a capture", "files are not captures"))
+        if skippedFiles > 0 {
+            opened.remarks.append(counted(skippedFiles, "file is not a capture", "files are not captures"))
         }
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }

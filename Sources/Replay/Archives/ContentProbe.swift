@@ -5,7 +5,7 @@ enum ContentProbe: Equatable {
     /// A capture, with the number of packets in the examined bytes.
     case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)
-    /// A capture file with unsupported content, described by a sentence.
+    /// A capture file with unsupported content, with the error message.
     case refused(String)
     /// A text that is not a capture, but can contain a packed log.
     case text

@@ -20,7 +20,7 @@ struct PackedLogScanner {
     /// The maximum size of all logs in bytes.
     static let maximumBytes = 64 << 20
     /// The number of logs that were skipped because a limit was reached.
-    private(set) var leftOut = 0
+    private(set) var skippedLogs = 0
     private var storedBytes = 0
 
     private var line: [UInt8] = []
@@ -70,7 +70,7 @@ struct PackedLogScanner {
 
     private mutating func begin() {
         guard logs.count < Self.maximumLogs, storedBytes < Self.maximumBytes else {
-            leftOut += 1
+            skippedLogs += 1
             return
         }
         (isInside, log, digits) = (true, Log(), [])
@@ -103,7 +103,7 @@ struct PackedLogScanner {
         if digits.count / 4 * 3 > Self.longestLog { log.readingError = "the packed log is larger than the limit" }
     }
 
-    /// Whether the line has the marker within its first words. Some tools write a time before it.
+    /// Whether the marker starts within the first 64 bytes of the line. Some tools write a time before it.
     private static func hasMarker(_ line: [UInt8], _ marker: [UInt8]) -> Bool {
         guard line.count >= marker.count else { return false }
         return (0...min(64, line.count - marker.count)).contains { line[$0...].starts(with: marker) }

@@ -6,8 +6,8 @@ final class Unpacker {
     private let path: String
     private let budget: ArchiveBudget
     private var found: [Found] = []
-    private var leftOut: [String] = []
-    private var leftOutCount = 0
+    private var skippedFiles: [String] = []
+    private var skippedCount = 0
     private var rejections: [String] = []
     /// The maximum number of skipped files and of rejected files that messages list.
     private static let maximumReported = 5
@@ -154,18 +154,18 @@ final class Unpacker {
     }
 
     private func unpackLogs(_ scanner: PackedLogScanner, entry: String) throws {
-        var leftOut = scanner.leftOut
+        var skippedLogs = scanner.skippedLogs
         defer {
-            if leftOut > 0 {
+            if skippedLogs > 0 {
                 reject(
                     (entry.isEmpty ? "" : "\(entry): ")
-                        + "\(counted(leftOut, "more packed log")) not read (limit reached): split the text"
+                        + "\(counted(skippedLogs, "more packed log")) not read (limit reached): split the text"
                 )
             }
         }
         for log in scanner.logs {
             guard found.count < budget.limits.captures else {
-                leftOut += 1
+                skippedLogs += 1
                 continue
             }
             do {
@@ -228,19 +228,19 @@ final class Unpacker {
 
     private var remarks: [String] {
         var sentences: [String] = []
-        if found.count > 1 || leftOutCount > 0 {
+        if found.count > 1 || skippedCount > 0 {
             var text =
                 "captures in it: " + found.prefix(8).map(\.entry).joined(separator: ", ")
                 + (found.count > 8 ? ", and \(found.count - 8) more" : "")
-            if leftOutCount > 0 { text += "; skipped: \(skippedText)" }
+            if skippedCount > 0 { text += "; skipped: \(skippedText)" }
             sentences.append(text)
         }
         return sentences + rejectionNotes
     }
 
     private var skippedText: String {
-        leftOut.joined(separator: ", ")
-            + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
+        skippedFiles.joined(separator: ", ")
+            + (skippedCount > skippedFiles.count ? ", and \(skippedCount - skippedFiles.count) more" : "")
     }
 
     private var rejectionNotes: [String] {
@@ -253,7 +253,7 @@ final class Unpacker {
         var text = "no capture in this \(kind.title) file"
         if let first = rejections.first {
             text += ": \(first)"
-        } else if leftOutCount > 0 {
+        } else if skippedCount > 0 {
             text += ": \(skippedText)"
         } else {
             text += ": it is empty"
@@ -262,8 +262,8 @@ final class Unpacker {
     }
 
     private func skip(_ entry: String) {
-        leftOutCount += 1
-        if leftOut.count < Self.maximumReported { leftOut.append(entry) }
+        skippedCount += 1
+        if skippedFiles.count < Self.maximumReported { skippedFiles.append(entry) }
     }
 
     private func reject(_ sentence: String) {

@@ -11,7 +11,7 @@ package final class BottlePeer {
     package internal(set) var model: BottleModel?
     /// The profile by the GATT table or the traffic; `nil` if unknown.
     package internal(set) var profile: BottleProfile?
-    /// The evidence for the response characteristic; `nil` if nothing shows a bottle.
+    /// The evidence for the response characteristic; `nil` without evidence for a bottle.
     package internal(set) var basis: AttributionBasis?
     package internal(set) var responseHandle: UInt16?
     package internal(set) var table = AttributeTable()
@@ -77,13 +77,13 @@ extension String {
     }
 }
 
-/// The evidence that a characteristic carries a bottle's responses.
+/// The evidence for the response characteristic of a bottle.
 package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
-    /// Discovery on the same connection (or the characteristic's name, in text captures).
+    /// Discovery on the same connection; in text captures, the UUID of the characteristic.
     case discovered
     /// Discovery on an earlier connection to the same address.
     case carriedOver = "carried over"
-    /// Handles given by the caller.
+    /// The user named the handles.
     case given
     /// The format of the values; the capture has no discovery.
     case guessed

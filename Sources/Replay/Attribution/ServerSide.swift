@@ -105,7 +105,7 @@ enum HandleRole: Equatable {
     case unknown
 }
 
-/// The handles given by `--command-handle` and `--response-handle`.
+/// The handles from `--command-handle` and `--response-handle`.
 package struct GivenHandles: Sendable, Equatable {
     package var command: UInt16?
     package var response: UInt16?

@@ -141,7 +141,7 @@ private struct TableBuilder {
     /// The discovered services that are not added yet.
     private var discovered: ArraySlice<PeripheralProfile.Service>
     private(set) var usedHandles: Set<UInt16> = []
-    private var leftOut: [UInt16] = []
+    private var unplaced: [UInt16] = []
 
     init(_ discovered: [PeripheralProfile.Service]) {
         self.discovered = discovered[...]
@@ -168,7 +168,7 @@ private struct TableBuilder {
     mutating func add(_ include: PeripheralProfile.Include) {
         // Includes are before the first characteristic.
         guard let service = service(at: include.handle), services[service].characteristics.isEmpty else {
-            return leftOut.append(include.handle)
+            return unplaced.append(include.handle)
         }
         usedHandles.insert(include.handle)
         services[service].includes.append(include)
@@ -180,14 +180,14 @@ private struct TableBuilder {
         guard usedHandles.isDisjoint(with: handles), let service = serviceIndex(for: characteristic),
             characteristic.handle <= services[service].end,
             services[service].characteristics.last.map({ $0.handle < characteristic.declaration }) ?? true
-        else { return leftOut.append(characteristic.handle) }
+        else { return unplaced.append(characteristic.handle) }
         usedHandles.formUnion(handles)
         services[service].characteristics.append(characteristic)
     }
 
     /// Adds a value without a discovered declaration. If the handle before it is used, adds a descriptor instead.
     mutating func addValue(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
-        guard handle > 1 else { return leftOut.append(handle) }
+        guard handle > 1 else { return unplaced.append(handle) }
         guard !usedHandles.contains(handle - 1) else {
             addDescriptor(uuid, .seen, at: handle, use)
             return
@@ -204,7 +204,7 @@ private struct TableBuilder {
         _ uuid: BluetoothUUID?, _ source: PeripheralProfile.Source, at handle: UInt16, _ use: ObservedTable.Use?
     ) -> Bool {
         guard let (service, index) = characteristic(before: handle) else {
-            leftOut.append(handle)
+            unplaced.append(handle)
             return false
         }
         usedHandles.insert(handle)
@@ -257,7 +257,7 @@ private struct TableBuilder {
     }
 
     func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
-        let omitted = Set(leftOut).subtracting(usedHandles).sorted()
+        let omitted = Set(unplaced).subtracting(usedHandles).sorted()
         guard !omitted.isEmpty else { return (services, gaps) }
         let list = omitted.prefix(10).map(String.init).joined(separator: ", ")
         let more = omitted.count > 10 ? " and \(omitted.count - 10) more" : ""

@@ -11,7 +11,7 @@ package struct ObservedPeripheral: Sendable {
     /// The number of ATT PDUs from the peripheral.
     package var answers: Int
 
-    /// Whether the peripheral answered a host without encryption.
+    /// Whether the capture has unencrypted responses of the peripheral.
     package var hasResponded: Bool { answers > 0 }
 }
 

@@ -170,7 +170,7 @@ package final class DrinkReader: EventReader {
         try process(batch, peer)
     }
 
-    /// The inner loop for large captures: it does not allocate, and a known drink costs one look-up.
+    /// Processes the records of a transfer. For large captures: no allocation, one look-up per known drink.
     private func process(_ batch: RecordBatch, _ peer: BottlePeer) throws {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF

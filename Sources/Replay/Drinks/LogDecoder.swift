@@ -257,7 +257,7 @@ private struct TracedAssembler {
                 arrived.append(Piece(size: after, frame: frame, time: time))
             }
         } else if events.isEmpty, before == nil {
-            // Whole entries without a header (or the first bytes of one) belong to a later frame.
+            // Whole entries without a header, or an incomplete header, belong to a later frame.
             earlyPieces.append(Piece(size: value.count, frame: frame, time: time))
             if earlyPieces.count > Frame.maximumPayload { earlyPieces.removeAll() }
         }
@@ -291,7 +291,7 @@ private struct TracedAssembler {
         return hasEnded
     }
 
-    /// Starts a frame with this value; early entries follow the value's own.
+    /// Starts a frame with this value. The entries that arrived before the header follow those of the value.
     private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
         let own = min(size, max(0, valueSize - Frame.headerSize))
         arrived = [Piece(size: size > own && !earlyPieces.isEmpty ? own : size, frame: piece.frame, time: piece.time)]

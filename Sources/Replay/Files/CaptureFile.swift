@@ -77,7 +77,7 @@ package struct CaptureFile {
     }
 
     /// Reads the file as whole ATT PDUs and connection events. The bytes are valid only during a call of `body`.
-    /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
+    /// - Throws: as `forEachPacket`, after all complete events before the error were delivered.
     /// - Returns: the number of drops by reason.
     @discardableResult
     package mutating func forEachEvent(

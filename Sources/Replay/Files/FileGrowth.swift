@@ -54,7 +54,7 @@ package final class FileGrowth {
 
     /// Waits until a file that was read to `position` has more bytes.
     /// - Parameter file: its descriptor.
-    /// - Returns: `false` if nothing more follows; `end` has the reason.
+    /// - Returns: `false` if there will be no more bytes; `end` has the reason.
     func waitForMore(_ file: CInt, after position: Int) throws -> Bool {
         var status = stat()
         // A pipe that has ended has no more bytes.

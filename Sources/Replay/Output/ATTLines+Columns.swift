@@ -7,7 +7,7 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     /// The time in the capture; in JSON seconds since 1970, as text.
     case time
     case adapter
-    /// The connection handle, or the access address on the air.
+    /// The connection handle; in link-layer captures the access address.
     case connection
     case peer
     case direction

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// An anomaly in a capture, described in plain sentences.
+/// An anomaly in the traffic of a capture, with a description and the usual cause.
 package struct Anomaly: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
         case retransmissions

@@ -36,7 +36,7 @@ package final class ConnectionStatistics {
 
     func end(_ reason: UInt8?) { (hasEnded, self.reason) = (true, reason) }
 
-    /// The number of packets retransmitted on the air.
+    /// The number of retransmitted link-layer packets.
     package var retransmissions: Int { drops[.retransmission] ?? 0 }
 
     /// The number of parts of PDUs that are missing or unreadable in the capture.

@@ -6,7 +6,7 @@ import Bluetooth
 package final class Timeline {
     /// The traffic counts of an interval.
     package struct Piece: Sendable, Equatable {
-        /// The number of PDUs sent by the host (on the air: the central).
+        /// The number of PDUs sent by the host (in link-layer captures: the central).
         package var sent = 0
         /// The number of PDUs sent to the host, or with unknown direction.
         package var received = 0
@@ -30,7 +30,7 @@ package final class Timeline {
         package var connection: Int
         package var direction: TrafficDirection?
         package var opcode: ATTOpcode
-        /// The handle in the PDU, or in the request that it answers.
+        /// The handle in the PDU, or in the request of a response.
         package var handle: UInt16?
         package var length: Int
         /// The time from the request to this response.

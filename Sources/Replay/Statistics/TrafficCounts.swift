@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// The traffic of a connection, a characteristic or a kind of request.
+/// The traffic counts of a connection, a characteristic or a kind of request.
 package struct TrafficCounts: Sendable {
     package internal(set) var pdus = 0
     package internal(set) var requests = 0

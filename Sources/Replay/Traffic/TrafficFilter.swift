@@ -12,9 +12,9 @@ package struct TrafficFilter: Sendable, Equatable {
         case timeOfDay(Duration)
     }
 
-    /// The peer of the connection; on the air also the central.
+    /// The address of the peer; in link-layer captures also of the central.
     package var device: BluetoothAddress?
-    /// Handles in the PDU, or in the request that it answers; empty for all.
+    /// The handles in the PDU, or in the request of a response; empty for all.
     package var handles: Set<UInt16> = []
     package var from: Moment?
     /// Selects PDUs before this time.

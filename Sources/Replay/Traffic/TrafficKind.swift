@@ -37,7 +37,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// MTU exchange, Find Information, Find By Type Value, Read By Type, Read By Group Type, and their answers.
+    /// MTU exchange, Find Information, Find By Type Value, Read By Type, Read By Group Type, and their responses.
     static func isDiscovery(_ opcode: UInt8) -> Bool {
         (0x02...0x09).contains(opcode) || opcode == 0x10 || opcode == 0x11
     }
