@@ -34,7 +34,7 @@ struct CommandsCommand: ParsableCommand {
                 try reader.read(&file) { event in notes.count(event) }
             }
             noteClosures.append {
-                notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
+                notes.print(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }

@@ -44,11 +44,11 @@ struct DrinksCommand: ParsableCommand {
         for (index, part) in parts.enumerated() {
             let notes = ReadingNotes()
             let before = reader.tally
-            reader.onRefused = { notes.refuse($0, run) }
+            reader.onRefused = { notes.addRejected($0, run) }
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
-            notes.say(part.name, peers: reader.peers, tally: reader.tally.since(before), hadErrors: !isWhole, run)
+            notes.print(part.name, peers: reader.peers, tally: reader.tally.since(before), hadErrors: !isWhole, run)
         }
         if !json { run.out.put(text: Self.sentence(reader.tally)) }
         try run.finish()

@@ -19,7 +19,7 @@ final class ReadingNotes {
     }
 
     /// Prints one line for each distinct rejected record, up to a limit, and counts the others.
-    func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
+    func addRejected(_ record: RefusedRecord, _ run: CaptureRun) {
         guard rejections.count < Self.maximumListed || rejections[record.raw] != nil else {
             unlistedRejections += 1
             return
@@ -34,7 +34,7 @@ final class ReadingNotes {
         )
     }
 
-    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadErrors: Bool, _ run: CaptureRun) {
+    func print(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadErrors: Bool, _ run: CaptureRun) {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
             run.note(

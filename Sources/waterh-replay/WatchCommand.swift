@@ -92,7 +92,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         if monitor != nil { Diagnostics.line("watching \(sources.joined(separator: ", ")); Ctrl-C ends it") }
         var status = ExitStatus.done
-        var left = files.count + (monitor == nil ? 0 : 1)
+        var openSources = files.count + (monitor == nil ? 0 : 1)
         do {
             for await part in stream {
                 switch part {
@@ -101,11 +101,11 @@ struct WatchCommand: AsyncParsableCommand {
                     try watch.add(packet, bytes.span.bytes, from: source)
                 case .head(let facts): watch.learn(facts)
                 case .readingError(let sentence): run.report(sentence)
-                case .stop(let reason): (status, left) = (reason, 0)
-                case .ended: left -= 1
+                case .stop(let reason): (status, openSources) = (reason, 0)
+                case .ended: openSources -= 1
                 }
                 try run.out.flush()
-                if left == 0 { break }
+                if openSources == 0 { break }
             }
             try watch.finish()
             if !json { run.out.put(text: Self.sentence(watch)) }

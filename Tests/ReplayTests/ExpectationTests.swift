@@ -41,11 +41,11 @@ import Testing
         fewer.drinks.removeFirst()
         #expect(
             ReadingComparison().differences(whole, fewer).map(\.description) == [
-                "drink 1 (2026-02-02T10:00:00, 200 ml): expected, and is not found"
+                "drink 1 (2026-02-02T10:00:00, 200 ml): expected, but not found"
             ])
         #expect(
             ReadingComparison().differences(fewer, whole).map(\.description) == [
-                "drink 1 (2026-02-02T10:00:00, 200 ml): found, and was not expected"
+                "drink 1 (2026-02-02T10:00:00, 200 ml): found, but not expected"
             ])
     }
 

@@ -81,7 +81,7 @@ struct PartialFrame {
                 (size - 1) % DrinkRecord.size != 0
             {
                 scanFailure = DecodeFailure(
-                    what: "a log entry does not hold whole records of 13 bytes", offset: offset,
+                    what: "a log entry does not have whole records of 13 bytes", offset: offset,
                     needed: DrinkRecord.size, found: (size - 1) % DrinkRecord.size)
             }
             guard scanFailure == nil, entryStart + 1 + size <= payload.count else { return }

@@ -40,8 +40,8 @@ package struct BottleClock: Hashable, Sendable {
 
 extension BottleClock: CustomStringConvertible {
     package var description: String {
-        func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
-        return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
+        func pad(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
+        return "\(year)-\(pad(month))-\(pad(day))T\(pad(hour)):\(pad(minute)):\(pad(second))"
     }
 }
 
@@ -89,11 +89,11 @@ package struct ReminderSetting: Hashable, Sendable {
 
 extension ReminderSetting: CustomStringConvertible {
     package var description: String {
-        func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
+        func pad(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         let modeName = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
         return
             """
-            \(modeName), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \
+            \(modeName), \(pad(wakeHour)):\(pad(wakeMinute))-\(pad(sleepHour)):\(pad(sleepMinute)), every \
             \(intervalMinutes) min
             """
     }

@@ -91,7 +91,7 @@ extension AnsweringMachine {
     }
 
     /// Sends the next due value, unless an earlier notification is unconfirmed for less than 30 s.
-    mutating func pump(at now: MonotonicInstant) {
+    mutating func sendNextValue(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now { inFlightUntil = nil }
         guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else {
             return

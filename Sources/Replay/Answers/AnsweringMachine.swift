@@ -78,7 +78,7 @@ package struct AnsweringMachine: PeripheralMachine {
         case .tick, .control: apply(model.handle(event, at: now))
         case .link(let event): handle(event, at: now)
         }
-        pump(at: now)
+        sendNextValue(at: now)
         return effects
     }
 

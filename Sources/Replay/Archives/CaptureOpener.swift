@@ -29,7 +29,7 @@ package struct CaptureOpener: Sendable {
     package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
-        let source = OpenedCapture(descriptor, isOwn: path != "-")
+        let source = OpenedCapture(descriptor, closes: path != "-")
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return Self.plain(path) }
         if status.st_mode & S_IFMT == S_IFDIR { return try openFolder(path) }

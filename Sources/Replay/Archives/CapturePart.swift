@@ -44,9 +44,9 @@ package final class CapturePart {
 final class OpenedCapture {
     let descriptor: CInt
     var head: [UInt8] = []
-    private let isOwn: Bool
+    private let closes: Bool
 
-    init(_ descriptor: CInt, isOwn: Bool) { (self.descriptor, self.isOwn) = (descriptor, isOwn) }
+    init(_ descriptor: CInt, closes: Bool) { (self.descriptor, self.closes) = (descriptor, closes) }
 
-    deinit { if isOwn { close(descriptor) } }
+    deinit { if closes { close(descriptor) } }
 }

@@ -145,7 +145,7 @@ struct PeerBook {
 
     /// Ends a connection of a peer. Drops the peer after its last connection if nothing is known about it, to limit
     /// memory use.
-    mutating func leave(_ peer: BottlePeer) {
+    mutating func endConnection(of peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }
         let isUnknown = !peer.isBottle && peer.basis == nil && peer.commandCount == 0

@@ -158,7 +158,7 @@ final class ConversationReader {
             try deliverReading(side)
             if let observation = sides.lastObservation { try finishLog(side, observation) }
         }
-        peerBook.leave(sides.remote.peer)
+        peerBook.endConnection(of: sides.remote.peer)
     }
 
     /// The server of a PDU: it sends odd opcodes and receives even ones. For an unknown direction, the remote device.
@@ -380,14 +380,14 @@ final class ConversationReader {
             try command(bytes, to: handle, side, observation)
         case .unknown where given.isEmpty && FrameShape.isCommand(bytes):
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
-            guard isConfirmed || side.mayGuess else { break }
+            guard isConfirmed || side.canGuess else { break }
             side.guess.command = handle
             // A command after frames confirms that the device is a bottle.
             if isConfirmed { side.guess.isOneSided = false }
             side.resetRoles()
             try command(bytes, to: handle, side, observation)
         case .unknown
-        where given.isEmpty && side.mayGuess && bytes.count == 1
+        where given.isEmpty && side.canGuess && bytes.count == 1
             && side.guess.shortWrites.count < GuessWork.maximumShortWrites:
             side.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
         case .unknown, .other: break
@@ -413,7 +413,7 @@ final class ConversationReader {
     /// Checks whether a value at a handle without discovery has the format of a bottle's log or message.
     private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
-            side.mayGuess
+            side.canGuess
         else { return }
         let value = bytes.bytes()
         let isLog = FrameShape.isLog(value)

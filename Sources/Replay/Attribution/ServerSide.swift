@@ -79,7 +79,7 @@ final class ServerSide {
     }
 
     /// Whether the format of values can show a bottle, because no discovery does.
-    var mayGuess: Bool { !table.hasBottle && !earlierTable.hasBottle && guess.response == nil }
+    var canGuess: Bool { !table.hasBottle && !earlierTable.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
     func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? earlierTable.type(at: handle) }

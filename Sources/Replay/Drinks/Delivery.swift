@@ -32,9 +32,9 @@ package struct Delivery {
 
     /// `2026-02-02T22:21:15` of an `order`.
     static func text(_ order: Int) -> String {
-        func two(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
+        func pad(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
         let (second, minute, hour, day) = (order & 63, order >> 6 & 63, order >> 12 & 31, order >> 17 & 31)
-        return "\(order >> 26)-\(two(order >> 22 & 15))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
+        return "\(order >> 26)-\(pad(order >> 22 & 15))-\(pad(day))T\(pad(hour)):\(pad(minute)):\(pad(second))"
     }
 }
 

@@ -293,8 +293,8 @@ private struct TracedAssembler {
 
     /// Starts a frame with this value. The entries that arrived before the header follow those of the value.
     private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
-        let own = min(size, max(0, valueSize - Frame.headerSize))
-        arrived = [Piece(size: size > own && !earlyPieces.isEmpty ? own : size, frame: piece.frame, time: piece.time)]
+        let first = min(size, max(0, valueSize - Frame.headerSize)), hasEarlier = size > first && !earlyPieces.isEmpty
+        arrived = [Piece(size: hasEarlier ? first : size, frame: piece.frame, time: piece.time)]
         if let last = arrived.last?.size, last < size { arrived += takeEarlyPieces(from: last) }
     }
 

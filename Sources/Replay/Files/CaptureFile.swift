@@ -137,7 +137,7 @@ package struct CaptureFile {
     private static func open(_ path: String) throws -> OpenedCapture {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
-        return OpenedCapture(descriptor, isOwn: path != "-")
+        return OpenedCapture(descriptor, closes: path != "-")
     }
 
     /// Reads at least one byte, unless the file is at its end.

@@ -30,7 +30,7 @@ package enum ATTColumn: String, Sendable, CaseIterable {
 // Writes lines of selected columns: separated by tabs, or as JSON objects with these keys in this order.
 
 extension ATTLines {
-    func columns(_ columns: [ATTColumn], _ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) {
+    func columns(_ columns: [ATTColumn], _ observation: ATTObservation, _ pdu: RawSpan, sent: RequestPairs.Request?) {
         if isJSON { out.put("{") }
         for (index, column) in columns.enumerated() {
             if index > 0 { if isJSON { out.put(",") } else { out.put("\t") } }
@@ -38,13 +38,13 @@ extension ATTLines {
                 out.put(json: column.rawValue)
                 out.put(":")
             }
-            put(column, observation, pdu, asked)
+            put(column, observation, pdu, sent)
         }
         if isJSON { out.put("}") }
         out.endLine()
     }
 
-    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ asked: RequestPairs.Request?)
+    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ sent: RequestPairs.Request?)
     {
         switch column {
         case .frame: out.put(number: observation.frame)
@@ -54,13 +54,13 @@ extension ATTLines {
         case .peer: put(observation.connection.peer?.description)
         case .direction: put(observation.direction.map { $0 == .sent ? "sent" : "received" })
         case .name: put(pdu.first.map { ATTOpcode(rawValue: $0).description })
-        case .handle: put(handle(pdu, asked))
+        case .handle: put(handle(pdu, sent))
         case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
         case .length: out.put(number: pdu.byteCount)
         case .error: put(Self.error(pdu)?.description)
         case .mtu:
             if let mtu = Self.mtu(pdu) { out.put(number: mtu) } else { put(nil as String?) }
-        case .latency: putLatency(observation.time, asked?.time)
+        case .latency: putLatency(observation.time, sent?.time)
         case .value: putValue(pdu)
         case .pdu:
             quote()
@@ -82,8 +82,8 @@ extension ATTLines {
         if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }
     }
 
-    private func handle(_ pdu: RawSpan, _ asked: RequestPairs.Request?) -> UInt16? {
-        asked?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.refusedHandle(pdu)
+    private func handle(_ pdu: RawSpan, _ sent: RequestPairs.Request?) -> UInt16? {
+        sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.refusedHandle(pdu)
     }
 
     private func putTime(_ time: Duration?) {
@@ -95,9 +95,9 @@ extension ATTLines {
     }
 
     /// Puts a latency in milliseconds with three decimal places.
-    private func putLatency(_ time: Duration?, _ asked: Duration?) {
-        guard let time, let asked else { return put(nil as String?) }
-        let latency = time - asked
+    private func putLatency(_ time: Duration?, _ requestTime: Duration?) {
+        guard let time, let requestTime else { return put(nil as String?) }
+        let latency = time - requestTime
         let (seconds, attoseconds) = latency.components
         guard seconds.magnitude < 1 << 40 else { return put(nil as String?) }
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000

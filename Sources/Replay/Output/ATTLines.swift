@@ -50,12 +50,12 @@ package final class ATTLines {
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
-            var asked: RequestPairs.Request?
-            if followsRequests, case .answer(let request) = pairs.match(observation, pdu) { asked = request }
+            var matched: RequestPairs.Request?
+            if followsRequests, case .answer(let request) = pairs.match(observation, pdu) { matched = request }
             if !isGated || gate?.selects(event, pdu) == true {
                 written += 1
                 if let selectedColumns {
-                    columns(selectedColumns, observation, pdu, asked: asked)
+                    columns(selectedColumns, observation, pdu, sent: matched)
                 } else if isJSON {
                     json(observation, pdu)
                 } else {

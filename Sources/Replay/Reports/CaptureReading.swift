@@ -202,13 +202,13 @@ package struct ReadingComparison {
                 all.append(
                     Difference(
                         what: Self.title(kind, right, found[right]),
-                        how: "\(names.found), and was not \(names.expected)"))
+                        how: "\(names.found), but not \(names.expected)"))
                 right += 1
             } else if rights == 0 || lefts > rights && isEqual(left + 1, right) {
                 all.append(
                     Difference(
                         what: Self.title(kind, left, expected[left]),
-                        how: "\(names.expected), and is not \(names.found)"))
+                        how: "\(names.expected), but not \(names.found)"))
                 left += 1
             } else {
                 let how = compare(expected[left], found[right]) ?? ""

@@ -117,16 +117,16 @@ package final class CaptureStatistics: EventReader {
             now = max(now ?? time, time)
         }
         let step = pairs.match(observation, pdu)
-        var asked: RequestPairs.Request?
-        if case .answer(let request) = step { asked = request }
-        if isFiltered, !gate.selects(observation, pdu, asked: asked) { return }
+        var matched: RequestPairs.Request?
+        if case .answer(let request) = step { matched = request }
+        if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)
         connection?.observed = observation.connection
         let bytes = Self.valueBytes(pdu, opcode)
         total.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         connection?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
-        let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode)
+        let handle = matched?.handle ?? RequestPairs.handle(of: pdu, opcode)
         let attribute = handle.flatMap { find($0, opcode, observation) }
         attribute?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
@@ -139,7 +139,7 @@ package final class CaptureStatistics: EventReader {
             total.add(error: code)
             connection?.counts.add(error: code)
             attribute?.counts.add(error: code)
-            if let asked { byRequest[asked.opcode]?.add(error: code) }
+            if let matched { byRequest[matched.opcode]?.add(error: code) }
         }
         if let connection { checkMTU(of: pdu, opcode, observation, connection) }
     }
@@ -160,7 +160,7 @@ package final class CaptureStatistics: EventReader {
             return nil
         case .answer(let request):
             var latency: Duration?
-            if let asked = request.time, let answered = observation.time { latency = answered - asked }
+            if let sent = request.time, let received = observation.time { latency = received - sent }
             total.answered(after: latency)
             connection?.counts.answered(after: latency)
             attribute?.counts.answered(after: latency)
@@ -214,7 +214,7 @@ package final class CaptureStatistics: EventReader {
         _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
     ) {
         var wait: Duration?
-        if let asked = request.time, let time { wait = time - asked }
+        if let sent = request.time, let time { wait = time - sent }
         total.missed(after: wait)
         byRequest[request.opcode]?.missed(after: wait)
         guard let observed else { return }
@@ -228,7 +228,7 @@ package final class CaptureStatistics: EventReader {
         let side = conversation.server(opcode & 1 == 1, observation)
         let key = AttributeKey(server: Self.server(observation.connection, isHost: side.isHost), handle: handle)
         if let lastAttribute, lastAttribute.key == key {
-            lastAttribute.value.meet(side)
+            lastAttribute.value.updateSide(side)
             return lastAttribute.value
         }
         guard let known = attributes[key] else {
@@ -241,7 +241,7 @@ package final class CaptureStatistics: EventReader {
             lastAttribute = (key, new)
             return new
         }
-        known.meet(side)
+        known.updateSide(side)
         lastAttribute = (key, known)
         return known
     }

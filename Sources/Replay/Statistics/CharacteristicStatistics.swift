@@ -46,7 +46,7 @@ package final class CharacteristicStatistics {
         if firstWrites[opcode] == nil { firstWrites[opcode] = frame }
     }
 
-    func meet(_ side: ServerSide) {
+    func updateSide(_ side: ServerSide) {
         if side !== self.side { self.side = side }
     }
 }

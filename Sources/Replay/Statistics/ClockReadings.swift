@@ -26,8 +26,8 @@ package struct ClockReadings: Sendable {
     /// The rate error of the bottle's clock in parts per million (positive: fast), over the longest period in which the
     /// host did not set it.
     package internal(set) var rate: Double?
-    private var anchor: Reading?
-    private var anchorSpan = Duration.zero
+    private var reference: Reading?
+    private var referenceSpan = Duration.zero
 
     init() {}
 
@@ -66,17 +66,17 @@ package struct ClockReadings: Sendable {
         count += 1
         if first == nil { first = reading }
         last = reading
-        guard let anchor else { return anchor = reading }
-        let span = reading.time - anchor.time
+        guard let reference else { return reference = reading }
+        let span = reading.time - reference.time
         // Both clocks have a resolution of 1 s, so less than ten minutes do not determine a rate.
-        guard span >= .seconds(600), span > anchorSpan else { return }
-        anchorSpan = span
-        rate = (reading.offset - anchor.offset) / span * 1e6
+        guard span >= .seconds(600), span > referenceSpan else { return }
+        referenceSpan = span
+        rate = (reading.offset - reference.offset) / span * 1e6
     }
 
     mutating func set(_ clock: BottleClock, frame: Int, time: Duration?) {
         settings += 1
-        (anchor, anchorSpan) = (nil, .zero)
+        (reference, referenceSpan) = (nil, .zero)
         if let reading = Self.reading(clock, frame: frame, time: time) { setting = reading }
     }
 

@@ -39,13 +39,13 @@ package struct TrafficGate {
     package mutating func selects(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         switch event {
         case .att(let observation):
-            guard followsRequests else { return selects(observation, pdu, asked: nil) }
-            var asked: RequestPairs.Request?
+            guard followsRequests else { return selects(observation, pdu, matched: nil) }
+            var matched: RequestPairs.Request?
             switch pairs.match(observation, pdu) {
-            case .answer(let request): asked = request
+            case .answer(let request): matched = request
             default: break
             }
-            return selects(observation, pdu, asked: asked)
+            return selects(observation, pdu, matched: matched)
         case .disconnected(let connection, _):
             _ = pairs.end(connection.id)
             return true
@@ -61,8 +61,8 @@ package struct TrafficGate {
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
-    /// - Parameter asked: the request, if the PDU is a response.
-    mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
+    /// - Parameter matched: the request of the PDU, if it is a response.
+    mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, matched: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }
         if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {
             return false
@@ -74,12 +74,12 @@ package struct TrafficGate {
             if let to, time >= to { return false }
         }
         if !filter.handles.isEmpty {
-            guard let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode), filter.handles.contains(handle)
+            guard let handle = matched?.handle ?? RequestPairs.handle(of: pdu, opcode), filter.handles.contains(handle)
             else { return false }
         }
         if !filter.kinds.isEmpty {
-            let asked = asked?.opcode ?? (opcode == 0x01 && pdu.byteCount > 1 ? pdu.byte(1) : nil)
-            guard filter.kinds.contains(where: { $0.holds(opcode, asked: asked) }) else { return false }
+            let request = matched?.opcode ?? (opcode == 0x01 && pdu.byteCount > 1 ? pdu.byte(1) : nil)
+            guard filter.kinds.contains(where: { $0.includes(opcode, request: request) }) else { return false }
         }
         return true
     }

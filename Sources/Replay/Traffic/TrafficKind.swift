@@ -21,9 +21,9 @@ package enum TrafficKind: String, Sendable, CaseIterable {
     case discovery
 
     /// Whether a PDU is of this kind. An error response is of the kind of its request.
-    /// - Parameter asked: the opcode of the request, if the PDU is a response.
-    func holds(_ opcode: UInt8, asked: UInt8?) -> Bool {
-        let method = opcode == 0x01 ? asked ?? 0 : opcode
+    /// - Parameter request: the opcode of the request, if the PDU is a response.
+    func includes(_ opcode: UInt8, request: UInt8?) -> Bool {
+        let method = opcode == 0x01 ? request ?? 0 : opcode
         return switch self {
         case .requests: Self.isRequest[Int(opcode)]
         case .responses: Self.isResponse[Int(opcode)]
