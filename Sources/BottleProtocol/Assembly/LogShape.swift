@@ -1,5 +1,4 @@
 /// Checks whether a single value can be a header, a message or log entries, independent of earlier values.
-
 enum LogShape {
     static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
         guard value.count >= Frame.headerSize else { return nil }

@@ -1,5 +1,4 @@
 /// The name, data format and unit of an entry type (protocol spec P2.2), for programs that decode entries by table.
-
 package struct EntryFact: Hashable, Sendable {
     /// The format of an entry's data.
     package enum Shape: String, Hashable, Sendable, CaseIterable {

@@ -10,8 +10,8 @@ extension DrinkRecord {
 
     /// Whether the date is impossible or the year implausible, as after a power loss. Such a record is not counted.
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
-    /// The reason why the record is suspect, as a clause; `nil` if it is not.
 
+    /// The reason why the record is suspect, as a clause; `nil` if it is not.
     package var suspicion: String? {
         if let invalidField = firstImpossibleField {
             return "its \(invalidField.name) is \(invalidField.value): the bottle's clock was reset"

@@ -46,7 +46,7 @@ package final class ProfileReader {
 
     package init() {}
 
-    /// Starts another file, with other connections and the same addresses.
+    /// Starts the next capture file, with new connections. Equal addresses are the same peripheral in all files.
     package func beginFile() {
         endConnections()
         file += 1
