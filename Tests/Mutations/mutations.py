@@ -75,7 +75,7 @@ MUTATIONS = [
     Mutation("identity-from-all-bytes", r"StoreTests\.",
              ("JournalWriter.swift", r"\[bottle, Data\(entry\.identity\)", "[bottle, Data(entry.raw)")),
     Mutation("count-a-repeated-notification", r"BottleProtocolTests\.|GatewayTests\.",
-             ("LogAssembler.swift", r"if value == previous, !completesHeader", "if value == previous, value.isEmpty, !completesHeader")),
+             ("LogAssembler.swift", r"if value == previousValue, !completesHeader", "if value == previousValue, value.isEmpty, !completesHeader")),
     Mutation("year-from-the-host", r"BottleProtocolTests\.|TrackerCoreTests\.",
              ("DrinkRecord.swift", r"dialect == \.calendar \? 2000 \+ yearByte", "dialect == .calendar && yearByte > 99 ? 2000 + yearByte")),
     # Guarantee 3: the journal is the truth.
