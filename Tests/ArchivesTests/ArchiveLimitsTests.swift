@@ -1,7 +1,7 @@
 import Replay
 import Testing
 
-/// Each value needs a reason here. `CaptureOpenerTests` checks smaller limits.
+/// The default limits. `CaptureOpenerTests` checks the behaviour with smaller ones.
 @Suite struct ArchiveLimitsTests {
     @Test func `archive limits are as specified`() {
         let limits = ArchiveLimits()

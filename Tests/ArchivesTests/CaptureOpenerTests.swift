@@ -135,7 +135,7 @@ import Testing
             opened.remarks.contains { $0.contains("damaged or truncated") } || opened.parts.first?.readingError != nil)
     }
 
-    /// libarchive drops the last block of such a file.
+    /// libarchive drops the last block of a truncated file.
     @Test(arguments: [1, 20, 200]) func `a truncated xz file is reported`(missing: Int) async throws {
         let folder = try TemporaryFolder()
         for file in [
@@ -491,7 +491,7 @@ import Testing
         }
     }
 
-    // MARK: what is not packed
+    // MARK: plain captures
 
     @Test func `a plain capture is opened without unpacking`() throws {
         let opened = try CaptureOpener().open(Self.sample.path)

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Where no value holds a whole record, log bytes can repeat, and a repetition is not a second delivery.
+    /// If all values are shorter than a record, equal values can be equal log bytes instead of a repeated delivery.
     @Test
     func `rule 1: a log in pieces shorter than a record is reassembled`() {
         for round in 0..<200 {

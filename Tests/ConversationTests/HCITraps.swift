@@ -75,7 +75,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
-    /// In one of six Android logs.
+    /// This occurs in one of six Android logs.
     @Test func `Qualcomm diagnostics are not a connection`() {
         let seen = Observed(packets: [
             HCI.notification("07", handle: 0xEDC),

@@ -8,7 +8,7 @@ final class Host {
     /// Sends a PDU to the peripheral.
     private let send: ([UInt8]) throws -> Void
     private let receive: () throws -> [UInt8]
-    /// Received notifications and indications that are not taken yet.
+    /// The received notifications and indications that `take` has not returned yet.
     private(set) var values: [ATTHandleValue] = []
     private(set) var mtu = 23
 
@@ -88,7 +88,7 @@ final class Host {
         }
     }
 
-    /// The whole value, with Read Blob where it is long, or the error.
+    /// Reads a whole value, with Read Blob if it is long, or returns the error.
     func read(_ handle: UInt16) throws -> Result<[UInt8], Failure> {
         var value: [UInt8] = []
         switch try request(.readRequest(handle: handle)) {

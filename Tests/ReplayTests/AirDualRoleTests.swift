@@ -38,30 +38,30 @@ import Testing
     }
 
     /// Conditions of link and sniffer, in addition to one damaged packet and one retransmission.
-    static let weathers: [AirSniff.Weather] = [
+    static let qualities: [AirSniff.Quality] = [
         .init(), .init(refused: 0.02), .init(hasBeginning: false), .init(refused: 0.02, longest: 27),
         // A sniffer or a filter that drops empty packets.
         .init(keepsEmpty: false), .init(longest: 27, hasBeginning: false, keepsEmpty: false),
     ]
 
-    @Test(arguments: [AirSniff.LinkType.plain, .radio], weathers)
+    @Test(arguments: [AirSniff.LinkType.plain, .radio], qualities)
     func `directions are correct after a damaged packet and a retransmission`(
-        type: AirSniff.LinkType, weather: AirSniff.Weather
+        type: AirSniff.LinkType, quality: AirSniff.Quality
     ) throws {
         for seed in UInt64(1)...25 {
-            var random = SeededGenerator(seed: seed), weather = weather
+            var random = SeededGenerator(seed: seed), quality = quality
             let records = (0..<12).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
             let session = Self.session(records, &random)
             // Without CONNECT_IND, CRCInit follows from the first packets.
             let damaged = Int.random(in: 3..<session.count, using: &random)
-            weather.damagedAt = [damaged]
-            weather.lostAt = [damaged, Int.random(in: 0..<session.count, using: &random)]
-            let sniff = AirSniff(session, weather, seed: seed)
+            quality.damagedAt = [damaged]
+            quality.lostAt = [damaged, Int.random(in: 0..<session.count, using: &random)]
+            let sniff = AirSniff(session, quality, seed: seed)
             for isNextGeneration in [false, true] {
                 let file = isNextGeneration ? sniff.pcapng(type) : sniff.pcap(type)
                 let wanted = session.map { ($0.isFromCentral ? "> " : "< ") + "\($0.pdu)" }
                 let difference = try AirSniffTests.pdus(file).difference(from: wanted)
-                #expect(difference.isEmpty, "seed \(seed), damaged \(weather.damagedAt), lost \(weather.lostAt)")
+                #expect(difference.isEmpty, "seed \(seed), damaged \(quality.damagedAt), lost \(quality.lostAt)")
                 #expect(
                     try AirSniffTests.drinks(file).map { $0[1] } == records.map { Int($0[6]) << 8 | Int($0[7]) },
                     "seed \(seed)")

@@ -3,8 +3,8 @@ import Support
 /// A conversation as a sniffer records it: link-layer packets with sequence bits, retransmissions, NAKs, and packets
 /// that the sniffer missed or received damaged. Follows Core 5.4, Vol 6 Part B, 4.5.9, independently of `Sources`.
 struct AirSniff {
-    /// The conditions of the link and the sniffer.
-    struct Weather: CustomStringConvertible {
+    /// The quality of the link and of the recording.
+    struct Quality: CustomStringConvertible {
         /// Shares of packets: missed by the sniffer, damaged at the sniffer, lost at the other end, and not
         /// acknowledged by the other end.
         var missed = 0.0
@@ -72,29 +72,29 @@ struct AirSniff {
     }
 
     /// - Parameter values: ATT PDUs in order; each is sent after the previous one has arrived.
-    init(_ values: [(isFromCentral: Bool, pdu: [UInt8])], _ weather: Weather, seed: UInt64, keep: Range<Int> = 0..<0) {
-        var random = SeededGenerator(seed: seed), weather = weather
+    init(_ values: [(isFromCentral: Bool, pdu: [UInt8])], _ quality: Quality, seed: UInt64, keep: Range<Int> = 0..<0) {
+        var random = SeededGenerator(seed: seed), quality = quality
         func happens(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
         var central = End(), peripheral = End()
         var missing: [Int: Int] = [:]
         var time = 1_000_000, channel: UInt8 = 5, next = 0, idle = 0, contents = -1
-        if weather.hasBeginning { packets.append(Self.connectInd(at: time - 20_000)) }
+        if quality.hasBeginning { packets.append(Self.connectInd(at: time - 20_000)) }
 
         func capture(_ fragment: Fragment, _ header: UInt8, isFromCentral: Bool) -> Int {
             let payload = fragment.payload
             let isKept = fragment.value.map { keep.contains($0) } ?? false
             if fragment.value != nil { contents += 1 }
-            if (isKept || !happens(weather.missed)) && (weather.keepsEmpty || !payload.isEmpty) {
+            if (isKept || !happens(quality.missed)) && (quality.keepsEmpty || !payload.isEmpty) {
                 var pdu = [header | fragment.kind, UInt8(payload.count)] + payload
                 let crc = Self.crc(pdu, Self.seed)
-                let isDamaged = !isKept && happens(weather.damaged) || weather.damagedAt.contains(contents)
+                let isDamaged = !isKept && happens(quality.damaged) || quality.damagedAt.contains(contents)
                 if isDamaged {
                     pdu[Int.random(in: (pdu.count > 2 ? 2 : 0)..<pdu.count, using: &random)] ^= UInt8.random(
                         in: 1...255, using: &random)
                 }
                 packets.append(
                     Packet(
-                        time: time / weather.grain * weather.grain, channel: channel,
+                        time: time / quality.grain * quality.grain, channel: channel,
                         bytes: Self.le(Self.accessAddress, 4) + pdu + Self.le(crc, 3),
                         isFromCentral: isFromCentral, isDamaged: isDamaged))
                 // A damaged empty packet can have another length.
@@ -113,10 +113,10 @@ struct AirSniff {
             if central.isIdle, peripheral.isIdle {
                 if next < values.count {
                     let frame = Self.le(UInt32(values[next].pdu.count), 2) + [4, 0] + values[next].pdu
-                    let parts = stride(from: 0, to: frame.count, by: weather.longest).map { start in
+                    let parts = stride(from: 0, to: frame.count, by: quality.longest).map { start in
                         Fragment(
                             kind: start == 0 ? 2 : 1,
-                            payload: Array(frame[start..<min(frame.count, start + weather.longest)]), value: next)
+                            payload: Array(frame[start..<min(frame.count, start + quality.longest)]), value: next)
                     }
                     missing[next] = Set(parts.map { Self.part($0, next) }).count
                     if values[next].isFromCentral { central.queue = parts } else { peripheral.queue = parts }
@@ -130,17 +130,17 @@ struct AirSniff {
             for _ in 0..<4 {
                 let mine = central.toSend()
                 time += capture(mine, central.expected << 2 | central.sn << 3, isFromCentral: true)
-                guard !happens(weather.lost), mine.value == nil || weather.lostAt.remove(contents) == nil else { break }
+                guard !happens(quality.lost), mine.value == nil || quality.lostAt.remove(contents) == nil else { break }
                 Self.receive(
-                    &peripheral, sn: central.sn, expected: central.expected, isRefused: happens(weather.refused))
+                    &peripheral, sn: central.sn, expected: central.expected, isRefused: happens(quality.refused))
                 time += 150
                 let answer = peripheral.toSend()
                 time += capture(answer, peripheral.expected << 2 | peripheral.sn << 3, isFromCentral: false)
-                guard !happens(weather.lost), answer.value == nil || weather.lostAt.remove(contents) == nil else {
+                guard !happens(quality.lost), answer.value == nil || quality.lostAt.remove(contents) == nil else {
                     break
                 }
                 Self.receive(
-                    &central, sn: peripheral.sn, expected: peripheral.expected, isRefused: happens(weather.refused))
+                    &central, sn: peripheral.sn, expected: peripheral.expected, isRefused: happens(quality.refused))
                 guard mine.value != nil || answer.value != nil, Bool.random(using: &random) else { break }
                 time += 150
             }

@@ -9,25 +9,25 @@ import Testing
 /// other.
 @Suite struct AirSniffTests {
     struct Case: CustomTestStringConvertible {
-        var weather: AirSniff.Weather
+        var quality: AirSniff.Quality
         var type: AirSniff.LinkType
-        var testDescription: String { "\(type), \(weather)" }
+        var testDescription: String { "\(type), \(quality)" }
     }
 
     static let cases: [Case] = AirSniff.LinkType.allCases.flatMap { type in
         [0, 0.01, 0.05, 0.15].flatMap { share in
             [27, 251].map { longest in
                 Case(
-                    weather: .init(
+                    quality: .init(
                         missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest),
                     type: type)
             }
         } + [
             // Occasional retransmissions or NAKs only.
-            Case(weather: .init(lost: 0.02), type: type), Case(weather: .init(refused: 0.02), type: type),
-            Case(weather: .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false), type: type),
+            Case(quality: .init(lost: 0.02), type: type), Case(quality: .init(refused: 0.02), type: type),
+            Case(quality: .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false), type: type),
             // Timestamps of a host that polls its sniffer.
-            Case(weather: .init(lost: 0.02, grain: 1000), type: type),
+            Case(quality: .init(lost: 0.02, grain: 1000), type: type),
         ]
     }
 
@@ -83,14 +83,14 @@ import Testing
             var random = SeededGenerator(seed: seed)
             let records = (0..<40).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
             let session = Self.session(records)
-            let sniff = AirSniff(session.values, one.weather, seed: seed, keep: session.discovery)
+            let sniff = AirSniff(session.values, one.quality, seed: seed, keep: session.discovery)
             let heard = Set(
                 session.entries.filter { sniff.heard.contains($0.key) }.values.joined().map {
                     [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])]
                 })
             let found = try Self.drinks(sniff.pcap(one.type))
             // With a fifth of all short fragments missing, four in a row can be missing, and the next one still fits.
-            let isRough = one.weather.missed > 0.1 && one.weather.longest == 27
+            let isRough = one.quality.missed > 0.1 && one.quality.longest == 27
             let missing = heard.subtracting(found), extra = Set(found).subtracting(heard)
             #expect(
                 missing.count <= (isRough ? 8 : 0),
