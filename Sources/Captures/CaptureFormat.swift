@@ -190,7 +190,7 @@ package struct CaptureFileFacts: Sendable, Hashable {
     }
 
     /// Adds a device name. Keeps at most 4,096 names.
-    mutating func learn(name: String, of address: BluetoothAddress) {
+    mutating func addName(_ name: String, of address: BluetoothAddress) {
         if names.count < 4096 { names[address] = name }
     }
 

@@ -101,7 +101,7 @@ struct HexTextParser: LineParser {
         case .name:
             let name = text.prefix(255).string
             if facts.name == nil { facts.name = name }
-            if let peer { facts.learn(name: name, of: peer) }
+            if let peer { facts.addName(name, of: peer) }
         case .profile: facts.profile = word.prefix(64).string
         case .address: storeAddress(try Self.address(word), facts: &facts)
         case .start:

@@ -151,7 +151,7 @@ struct NRFConnectParser: LineParser {
         let name = line[..<open].trimmed.prefix(255).string
         guard !name.isEmpty else { return }
         if facts.name == nil { facts.name = name }
-        facts.learn(name: name, of: address)
+        facts.addName(name, of: address)
     }
 
     private mutating func note(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {

@@ -135,7 +135,7 @@ private struct Survey {
     init(_ path: String) {
         var file = CaptureFile(path: path)
         let reader = ConversationReader { _, _ in }
-        file.onHead = { reader.learn($0) }
+        file.onHead = { reader.addNames(from: $0) }
         var adapters: Set<UInt32> = []
         var level: CaptureFormat.Level?, hasDirections = false, isDecrypted = false
         _ = try? file.forEachEvent { packet in

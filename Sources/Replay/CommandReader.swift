@@ -63,7 +63,7 @@ package final class CommandReader: EventReader {
         try conversation.receive(event, bytes)
     }
 
-    package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+    package func addNames(from head: CaptureFileFacts) { conversation.addNames(from: head) }
 
     /// Ends the capture, and delivers complete data.
     package func finishCapture() throws { try conversation.finish() }

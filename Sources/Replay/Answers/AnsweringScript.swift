@@ -94,7 +94,7 @@ private final class ScriptBuilder: EventReader {
         conversation = reader
     }
 
-    func learn(_ head: CaptureFileFacts) { conversation?.learn(head) }
+    func addNames(from head: CaptureFileFacts) { conversation?.addNames(from: head) }
     func start(at time: Duration) {}
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {

@@ -51,7 +51,7 @@ package struct AttributeTable: Sendable, Equatable {
 
     /// Adds the attributes in the response to a discovery request.
     /// - Returns: whether the response has any.
-    mutating func learn(from answer: RawSpan, to request: PendingRequest) -> Bool {
+    mutating func addAttributes(from answer: RawSpan, to request: PendingRequest) -> Bool {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
             return answer.forEachItem(of: [7, 21]) { item in

@@ -46,7 +46,7 @@ package final class BottlePeer {
         self.basis = basis
     }
 
-    func learn(from message: Frame) {
+    func update(from message: Frame) {
         guard let decoded = try? BottleMessage(decoding: message) else { return }
         switch decoded {
         case .snapshot(let snapshot):
@@ -58,7 +58,7 @@ package final class BottlePeer {
         }
     }
 
-    func learn(name: String) {
+    func update(name: String) {
         guard !name.isEmpty, self.name != name else { return }
         self.name = name
         if model == nil { model = BottleModel(advertisedName: name) }
@@ -123,8 +123,8 @@ struct PeerBook {
         case .connection: break
         }
         let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
-        if let address, let name = names[address] { peer.learn(name: name) }
-        if case .connection = key, let nameOfUnknown { peer.learn(name: nameOfUnknown) }
+        if let address, let name = names[address] { peer.update(name: name) }
+        if case .connection = key, let nameOfUnknown { peer.update(name: nameOfUnknown) }
         add(peer, key)
         return peer
     }
@@ -154,9 +154,9 @@ struct PeerBook {
         peer.keys = []
     }
 
-    mutating func learn(name: String, of address: BluetoothAddress) {
+    mutating func update(name: String, of address: BluetoothAddress) {
         guard !name.isEmpty else { return }
-        if let peer = peers[.address(address)] { peer.learn(name: name) }
+        if let peer = peers[.address(address)] { peer.update(name: name) }
         if names[address] != nil || names.count < Self.maximumNames { names[address] = name }
     }
 }

@@ -70,8 +70,8 @@ final class ConversationReader {
 
     var peers: [BottlePeer] { peerBook.all }
 
-    func learn(_ head: CaptureFileFacts) {
-        for (address, name) in head.names { peerBook.learn(name: name, of: address) }
+    func addNames(from head: CaptureFileFacts) {
+        for (address, name) in head.names { peerBook.update(name: name, of: address) }
         if head.names.isEmpty, let name = head.name { peerBook.nameOfUnknown = name }
     }
 
@@ -85,7 +85,7 @@ final class ConversationReader {
             (stream, last) = (nil, nil)
             if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
         case .advertised(let advertiser):
-            if let name = AdvertisingData.name(in: bytes) { peerBook.learn(name: name, of: advertiser.address) }
+            if let name = AdvertisingData.name(in: bytes) { peerBook.update(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
         }
     }
@@ -254,7 +254,7 @@ final class ConversationReader {
             if pdu.byteCount < sides.mtu { try deliverReading(side) }
         case .errorResponse: if request.opcode == 0x0C { try deliverReading(side) }
         default:
-            if side.table.learn(from: pdu, to: request) {
+            if side.table.addAttributes(from: pdu, to: request) {
                 side.resetRoles()
                 if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
             }
@@ -359,7 +359,7 @@ final class ConversationReader {
         report(bytes.span.bytes, handle, side, observation, .read)
         let text = String(decoding: bytes, as: UTF8.self)
         if type == 0x2A00 {
-            side.peer.learn(name: text)
+            side.peer.update(name: text)
         } else if side.peer.address == nil, let address = BluetoothAddress(text) {
             // On links without addresses, the emulated bottle has its address as serial number.
             side.peer.openConnections -= 1
@@ -441,7 +441,7 @@ final class ConversationReader {
             try sink(.records(batch), origin)
         case .message(let message):
             side.peer.hasResponded = true
-            side.peer.learn(from: message)
+            side.peer.update(from: message)
             try sink(.message(message), origin)
         case .malformed(let bytes, let failure):
             // Other devices have a characteristic with the same UUID.

@@ -21,7 +21,7 @@ struct ObservedTable {
     private var hasChanged = false
 
     /// Adds the attributes in the response to a discovery request.
-    mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: PeripheralProfile.Source) {
+    mutating func add(_ answer: RawSpan, _ request: PendingRequest, source: PeripheralProfile.Source) {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
             _ = answer.forEachItem(of: [7, 21]) { item in

@@ -398,7 +398,7 @@ private final class ProfileSession {
             }
         case .prepareWriteResponse: break
         case .findInformationResponse, .findByTypeValueResponse, .readByGroupTypeResponse:
-            draft.table.learn(pdu, pendingRequest.request, source: observation.isSynthetic ? .seen : .discovered)
+            draft.table.add(pdu, pendingRequest.request, source: observation.isSynthetic ? .seen : .discovered)
         default: respond(pendingRequest.exchange, PeripheralProfile.Response(afterMs: delay))
         }
     }
@@ -407,7 +407,7 @@ private final class ProfileSession {
     private func readByType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
         guard let type = request.type else { return }
         if let short = type.short, (0x2800...0x2803).contains(short) {
-            return draft.table.learn(pdu, request, source: observation.isSynthetic ? .seen : .discovered)
+            return draft.table.add(pdu, request, source: observation.isSynthetic ? .seen : .discovered)
         }
         var end = 2
         _ = pdu.forEachItem { item in

@@ -73,7 +73,7 @@ package final class DrinkReader: EventReader {
             try file.forEachPacket { head in
                 // A text capture has its names before its first packet.
                 if !state.isBegun { try? begin(&state, at: nil, .text) }
-                learn(head)
+                addNames(from: head)
                 state.conversation = conversation
             } _: { packet, bytes in
                 if !state.isBegun { try begin(&state, at: packet.time, packet.content.level) }
@@ -121,7 +121,7 @@ package final class DrinkReader: EventReader {
         if isGated { gate?.start(at: time) }
     }
 
-    package func learn(_ head: CaptureFileFacts) { (conversation ?? makeConversation()).learn(head) }
+    package func addNames(from head: CaptureFileFacts) { (conversation ?? makeConversation()).addNames(from: head) }
 
     /// Ends the capture (also after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {

@@ -103,7 +103,7 @@ package struct CaptureFile {
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
         onEvent: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
     ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
-        onHead = { head in for reader in readers { reader.learn(head) } }
+        onHead = { head in for reader in readers { reader.addNames(from: head) } }
         var reassembler = ConversationReassembler()
         var failure: CaptureError?
         func pass(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -165,7 +165,7 @@ package struct CaptureFile {
 
 /// A reader of conversations: `CaptureFile.feed` passes the names, times and events of a capture.
 protocol EventReader: AnyObject {
-    func learn(_ head: CaptureFileFacts)
+    func addNames(from head: CaptureFileFacts)
     func start(at time: Duration)
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws
 }

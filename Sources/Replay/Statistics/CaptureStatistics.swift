@@ -81,7 +81,7 @@ package final class CaptureStatistics: EventReader {
 
     package func start(at time: Duration) { gate.start(at: time) }
 
-    package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+    package func addNames(from head: CaptureFileFacts) { conversation.addNames(from: head) }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {

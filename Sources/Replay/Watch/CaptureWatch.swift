@@ -78,9 +78,9 @@ package final class CaptureWatch {
         commandCount = counter.count
     }
 
-    package func learn(_ head: CaptureFileFacts) {
-        drinks.learn(head)
-        commands.learn(head)
+    package func addNames(from head: CaptureFileFacts) {
+        drinks.addNames(from: head)
+        commands.addNames(from: head)
     }
 
     /// Ends the input, and prints the drinks that were held until their device was known.
