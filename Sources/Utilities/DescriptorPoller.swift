@@ -48,14 +48,14 @@ final class DescriptorPoller: Sendable {
         guard isAbleToWait else { return nil }
         return instance.withLock { instance in
             if instance >= 0 { return instance }
-            let made = epoll_create1(Int32(EPOLL_CLOEXEC))
-            guard made >= 0 else { return nil }
-            guard begin(made) else {
-                close(made)
+            let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+            guard epoll >= 0 else { return nil }
+            guard begin(epoll) else {
+                close(epoll)
                 return nil
             }
-            instance = made
-            return made
+            instance = epoll
+            return epoll
         }
     }
 

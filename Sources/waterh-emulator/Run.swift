@@ -101,13 +101,13 @@ struct Run: AsyncParsableCommand {
             throw ValidationError("--answers \(answers.rawValue) requires --capture")
         }
         if notifications != nil, !isOverBluetoothd { throw ValidationError("--notifications requires --link bluez") }
-        let words: FaultOptions
+        let plan: FaultOptions
         do {
-            words = try FaultOptions(faults)
+            plan = try FaultOptions(faults)
         } catch {
             throw ValidationError("\(error). List the faults with: waterh-emulator faults")
         }
-        if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
+        if let refusal = plan.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
             throw ValidationError(refusal)
         }
     }
@@ -129,14 +129,14 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         logOptions.takeOver("waterh-emulator")
         if let gadget { return try await runProfile(gadget) }
-        let words = try FaultOptions(faults)
+        let plan = try FaultOptions(faults)
         let store = try store.map { path in try FlashStore(path: path) }
-        let (identity, flash) = try bottle(store, capacity: words.bottle.ring)
+        let (identity, flash) = try bottle(store, capacity: plan.bottle.ring)
         let signals = StopSignals.stream()
-        let (link, recorder) = try peripheral(words, peer: identity.address)
+        let (link, recorder) = try peripheral(plan, peer: identity.address)
         let recorded = try Self.explained { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
+            identity, flash: flash, faults: plan.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
             hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = PeripheralDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do { try await driver.open() } catch { throw Self.explain(error) }
@@ -155,28 +155,28 @@ struct Run: AsyncParsableCommand {
 
     private func runProfile(_ path: String) async throws {
         let signals = StopSignals.stream()
-        let words = try FaultOptions(faults)
-        guard words.bottle == BottleFaults() else {
+        let plan = try FaultOptions(faults)
+        guard plan.bottle == BottleFaults() else {
             throw CommandFailure(
                 .wrongUse, "--faults contains faults of a bottle, which --gadget does not support",
                 advice: "List the faults of the link with: waterh-emulator faults")
         }
-        let whole: PeripheralProfile
-        do { whole = try ProfileFile.load(path) } catch {
+        let full: PeripheralProfile
+        do { full = try ProfileFile.load(path) } catch {
             throw CommandFailure(
                 error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
+        let gadget = isOverBluetoothd ? full.leavingOut(PeripheralProfile.stackServices) : full
         let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
-            words, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
+            plan, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
             isPeerRandom: gadget.addressType == .random)
         let driver = PeripheralDriver(machine, on: link, log: log) { line in
             TextOutput.standard.line(line)
             TextOutput.standard.flush()
         }
         for remark in machine.remarks { log(remark) }
-        let omitted = whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
+        let omitted = full.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
         if !omitted.isEmpty {
             log(
                 "services omitted, because bluetoothd provides them: \(omitted.joined(separator: ", ")); handles differ"
@@ -250,7 +250,7 @@ struct Run: AsyncParsableCommand {
         return (identity, flash)
     }
 
-    private func peripheral(_ words: FaultOptions, peer: BluetoothAddress, isPeerRandom: Bool = false) throws
+    private func peripheral(_ plan: FaultOptions, peer: BluetoothAddress, isPeerRandom: Bool = false) throws
         -> (any PeripheralLink, LinkRecorder?)
     {
         let recorder = try record.map { path in
@@ -260,14 +260,14 @@ struct Run: AsyncParsableCommand {
                     path: path, peer: peer, isPeerRandom: isPeerRandom, epoch: epoch, log: { Diagnostics.warning($0) })
             }
         }
-        var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
+        var instruments = LinkInstruments(faults: plan.link, seed: seed, log: log)
         if let recorder {
             instruments.observe = { recorder.observe($0) }
             instruments.identify = { recorder.identify($0) }
         }
-        let made = instruments
+        let applied = instruments
         return (
-            try Self.explained { try LinkFactory.peripheral(link, notifications: notifications, instruments: made) },
+            try Self.explained { try LinkFactory.peripheral(link, notifications: notifications, instruments: applied) },
             recorder
         )
     }

@@ -42,7 +42,7 @@ actor ActionQueue {
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
                 say("\(press.words): \(problem.sentence) It is retried automatically.")
-                await rest(backoff.next(chance: 1))
+                await waitBeforeRetry(backoff.next(chance: 1))
             } catch {
                 say("\(press.words): \(error)")
                 presses.remove(press)
@@ -56,7 +56,7 @@ actor ActionQueue {
         pause?.cancel()
     }
 
-    private func rest(_ length: Duration) async {
+    private func waitBeforeRetry(_ length: Duration) async {
         guard !isStopped else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause

@@ -61,8 +61,8 @@ struct Adopt: AsyncParsableCommand {
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
         } else {
-            let what = other.map { " as another address of \($0)" } ?? ""
-            TextOutput.standard.line(isNew ? "Adopted \(identity)\(what)." : "\(identity) is already adopted\(what).")
+            let note = other.map { " as another address of \($0)" } ?? ""
+            TextOutput.standard.line(isNew ? "Adopted \(identity)\(note)." : "\(identity) is already adopted\(note).")
         }
     }
 

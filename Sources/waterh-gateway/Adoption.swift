@@ -65,8 +65,8 @@ enum Adoption {
         }
         for bottle in found { TextOutput.standard.line("\(bottle.text)") }
         for bottle in found {
-            let which = found.count == 1 ? "this" : bottle.text
-            guard await confirm("Is \(which) your bottle?") else { continue }
+            let description = found.count == 1 ? "this" : bottle.text
+            guard await confirm("Is \(description) your bottle?") else { continue }
             try provider.tracker().adopt(bottle.address, try await choice())
             return
         }

@@ -176,7 +176,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     private static func failure(_ error: any Error, _ link: LinkOptions, _ folder: BenchDayFolder) -> any Error {
         guard let error = error as? LinkError else { return error }
-        let usual = LinkAdvice(
+        let defaultAdvice = LinkAdvice(
             linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.name.hasRadio) ?? true
         )
         .about(error.code)
@@ -184,7 +184,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let advice =
             error.code == .disconnected
             ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and start a new session."
-            : usual
+            : defaultAdvice
         return CommandFailure(
             .noLink, "\(sentence(error.description)) The recording is in \(folder.path).", advice: advice
         )

@@ -148,14 +148,14 @@ struct BenchDayQuestion: Sendable {
 
     /// The finding about the records that the bottle deleted between two logs.
     private static func dropped(
-        _ day: BenchDayRecord, before: String, after: String, isYes: (_ before: [[UInt8]], _ gone: [[UInt8]]) -> Bool
+        _ day: BenchDayRecord, before: String, after: String, isYes: (_ before: [[UInt8]], _ deleted: [[UInt8]]) -> Bool
     ) -> Finding {
         guard let first = day.records(before), let second = day.records(after), !first.isEmpty else {
             return Finding(nil, "The step was skipped, or a log was not read to its end.")
         }
-        let gone = first.filter { !second.contains($0) }
+        let deleted = first.filter { !second.contains($0) }
         return Finding(
-            isYes(first, gone), "\(gone.count) of \(first.count) records were dropped.", gone.map(hex))
+            isYes(first, deleted), "\(deleted.count) of \(first.count) records were dropped.", deleted.map(hex))
     }
 
     /// The new records after the measured drinks, sorted by time; `nil` if their number differs.

@@ -2,8 +2,8 @@ import HomeAssistant
 
 enum BrokerAdvice {
     /// - Parameter store: the path of the store.
-    static func about(_ word: MQTTPublisher.LogEvent, store: String) -> String? {
-        switch word {
+    static func about(_ event: MQTTPublisher.LogEvent, store: String) -> String? {
+        switch event {
         case .copied:
             """
             If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another \
@@ -23,9 +23,9 @@ enum BrokerAdvice {
         }
     }
 
-    static func line(_ kind: MQTTFailure.Kind, isFile: Bool, store: String) -> String {
+    static func line(_ kind: MQTTFailure.Kind, inFile: Bool, store: String) -> String {
         func set(_ keys: String, _ words: String) -> String {
-            isFile
+            inFile
                 ? "Write in the table [mqtt] of waterh.toml: \(keys)"
                 : "waterh-tracker settings set \(words) --store \(store)"
         }
@@ -50,8 +50,8 @@ enum BrokerAdvice {
     /// - Parameters:
     ///   - isFile: whether waterh.toml sets the prefix.
     ///   - store: its path.
-    static func prefixTaken(isFile: Bool, store: String) -> String {
-        isFile
+    static func prefixTaken(inFile: Bool, store: String) -> String {
+        inFile
             ? "Set another prefix in the table [mqtt] of this store's waterh.toml, and try again."
             : "Set another prefix first: waterh-tracker settings set mqtt.prefix NAME --store \(store)"
     }

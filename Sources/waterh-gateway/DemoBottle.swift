@@ -61,16 +61,16 @@ final class DemoBottle: Sendable {
 
     /// Serves `waterh-emulator control` for this bottle and returns the socket's path.
     func listen(at path: String?) throws(CommandFailure) -> String {
-        let place = path ?? Paths.socket("waterh-emulator.sock")
+        let socketPath = path ?? Paths.socket("waterh-emulator.sock")
         let driver = driver
         do throws(LinkError) {
-            let new = try ControlServer(path: place) { await driver.control($0) }
+            let new = try ControlServer(path: socketPath) { await driver.control($0) }
             server.withLock { $0 = new }
         } catch {
             throw CommandFailure(
                 .failed, sentence(error.description), advice: "Name another path with --control unix:PATH.")
         }
-        return place
+        return socketPath
     }
 
     /// Adds a drink to the bottle at a time of its clock.
@@ -91,14 +91,14 @@ final class DemoBottle: Sendable {
     /// A shipped capture of a Boost: below the working directory, near the program, or in the package.
     private static func shippedCapture() -> String? {
         var folders = [FileManager.default.currentDirectoryPath]
-        var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
+        var directory = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
             .deletingLastPathComponent()
         if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
-            place = URL(fileURLWithPath: program).deletingLastPathComponent()
+            directory = URL(fileURLWithPath: program).deletingLastPathComponent()
         }
-        while place.path != "/" {
-            folders.append(place.path)
-            place.deleteLastPathComponent()
+        while directory.path != "/" {
+            folders.append(directory.path)
+            directory.deleteLastPathComponent()
         }
         for captures in folders.flatMap({ [$0 + "/captures", $0 + "/share/waterh/captures"] }) {
             let names = ((try? FileManager.default.contentsOfDirectory(atPath: captures)) ?? []).sorted()

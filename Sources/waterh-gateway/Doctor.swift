@@ -54,7 +54,7 @@ struct Doctor: AsyncParsableCommand {
     }
 
     static func lines(_ findings: [Finding]) -> [String] {
-        findings.flatMap { ["\($0.status.mark) \($0.check): \($0.found)"] + ($0.advice.map { ["    \($0)"] } ?? []) }
+        findings.flatMap { ["\($0.status.label) \($0.check): \($0.found)"] + ($0.advice.map { ["    \($0)"] } ?? []) }
     }
 
     private static func object(_ findings: [Finding], _ repairs: [Repair]?) -> JSONValue {
@@ -81,21 +81,21 @@ extension DoctorChecks {
         let file = try Configuration.load(options.config)
         let place = try options.place(file)
         let own = Adoption.adoptedBottles(place)
-        var way = link
-        way.fill(file)
+        var linkOptions = link
+        linkOptions.fill(file)
         var findings = store(place, zone: options.namedZone(file))
         findings += [
             zone(options.namedZone(file), place),
-            bottles(own, file, hasNeighbours: (try? way.name.hasNeighbours) ?? true),
+            bottles(own, file, hasNeighbours: (try? linkOptions.name.hasNeighbours) ?? true),
         ]
         findings += await broker(place, file)
         findings += await PageCheck.finding(file, place)
-        findings.append(await self.link(way, own))
-        let wanted = way.selectedBottle.map { [$0] } ?? file.bottles
+        findings.append(await self.link(linkOptions, own))
+        let wanted = linkOptions.selectedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { AdoptedBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
         findings +=
-            BluetoothDiagnosis(facts, link: try way.name) { name, address in
+            BluetoothDiagnosis(facts, link: try linkOptions.name) { name, address in
                 selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
                     || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
             }.findings
@@ -104,8 +104,8 @@ extension DoctorChecks {
 
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
-        let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
-        return places.compactMap { place, mode in
+        let modes = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
+        return modes.compactMap { place, mode in
             var status = stat()
             guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
             return Finding(
@@ -117,7 +117,7 @@ extension DoctorChecks {
 }
 
 extension Finding.Status {
-    fileprivate var mark: String {
+    fileprivate var label: String {
         switch self {
         case .good: "ok  "
         case .note: "note"
@@ -158,15 +158,15 @@ enum DoctorChecks {
         do {
             let store = try place.open(hostZone: nil, for: .reading)
             let counts = try store.journalCounts()
-            let held =
+            let content =
                 """
                 \(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from \
                 bottles, \(counts.quarantined) quarantined
                 """
             let words =
                 switch store.found {
-                case .store: held
-                case .older: "\(held); from an earlier version, the next poll updates it"
+                case .store: content
+                case .older: "\(content); from an earlier version, the next poll updates it"
                 case .nothing: "\(path) is an empty file; the first poll creates a store in it"
                 }
             let trouble = StorePlace.writeProblem(path)
@@ -209,7 +209,7 @@ enum DoctorChecks {
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
     static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
         guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
-        let isFile = file.settings["mqtt.url"] != nil
+        let inFile = file.settings["mqtt.url"] != nil
         do {
             let check = try await MQTTPublisher.check(
                 store, overlay: { try file.mqttSettings(over: $0) },
@@ -221,17 +221,17 @@ enum DoctorChecks {
                 [
                     Finding(
                         "mqtt", .bad, words,
-                        advice: BrokerAdvice.prefixTaken(isFile: file.settings["mqtt.prefix"] != nil, store: place.path)
+                        advice: BrokerAdvice.prefixTaken(inFile: file.settings["mqtt.prefix"] != nil, store: place.path)
                     )
                 ]
             case .failed(let words, let kind):
-                [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, isFile: isFile, store: place.path))]
+                [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, inFile: inFile, store: place.path))]
             }
         } catch {
             return [
                 Finding(
                     "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
-                    advice: BrokerAdvice.line(.wrongUse, isFile: isFile, store: place.path))
+                    advice: BrokerAdvice.line(.wrongUse, inFile: inFile, store: place.path))
             ]
         }
     }

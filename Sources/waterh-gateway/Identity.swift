@@ -44,7 +44,7 @@ struct Identity: AsyncParsableCommand {
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {
                 throw CommandFailure(
                     problem,
-                    advice: BrokerAdvice.prefixTaken(isFile: file.settings["mqtt.prefix"] != nil, store: store.path))
+                    advice: BrokerAdvice.prefixTaken(inFile: file.settings["mqtt.prefix"] != nil, store: store.path))
             }
         }
     }

@@ -67,9 +67,9 @@ enum Browser {
 
             """
         unlink(file)
-        let made = FileManager.default.createFile(
+        let isCreated = FileManager.default.createFile(
             atPath: file, contents: Data(page.utf8), attributes: [.posixPermissions: 0o600])
-        guard made else { return false }
+        guard isCreated else { return false }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = [file]

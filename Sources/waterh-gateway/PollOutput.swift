@@ -130,14 +130,14 @@ enum PollText {
         let entries = records.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
         let shown = entries.suffix(limit).map { entry in
             let time = entry.wall?.description.replacing("T", with: " ") ?? "no date           "
-            let word: String =
+            let remark: String =
                 switch entry.verdict {
                 case .drink: ""
                 case .notADrink(let reason): "  (not a drink: \(reason))"
                 case .quarantined(let reason): "  (quarantined: \(reason))"
                 }
             let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)
-            return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(word)"
+            return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(remark)"
         }
         return (entries.count > limit ? ["  and \(entries.count - limit) earlier"] : []) + shown
     }
@@ -150,8 +150,8 @@ enum PollText {
 
 extension PollReport {
     var seconds: Double {
-        let (whole, atto) = duration.components
-        return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
+        let (wholeSeconds, attoseconds) = duration.components
+        return Double(wholeSeconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
     }
 
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }

@@ -40,7 +40,7 @@ final class PollRecorder: Sendable {
     /// Ends a poll, and writes its traffic next to the store if there is a reason. Later traffic belongs to the next
     /// poll.
     /// - Returns: the error of writing; `nil` if there is none.
-    func end(_ report: PollReport, keptBeside store: String, _ clock: DriverClock) -> String? {
+    func end(_ report: PollReport, nextTo store: String, _ clock: DriverClock) -> String? {
         let now = clock.now()
         let reason = Self.reason(report)
         let traffic = state.withLock { state in

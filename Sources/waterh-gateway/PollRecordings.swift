@@ -18,7 +18,7 @@ struct PollRecordings {
     }
 
     /// Stores the files of a poll, and deletes the oldest ones above the limit.
-    func keep(_ story: String, at time: Instant, _ write: (String) throws -> Void) throws {
+    func keep(_ trace: String, at time: Instant, _ write: (String) throws -> Void) throws {
         let files = FileManager.default
         if !files.fileExists(atPath: folder) {
             try files.createDirectory(
@@ -30,7 +30,7 @@ struct PollRecordings {
             try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: name + ".btsnoop")
             guard
                 files.createFile(
-                    atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600])
+                    atPath: name + ".txt", contents: Data((trace + "\n").utf8), attributes: [.posixPermissions: 0o600])
             else {
                 throw CocoaError(.fileWriteUnknown)
             }
@@ -57,7 +57,7 @@ struct PollRecordings {
     }
 
     /// The traces, oldest first, with the names of their captures.
-    var stories: [(capture: String, story: String)] {
+    var traces: [(capture: String, trace: String)] {
         FailedPollFiles.all(beside: store).reversed().map {
             ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n")
         }
@@ -65,15 +65,15 @@ struct PollRecordings {
 
     /// The advertised names in the traces, for redaction.
     static func names(_ stores: [String]) -> [String] {
-        let stories = stores.flatMap { PollRecordings(store: $0)?.stories ?? [] }
-        let lines: [Substring] = stories.flatMap { $0.story.split(whereSeparator: \.isNewline) }
+        let traces = stores.flatMap { PollRecordings(store: $0)?.traces ?? [] }
+        let lines: [Substring] = traces.flatMap { $0.trace.split(whereSeparator: \.isNewline) }
         return lines.filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
 
     /// The traces of all stores, for a report.
-    static func stories(_ stores: [String]) -> String {
+    static func traces(_ stores: [String]) -> String {
         let parts = stores.enumerated().flatMap { number, store in
-            (PollRecordings(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }
+            (PollRecordings(store: store)?.traces ?? []).map { "store \(number + 1), \($0.capture)\n\($0.trace)" }
         }
         return parts.isEmpty ? "No failed polls are kept." : parts.joined(separator: "\n")
     }

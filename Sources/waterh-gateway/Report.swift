@@ -39,8 +39,8 @@ struct Report: AsyncParsableCommand {
     func run() async throws {
         let file = try Configuration.load(place.config)
         let places = [try place.place(file)]
-        let there = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
-        let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .reading)).map { (place, $0) } }
+        let found = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
+        let stores = found.compactMap { place in (try? place.open(hostZone: nil, for: .reading)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
         let redactor = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).redactor
         // Captures are not included, because they contain addresses and amounts.
@@ -49,7 +49,7 @@ struct Report: AsyncParsableCommand {
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, place)).joined(separator: "\n")),
             ("settings.txt", ReportParts.settings(file, stores.map { $0.1 })),
             ("store.txt", ReportParts.shape(stores)),
-            ("polls.txt", PollRecordings.stories(stores.map { $0.0.path })),
+            ("polls.txt", PollRecordings.traces(stores.map { $0.0.path })),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)

@@ -170,9 +170,9 @@ final class Resident: Sendable {
         let (board, tracker, store, viewers) = (board, tracker, store, viewers)
         var client = ServiceClient(
             status: {
-                let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
+                let onboardedAt = (try? store.profile()?.onboardedAt) ?? nil
                 var status = await board.status(
-                    next: await service.untilNextPoll, setupDone: isWelcome != nil,
+                    next: await service.untilNextPoll, setupDone: onboardedAt != nil,
                     version: ProgramVersion.text)
                 status.bottlesInRange = await scanner.found
                 if Machine.leadOfPlay != nil { status.speed = Machine.speed }
@@ -197,7 +197,7 @@ final class Resident: Sendable {
             look: { look in
                 switch look {
                 case .begins: if viewers.begin() { await service.wake() }
-                case .once: if viewers.glance() { await service.wake() }
+                case .once: if viewers.recordRequest() { await service.wake() }
                 case .ends: viewers.end()
                 }
             })

@@ -63,7 +63,7 @@ struct Send: AsyncParsableCommand {
         for answer in report.answers {
             TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units))
         }
-        if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.ofCommand(failure, report) }
+        if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.sendFailure(failure, report) }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(
                 .failed, "The bottle rejected the write.",
@@ -77,7 +77,7 @@ struct Send: AsyncParsableCommand {
     }
 
     /// Replaces messages about drinks, because `send` stores none.
-    private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
+    private static func sendFailure(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
         var failure = failure
         if report.failure?.code == "interrupted" {
             (failure.sentence, failure.advice) = (

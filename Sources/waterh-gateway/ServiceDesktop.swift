@@ -14,7 +14,7 @@ struct ServiceDesktop: Sendable {
     let log: Logger
     private let presses: ActionQueue
     /// The age from which a button press is logged at its own time, instead of the current time.
-    private static let late = Duration.seconds(30)
+    private static let lateAge = Duration.seconds(30)
 
     /// - Parameter presses: the pending button presses.
     init(
@@ -27,7 +27,7 @@ struct ServiceDesktop: Sendable {
         )
         self.presses = ActionQueue(presses, say: { log.warning("\($0)") }) { press in
             let (now, age) = (await tracker.tracker().now, press.age)
-            let at = age >= Self.late ? now.advanced(seconds: -(age / .seconds(1))) : nil
+            let at = age >= Self.lateAge ? now.advanced(seconds: -(age / .seconds(1))) : nil
             let press = press.press
             guard try await tracker.tracker(source: "notification").press(press.action, key: press.key, at: at) else {
                 return

@@ -58,7 +58,7 @@ final class ServiceHost: Sendable {
                     let journal: any Journal = options.job == .look ? NoJournal() : resident.store
                     let report = await driver.poll(
                         options, journal: journal, callbacks: resident.callbacks(newsReceiver))
-                    if let problem = recorder.end(report, keptBeside: resident.store.path, clock) {
+                    if let problem = recorder.end(report, nextTo: resident.store.path, clock) {
                         log.warning("Saving the capture of the poll failed: \(problem)")
                     }
                     await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())

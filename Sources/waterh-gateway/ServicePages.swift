@@ -43,10 +43,10 @@ struct ServicePages: Sendable {
         }
     }
 
-    private func noteBound(_ place: String, _ server: HTTPServer, printsLink: Bool) async {
-        log.debug("The page is at \(place)")
-        host.address.set(place)
-        guard printsLink, !place.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }
+    private func noteBound(_ bound: String, _ server: HTTPServer, printsLink: Bool) async {
+        log.debug("The page is at \(bound)")
+        host.address.set(bound)
+        guard printsLink, !bound.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }
         let code = await server.administratorCode()
         TextOutput.standard.line("Open the page (this link works once, for 10 minutes): \(page)\(code)")
         TextOutput.standard.flush()
@@ -130,7 +130,7 @@ struct ServicePages: Sendable {
         do {
             lock = try NameLock(path + ".lock")
         } catch {
-            throw Taken(
+            throw InUse(
                 description:
                     """
                     cannot create \(path).lock \
@@ -138,18 +138,18 @@ struct ServicePages: Sendable {
                     """
             )
         }
-        guard lock.isOurs else { throw Taken(description: "another service listens there") }
+        guard lock.isOurs else { throw InUse(description: "another service listens there") }
         var status = stat()
         guard lstat(path, &status) == 0 else { return lock }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-            throw Taken(description: "another file is there")
+            throw InUse(description: "another file is there")
         }
-        guard !ServiceSocket(path: path).isAnswering else { throw Taken(description: "another service listens there") }
+        guard !ServiceSocket(path: path).isAnswering else { throw InUse(description: "another service listens there") }
         unlink(path)
         return lock
     }
 
-    private struct Taken: Error, CustomStringConvertible {
+    private struct InUse: Error, CustomStringConvertible {
         let description: String
     }
 

@@ -220,13 +220,13 @@ private struct Shelf {
         func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }
         let viewers = ActiveViewers { clock.now.withLock { $0 } }
         #expect(viewers.until == nil)
-        #expect(viewers.glance())
+        #expect(viewers.recordRequest())
         #expect(!viewers.begin())
         pass(to: 100)
         #expect(viewers.until == at(160))
         viewers.end()
         pass(to: 150)
-        #expect(viewers.until == at(160) && !viewers.glance())
+        #expect(viewers.until == at(160) && !viewers.recordRequest())
         pass(to: 300)
         #expect(viewers.until == at(210) && viewers.begin())
     }

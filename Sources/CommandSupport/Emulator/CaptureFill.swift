@@ -57,8 +57,8 @@ package struct CaptureFill: Sendable {
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {
             guard let time else { continue }
-            let moved = LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest)
-            records[index].replaceSubrange(0..<6, with: moved.clock.encoded)
+            let shifted = LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest)
+            records[index].replaceSubrange(0..<6, with: shifted.clock.encoded)
             if dialect == .strict { records[index][0] = DrinkRecord.strictTypeByte }
         }
     }

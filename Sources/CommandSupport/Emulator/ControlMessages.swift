@@ -22,8 +22,8 @@ package enum ControlMessages {
         ("status", "show the bottle's state"),
     ]
 
-    package static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
-        switch (word, value) {
+    package static func action(_ name: String, _ value: String?) throws(Malformed) -> ControlAction {
+        switch (name, value) {
         case ("refill", nil): return .refill
         case ("power-loss", nil): return .powerLoss
         case ("drop", nil): return .drop
@@ -36,9 +36,9 @@ package enum ControlMessages {
         case ("clock", let value?): if let clock = clock(value) { return .clock(clock) }
         default: break
         }
-        guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == word }) else {
+        guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == name }) else {
             throw Malformed(
-                description: "unknown action '\(word)': expected \(actions.map(\.words).joined(separator: ", "))")
+                description: "unknown action '\(name)': expected \(actions.map(\.words).joined(separator: ", "))")
         }
         throw Malformed(description: "invalid value: expected \(known.words)")
     }
@@ -56,8 +56,8 @@ package enum ControlMessages {
             second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
-    package static func request(_ word: String, _ value: String?) -> JSONValue {
-        value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
+    package static func request(_ name: String, _ value: String?) -> JSONValue {
+        value.map { ["do": .string(name), "value": .string($0)] } ?? ["do": .string(name)]
     }
 
     /// Parses a request line. The value can be a string or a number.
@@ -97,7 +97,7 @@ package enum ControlMessages {
     package static func answer(_ reply: ControlReply) -> JSONValue {
         switch reply {
         case .done(let status): ["ok": true, "status": json(status)]
-        case .refused(let why): ["ok": false, "error": .string(why)]
+        case .refused(let reason): ["ok": false, "error": .string(reason)]
         }
     }
 

@@ -33,11 +33,11 @@ package final class FlashStore: Sendable {
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let why =
+            let reason =
                 errno == EWOULDBLOCK
                 ? "another emulator uses \(path)" : Self.failure("\(path).lock cannot be locked").sentence
             close(lock)
-            throw CommandFailure(.failed, why)
+            throw CommandFailure(.failed, reason)
         }
     }
 

@@ -65,22 +65,22 @@ package enum ProfileFile {
     }
 
     private static func words(_ error: DecodingError) -> String {
-        func place(_ path: [any CodingKey]) -> String {
+        func prefix(_ path: [any CodingKey]) -> String {
             var text = ""
             for key in path { text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? "" : ".") + key.stringValue }
             return text.isEmpty ? "" : "\(text): "
         }
         return switch error {
-        case .keyNotFound(let key, let context): place(context.codingPath) + "the key '\(key.stringValue)' is missing"
+        case .keyNotFound(let key, let context): prefix(context.codingPath) + "the key '\(key.stringValue)' is missing"
         case .typeMismatch(_, let context):
-            place(context.codingPath) + "invalid type (\(context.debugDescription))"
-        case .valueNotFound(_, let context): place(context.codingPath) + "null is not allowed here"
+            prefix(context.codingPath) + "invalid type (\(context.debugDescription))"
+        case .valueNotFound(_, let context): prefix(context.codingPath) + "null is not allowed here"
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             """
             is not valid JSON of a device \
             profile\(context.underlyingError.map { ": \(($0 as NSError).localizedDescription)" } ?? "")
             """
-        case .dataCorrupted(let context): place(context.codingPath) + context.debugDescription
+        case .dataCorrupted(let context): prefix(context.codingPath) + context.debugDescription
         @unknown default: "\(error)"
         }
     }

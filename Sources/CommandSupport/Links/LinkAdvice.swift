@@ -27,11 +27,11 @@ package struct LinkAdvice: Sendable {
         case .capture(let file):
             code == .notFound
                 ? "Name a bottle of the capture with --bottle; 'waterh-replay info \(file)' lists them."
-                : Self.captured(file)
+                : Self.captureAdvice(file)
         case .l2cap(let address): l2cap(code, address) ?? radio(code)
-        case .hci(let place) where code == .noAdapter:
-            "Start a controller with HCI at \(place), for example a virtual controller of Bumble, or netsim."
-        case .esphome(let place): proxy(code, place) ?? radio(code)
+        case .hci(let endpoint) where code == .noAdapter:
+            "Start a controller with HCI at \(endpoint), for example a virtual controller of Bumble, or netsim."
+        case .esphome(let endpoint): proxy(code, endpoint) ?? radio(code)
         case .bluez, .hci: radio(code)
         case nil: hasRadio || code == .protocolViolation || code == .refused ? radio(code) : "Poll again."
         }
@@ -41,7 +41,7 @@ package struct LinkAdvice: Sendable {
     package func brokenOff(_ reassurance: String) -> String {
         switch link {
         case .unix, .stream: "Check the output of the program at the other end, and poll again: \(reassurance)"
-        case .capture(let file): Self.captured(file)
+        case .capture(let file): Self.captureAdvice(file)
         case nil where !hasRadio: "Poll again: \(reassurance)"
         default: "Bring the bottle nearer and poll again: \(reassurance)"
         }
@@ -59,7 +59,7 @@ package struct LinkAdvice: Sendable {
     /// - Parameter mtu: the MTU that a log requires.
     package func smallMTU(_ mtu: String) -> String {
         switch link {
-        case .capture(let file): Self.captured(file)
+        case .capture(let file): Self.captureAdvice(file)
         case .bluez:
             """
             Poll again; if it fails again, check ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), \
@@ -124,10 +124,10 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    private func proxy(_ code: LinkError.Code, _ place: NetworkEndpoint) -> String? {
+    private func proxy(_ code: LinkError.Code, _ endpoint: NetworkEndpoint) -> String? {
         switch code {
         case .noAdapter:
-            "Check that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
+            "Check that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(endpoint)."
         case .permissionDenied:
             "Set WATERH_ESPHOME_KEY to the device's key ('api: encryption: key:'); unset it if the device has none."
         case .notFound, .timeout:
@@ -140,7 +140,7 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    private static func captured(_ file: String) -> String {
+    private static func captureAdvice(_ file: String) -> String {
         "A capture responds only with what was recorded. List it with: waterh-replay info \(file)"
     }
 }

@@ -37,9 +37,9 @@ package enum LinkFactory {
                 adapter: adapter, notifications: notifications ?? .signals,
                 held: HeldConnections(folder: runtimeFolder),
                 log: instruments.log)
-        case .l2cap(let place): ATTCentralLink(try L2CAPDialer(place), instruments: instruments)
-        case .hci(let place): ATTCentralLink(hci: place, instruments: instruments)
-        case .esphome(let place): try ESPHomeCentralLink(place, key: proxyKey, instruments: instruments)
+        case .l2cap(let target): ATTCentralLink(try L2CAPDialer(target), instruments: instruments)
+        case .hci(let target): ATTCentralLink(hci: target, instruments: instruments)
+        case .esphome(let target): try ESPHomeCentralLink(target, key: proxyKey, instruments: instruments)
         case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }
     }
@@ -62,7 +62,7 @@ package enum LinkFactory {
             return ATTPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
         case .l2cap(let adapter): return ATTPeripheralLink(try L2CAPListener(adapter), instruments: instruments)
-        case .hci(let place): return ATTPeripheralLink(hci: place, instruments: instruments)
+        case .hci(let target): return ATTPeripheralLink(hci: target, instruments: instruments)
         case .capture, .esphome:
             throw LinkError(.noAdapter, "an emulated bottle cannot use the link \(name); unix:PATH needs no adapter")
         }

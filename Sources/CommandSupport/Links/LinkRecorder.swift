@@ -130,8 +130,8 @@ package final class LinkRecorder: @unchecked Sendable {
     }
 
     /// Logs a failure once. A full disk must not stop the bottle.
-    private func fail(_ why: String) {
-        if !hasFailed { log("the recording is incomplete: \(why)") }
+    private func fail(_ reason: String) {
+        if !hasFailed { log("the recording is incomplete: \(reason)") }
         hasFailed = true
     }
 }

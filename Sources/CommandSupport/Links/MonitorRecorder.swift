@@ -41,13 +41,13 @@ package struct MonitorRecorder {
     /// Adds a packet; packets of other adapters and bottles are skipped.
     package mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
-        let made = CapturePacket(packet, number: packets + 1)
-        guard filter?.selects(made.content, packet.bytes) ?? true else { return }
+        let capturePacket = CapturePacket(packet, number: packets + 1)
+        guard filter?.selects(capturePacket.content, packet.bytes) ?? true else { return }
         packets += 1
-        try writer.write(made, packet.bytes.span.bytes)
+        try writer.write(capturePacket, packet.bytes.span.bytes)
         let reader = reader
         var pdus = 0, connections = 0
-        try reassembler.receive(made, packet.bytes.span.bytes) { event, bytes in
+        try reassembler.receive(capturePacket, packet.bytes.span.bytes) { event, bytes in
             switch event {
             case .att: pdus += 1
             case .connected: connections += 1

@@ -32,9 +32,9 @@ package enum FileKind: String, Sendable {
         guard head.count >= 13 else { return false }
         func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
         let isTime: (Int) -> Bool = { (900_000_000...4_200_000_000).contains($0) }
-        let isBig = (9...65_600).contains(number(head[0..<4])) && isTime(number(head[4..<8]))
-        let isLittle =
+        let isBigEndian = (9...65_600).contains(number(head[0..<4])) && isTime(number(head[4..<8]))
+        let isLittleEndian =
             (9...65_600).contains(number(head[0..<4].reversed())) && isTime(number(head[4..<8].reversed()))
-        return (isBig || isLittle) && (head[12] <= 0x0D || head[12] >= 0xF0)
+        return (isBigEndian || isLittleEndian) && (head[12] <= 0x0D || head[12] >= 0xF0)
     }
 }

@@ -17,13 +17,13 @@ package final class InputFile {
             guard fstat(descriptor, &found) == 0 else { throw Self.failure(name, errno) }
         } else {
             guard stat(path, &found) == 0 else { throw Self.failure(name, errno) }
-            for spared in sparing {
+            for inUse in sparing {
                 var other = stat()
-                guard stat(spared, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
+                guard stat(inUse, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
                     continue
                 }
                 throw CommandFailure(
-                    .wrongUse, "\(path) is \(spared), which is in use.", advice: "Name another file to read.")
+                    .wrongUse, "\(path) is \(inUse), which is in use.", advice: "Name another file to read.")
             }
             descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)
         }

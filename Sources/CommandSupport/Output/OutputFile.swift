@@ -38,9 +38,9 @@ package final class OutputFile {
                 .failed, "\(path) is a directory.",
                 advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
         }
-        if let spared = sparing.first(where: { Self.isSame(path, $0) }) {
+        if let inUse = sparing.first(where: { Self.isSame(path, $0) }) {
             throw CommandFailure(
-                .wrongUse, "\(path) is \(spared), which is in use.",
+                .wrongUse, "\(path) is \(inUse), which is in use.",
                 advice: "Name another file to write.")
         }
         if exists, type == S_IFREG, let found = FileKind.ofFile(path), found.kind != kind || found.isInUse {
@@ -134,12 +134,12 @@ package final class OutputFile {
         package init() {}
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer, _ wrote: (Int) -> Void) throws {
+    private func write(_ bytes: UnsafeRawBufferPointer, _ didWrite: (Int) -> Void) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count > 0 {
-                wrote(count)
+                didWrite(count)
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             } else if errno == EAGAIN, !isRecording {
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

@@ -118,14 +118,14 @@ extension Substring {
         let wanted = Array(name.lowercased())
         guard let first = wanted.first else { return nil }
         var start = startIndex
-        while let place = self[start...].firstIndex(where: { $0.lowercased() == String(first) }) {
-            var (end, matched) = (place, 0)
+        while let match = self[start...].firstIndex(where: { $0.lowercased() == String(first) }) {
+            var (end, matched) = (match, 0)
             while matched < wanted.count, end < endIndex, self[end].lowercased() == String(wanted[matched]) {
                 end = index(after: end)
                 matched += 1
             }
-            if matched == wanted.count { return place..<end }
-            start = index(after: place)
+            if matched == wanted.count { return match..<end }
+            start = index(after: match)
         }
         return nil
     }

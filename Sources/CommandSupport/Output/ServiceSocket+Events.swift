@@ -13,14 +13,14 @@ extension ServiceSocket {
         // The reading thread closes the descriptor; cancelling only wakes the thread.
         let descriptor = Box()
         continuation.onTermination = { _ in
-            descriptor.held.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } }
+            descriptor.value.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } }
         }
         Thread.detachNewThread {
             do {
                 let opened = try open()
-                descriptor.held.withLock { $0 = opened }
+                descriptor.value.withLock { $0 = opened }
                 defer {
-                    descriptor.held.withLock { $0 = nil }
+                    descriptor.value.withLock { $0 = nil }
                     close(opened)
                 }
                 let request = Array(
@@ -47,6 +47,6 @@ extension ServiceSocket {
     }
 
     private final class Box: Sendable {
-        let held = Mutex<Int32?>(nil)
+        let value = Mutex<Int32?>(nil)
     }
 }

@@ -53,8 +53,8 @@ private final class SignalPipe: Sendable {
 
     private init() {
         var ends: [Int32] = [-1, -1]
-        let isMade = pipe(&ends) == 0
-        precondition(isMade, "cannot create a pipe for signals")
+        let isPipeCreated = pipe(&ends) == 0
+        precondition(isPipeCreated, "cannot create a pipe for signals")
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)

@@ -10,8 +10,8 @@ package struct Supervisor: Sendable {
     /// `WATCHDOG_PID`.
     package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
-        let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
-        watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
+        let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
+        watchdog = isForThisProcess ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
     package func notify(_ message: String) {

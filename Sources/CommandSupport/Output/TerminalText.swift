@@ -62,22 +62,22 @@ package enum TextColour: String, CaseIterable, Sendable {
 
     /// Returns the text between colour markers.
     package func paint(_ text: String) -> String {
-        Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
+        Self.marker(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.marker(Self.end)
     }
 
     /// The escape sequence of a marker; `nil` for other characters.
     /// - Parameter next: the next character.
     static func escape(of scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> String? {
-        guard (0xFDD0...0xFDEF).contains(scalar.value), next == seal else { return nil }
+        guard (0xFDD0...0xFDEF).contains(scalar.value), next == markerSuffix else { return nil }
         let number = Int(scalar.value - 0xFDD0)
         return number == end ? "\u{1B}[0m" : number < allCases.count ? "\u{1B}[\(allCases[number].rawValue)m" : nil
     }
 
     private static let end = 31
     /// The character after each marker. It is random per process, because external text can contain the same markers.
-    private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
+    private static let markerSuffix = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
     /// A marker: a noncharacter, which Unicode reserves for internal use.
-    private static func mark(_ number: Int) -> String {
-        String(String.UnicodeScalarView([Unicode.Scalar(UInt32(0xFDD0 + number)), seal].compactMap { $0 }))
+    private static func marker(_ number: Int) -> String {
+        String(String.UnicodeScalarView([Unicode.Scalar(UInt32(0xFDD0 + number)), markerSuffix].compactMap { $0 }))
     }
 }

@@ -30,10 +30,10 @@ package final class TextOutput: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
         Thread.detachNewThread {
-            var place = pollfd(fd: descriptor, events: 0, revents: 0)
+            var pollDescriptor = pollfd(fd: descriptor, events: 0, revents: 0)
             // poll(2) returns at once for a regular file, which has no reader.
-            while poll(&place, 1, -1) >= 0 || errno == EINTR {
-                if place.revents != 0 { break }
+            while poll(&pollDescriptor, 1, -1) >= 0 || errno == EINTR {
+                if pollDescriptor.revents != 0 { break }
             }
             continuation.finish()
         }
@@ -83,9 +83,9 @@ package enum Diagnostics {
     package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    package enum Weight: Sendable { case line, warning, error }
+    package enum Severity: Sendable { case line, warning, error }
 
-    private static let logger = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
+    private static let logger = Mutex<(@Sendable (Severity, String) -> Void)?>(nil)
 
     private static let repeatedStore = Mutex<String?>(nil)
 
@@ -101,14 +101,14 @@ package enum Diagnostics {
     }
 
     /// Sends all later diagnostics to `logger` instead of standard error.
-    package static func redirect(to logger: @escaping @Sendable (Weight, String) -> Void) {
+    package static func redirect(to logger: @escaping @Sendable (Severity, String) -> Void) {
         Self.logger.withLock { $0 = logger }
     }
 
     /// Passes a line to the logger; returns `false` if there is none.
-    private static func isLogged(_ weight: Weight, _ text: String) -> Bool {
+    private static func isLogged(_ severity: Severity, _ text: String) -> Bool {
         guard let logger = logger.withLock({ $0 }) else { return false }
-        logger(weight, text)
+        logger(severity, text)
         return true
     }
 

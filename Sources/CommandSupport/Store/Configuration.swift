@@ -143,15 +143,15 @@ package struct Configuration: Equatable, Sendable {
                     throw Self.wrong(key, #""ml", "l" or "oz""#, name)
                 }
                 units = known
-            case "keep": keep = try Self.switched(value.bool, key, name)
-            case "trust-clock": trustClock = try Self.switched(value.bool, key, name)
-            case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
+            case "keep": keep = try Self.flag(value.bool, key, name)
+            case "trust-clock": trustClock = try Self.flag(value.bool, key, name)
+            case "allow-power-cycle": allowPowerCycle = try Self.flag(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)
-            case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
+            case "share-waterline": shareWaterline = try Self.flag(value.bool, key, name)
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
-                var trial = Settings()
-                do { try trial.set(setting, to: text) } catch {
+                var testSettings = Settings()
+                do { try testSettings.set(setting, to: text) } catch {
                     throw Self.wrong(key, "an address that starts with http:// or https://", name)
                 }
                 publicURL = text
@@ -178,7 +178,7 @@ package struct Configuration: Equatable, Sendable {
 
     /// Returns the settings in a table of the file: `ca-file` in `[mqtt]` is the setting `mqtt.caFile`.
     static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
-        var (texts, trial) = ([String: String](), Settings())
+        var (texts, testSettings) = ([String: String](), Settings())
         for key in table.keys {
             guard let value = table[key], !isRemoved("\(group).\(key)", name) else { continue }
             let words = key.split(separator: "-")
@@ -189,7 +189,7 @@ package struct Configuration: Equatable, Sendable {
                 throw wrong("\(group).\(key)", "a text in quotes, true or false", name)
             }
             do {
-                try trial.set(setting, to: text)
+                try testSettings.set(setting, to: text)
             } catch {
                 throw CommandFailure(
                     .badInput,
@@ -219,7 +219,7 @@ package struct Configuration: Equatable, Sendable {
         return try value.map { try text($0.string, key, name) }
     }
 
-    private static func switched(_ value: Bool?, _ key: String, _ name: String) throws -> Bool {
+    private static func flag(_ value: Bool?, _ key: String, _ name: String) throws -> Bool {
         guard let value else { throw wrong(key, "true or false", name) }
         return value
     }

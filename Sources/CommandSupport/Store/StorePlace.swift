@@ -53,7 +53,7 @@ package struct StorePlace: Equatable, Sendable {
             return StorePlace(path: path, origin: .configuration)
         }
         let hasService = isServices(service, isServed)
-        if isThere(own) {
+        if exists(own) {
             return StorePlace(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
         }
         if hasService { return StorePlace(path: service, origin: .service) }
@@ -95,7 +95,7 @@ package struct StorePlace: Equatable, Sendable {
         return (units + ["/run/waterh"]).contains { access($0, F_OK) == 0 }
     }
 
-    private static func isThere(_ path: String) -> Bool {
+    private static func exists(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0
     }

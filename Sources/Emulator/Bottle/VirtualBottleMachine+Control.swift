@@ -92,7 +92,7 @@ extension VirtualBottleMachine {
             BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)
         }
         let wait = (0...Self.recentSips).first { !flash.recentSips.contains(sip($0)) } ?? 0
-        let stamp = sip(wait)
+        let newSip = sip(wait)
         let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
         let measuresWater = identity.model.measuresWater
         let record = DrinkRecord(
@@ -105,7 +105,7 @@ extension VirtualBottleMachine {
         let capacity = plan.ring
         change { flash in
             flash.append(record.encoded, capacity: capacity)
-            flash.recentSips = flash.recentSips.suffix(Self.recentSips - 1) + [stamp]
+            flash.recentSips = flash.recentSips.suffix(Self.recentSips - 1) + [newSip]
             flash.levelMl -= min(flash.levelMl, ml)
             flash.amountMl = UInt16(clamping: Int(amount) + Int(ml))
             flash.amountDay = day

@@ -4,7 +4,7 @@ import Bluetooth
 // Connections, writes, reads and notifications.
 extension VirtualBottleMachine {
     /// The time after which a notification without a confirmation of the link counts as lost.
-    private static let stall = Duration.seconds(30)
+    private static let confirmationLimit = Duration.seconds(30)
     private static let keepAlivePeriod = Duration.seconds(5)
 
     mutating func handle(_ event: PeripheralEvent, at now: MonotonicInstant) {
@@ -197,7 +197,7 @@ extension VirtualBottleMachine {
                 log("dropping the connection: fault 'hang-up', notification \(session.notifications + 1)")
                 return emit(.link(.disconnect(session.central)))
             }
-            self.session?.inFlightUntil = now.advanced(by: Self.stall)
+            self.session?.inFlightUntil = now.advanced(by: Self.confirmationLimit)
             emit(.link(.notify(next.characteristic, value: next.outgoing.value)))
         }
     }

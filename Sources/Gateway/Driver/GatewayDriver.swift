@@ -95,9 +95,9 @@ package actor GatewayDriver {
 
     private func linkEnded() {
         isLinkGone = true
-        let gone = LinkError(.serviceLost, "The link \(link.name) was closed.")
+        let closed = LinkError(.serviceLost, "The link \(link.name) was closed.")
         for event in [
-            PollEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil)),
+            PollEvent.link(.disconnected(closed)), .link(.unavailable(closed)), .cancel, .link(.disconnected(nil)),
         ] { take(event) }
     }
 
@@ -106,7 +106,7 @@ package actor GatewayDriver {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
         }
-        guard var poll = current, let context, !poll.isOver || event == .start else { return between(event) }
+        guard var poll = current, let context, !poll.isOver || event == .start else { return handleIdle(event) }
         let callbacks = context.callbacks
         var events = [event][...]
         while let event = events.popFirst() {
@@ -144,7 +144,7 @@ package actor GatewayDriver {
     }
 
     /// Handles an event while no poll is running. Only a kept connection uses it.
-    private func between(_ event: PollEvent) {
+    private func handleIdle(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
         case .reported: context?.callbacks.reported()

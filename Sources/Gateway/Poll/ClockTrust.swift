@@ -24,17 +24,17 @@ enum ClockTrust: Hashable, Sendable {
             return
         }
         func text(_ instant: Instant) -> String { zone.wall(at: instant).description.replacing("T", with: " ") }
-        let shown = "this computer's clock says \(text(host))"
-        let witness = drift == nil ? "the newest drink in the bottle is of" : "the bottle's clock says"
-        let other = drift.map { host.advanced(seconds: Double($0)) } ?? newest
+        let hostText = "this computer's clock says \(text(host))"
+        let subject = drift == nil ? "the newest drink in the bottle is of" : "the bottle's clock says"
+        let otherTime = drift.map { host.advanced(seconds: Double($0)) } ?? newest
         if host < released {
-            self = .untrusted("\(shown), but this program was released later")
-        } else if let other, abs(host.seconds(to: other)) > RecordResolver.aheadSeconds {
-            self = .untrusted("\(shown), but \(witness) \(text(other))")
+            self = .untrusted("\(hostText), but this program was released later")
+        } else if let otherTime, abs(host.seconds(to: otherTime)) > RecordResolver.aheadSeconds {
+            self = .untrusted("\(hostText), but \(subject) \(text(otherTime))")
         } else {
             self =
-                other == nil
-                ? .untrusted("\(shown), and neither the bottle's clock nor its log confirms it") : .plausible
+                otherTime == nil
+                ? .untrusted("\(hostText), and neither the bottle's clock nor its log confirms it") : .plausible
         }
     }
 }

@@ -51,7 +51,7 @@ struct LogReader: Hashable, Sendable {
     enum Ending: Hashable, Sendable {
         case none
         /// The bottle reported the end of its log, or that its log is empty.
-        case said
+        case reported
         /// A read returned the previous packet again, so the end of the log is uncertain.
         case repeatedPacket
         /// There was no response.
@@ -126,7 +126,7 @@ struct LogReader: Hashable, Sendable {
         guard isListening(at: now) else { return .none }
         if opening != .none || !frames.isEmpty { note("the bottle started its response again") }
         opening = .status
-        guard follows else { return end(.said) }
+        guard follows else { return end(.reported) }
         stage = .receiving(until: now.advanced(by: limits.silence))
         return .none
     }
@@ -143,7 +143,7 @@ struct LogReader: Hashable, Sendable {
         guard isListening(at: now) else { return .none }
         if opening == .none { opening = .frame }
         let records = transfer.records
-        guard !records.isEmpty else { return end(.said) }
+        guard !records.isEmpty else { return end(.reported) }
         frames.append(records)
         if transfer.isPieced { pieced.formUnion(records) }
         if isSingle { singleFrames += 1 }
@@ -168,13 +168,13 @@ struct LogReader: Hashable, Sendable {
         if value.isEmpty, isSubscribed, frames.isEmpty { return askAgain(at: now) }
         if value == packet { return end(.repeatedPacket) }
         packet = value
-        if value.isEmpty { return end(.said) }
+        if value.isEmpty { return end(.reported) }
         guard !transfers.isEmpty else {
             note("the value of the response characteristic is not a log packet")
             return .done
         }
         for transfer in transfers {
-            if transfer.count == 0 { return end(.said) }
+            if transfer.count == 0 { return end(.reported) }
             frames.append(transfer.records)
         }
         return fetch(at: now)

@@ -28,8 +28,8 @@ package struct Ownership: Sendable {
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
         if !known.isEmpty { return known }
         // A bottle of the store whose name is unknown can have that name.
-        let unmet = options.own.filter { $0.advertisedName == nil }
-        return unmet.isEmpty ? nil : unmet
+        let neverConnected = options.own.filter { $0.advertisedName == nil }
+        return neverConnected.isEmpty ? nil : neverConnected
     }
 
     func allows(identity: String) -> Bool {
@@ -58,22 +58,22 @@ package struct Ownership: Sendable {
 
     /// The reason why a bottle was skipped.
     func refusal(name: String?, identity: String) -> PollFailure {
-        let who = name.map { "\($0) (\(identity))" } ?? identity
+        let bottle = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
-                .notFound, "it is not in range; \(who), another bottle of this store, is in range.",
+                .notFound, "it is not in range; \(bottle), another bottle of this store, is in range.",
                 linkError: .notFound)
         }
         if options.elsewhere.contains(identity) {
             return PollFailure(
-                .notOurs, "\(who) belongs to another gateway on this machine. Its log was not read.",
+                .notOurs, "\(bottle) belongs to another gateway on this machine. Its log was not read.",
                 code: "elsewhere")
         }
         let untouched = options.job == .poll ? "Its log was not read." : "Nothing was sent to it."
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
-            .notOurs, "\(who) is in range, but this store is for \(own). \(untouched)",
+            .notOurs, "\(bottle) is in range, but this store is for \(own). \(untouched)",
             values: ["identity": identity, "own": own])
     }
 }

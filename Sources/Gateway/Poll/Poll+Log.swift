@@ -184,8 +184,8 @@ extension Poll {
         memory.largestReading = max(
             memory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
         let certain = session.log.agreement.certain(of: session.log.readingsNeeded)
-        let proven = Set(records.prefix(certain))
-        try store(records.filter { !reader.pieced.contains($0) || proven.contains($0) })
+        let certainRecords = Set(records.prefix(certain))
+        try store(records.filter { !reader.pieced.contains($0) || certainRecords.contains($0) })
         try decide(session, reader, records)
     }
 

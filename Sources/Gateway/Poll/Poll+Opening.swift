@@ -255,10 +255,10 @@ extension Poll {
             return bottle == wanted
                 || BottleSelector(text: wanted).matches(address: BluetoothAddress(bottle), name: report.name)
         }
-        func isOf(_ bottles: [AdoptedBottle]) -> Bool {
+        func isAmong(_ bottles: [AdoptedBottle]) -> Bool {
             bottles.contains { $0.answers(to: bottle, alias: options.alias) }
         }
-        return !isOf(options.others) && (options.own.isEmpty || isOf(options.own))
+        return !isAmong(options.others) && (options.own.isEmpty || isAmong(options.own))
     }
 
     package var isHolding: Bool { if case .held = state { true } else { false } }

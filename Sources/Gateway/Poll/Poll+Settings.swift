@@ -43,8 +43,8 @@ extension Poll {
     /// Records a rejected goal, so that later polls do not write it again.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
         guard case .goal(let wanted) = command else { return }
-        let taken = (try? answer?.entries())?.first { $0.type == .goal }?.number
-        guard taken != wanted else {
+        let stored = (try? answer?.entries())?.first { $0.type == .goal }?.number
+        guard stored != wanted else {
             report.snapshot?.goalMl = Int(wanted)
             return
         }
@@ -53,7 +53,7 @@ extension Poll {
             .warning,
             """
             The bottle was sent a goal of \(wanted) ml and \
-            \(taken.map { "stored \($0) ml" } ?? "did not confirm it").
+            \(stored.map { "stored \($0) ml" } ?? "did not confirm it").
             """)
     }
 
@@ -97,8 +97,8 @@ extension BottleClock {
         guard isPossible else { return nil }
         let shown = WallTime(
             year: year, month: Int(month), day: Int(day), hour: Int(hour), minute: Int(minute), second: Int(second))
-        guard case .once(let theirs) = Zone.utc.moments(of: shown), case .once(let ours) = Zone.utc.moments(of: wall)
+        guard case .once(let bottle) = Zone.utc.moments(of: shown), case .once(let host) = Zone.utc.moments(of: wall)
         else { return nil }
-        return Int((theirs.milliseconds - ours.milliseconds) / 1000)
+        return Int((bottle.milliseconds - host.milliseconds) / 1000)
     }
 }

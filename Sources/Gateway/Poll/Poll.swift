@@ -293,8 +293,8 @@ package struct Poll: Sendable {
                 .info, "Three scans in a row found nothing: switching the adapter off and on might help.",
                 code: "powerCycleMayHelp")
         }
-        let isNotable = options.job == .poll && (hasAnswered || options.isRecording) && failure?.kind != .cannotStore
-        if let bottle = report.identity, isNotable {
+        let isStored = options.job == .poll && (hasAnswered || options.isRecording) && failure?.kind != .cannotStore
+        if let bottle = report.identity, isStored {
             do {
                 try turn?.journal.finishPoll(pollRecord(of: bottle))
             } catch {
@@ -322,8 +322,8 @@ package struct Poll: Sendable {
     private mutating func finish() {
         if !isOver { state = .over }
         report.endedAt = wall
-        let way = ["link": linkName, "hasRadio": "\(hasRadio)"]
-        report.failure?.values.merge(way) { $1 }
+        let linkValues = ["link": linkName, "hasRadio": "\(hasRadio)"]
+        report.failure?.values.merge(linkValues) { $1 }
         report.duration = began.map { $0.now.duration(to: now) } ?? .zero
         if report.model == nil { report.model = report.name.flatMap(BottleModel.init(advertisedName:)) }
         emit(.done(report))

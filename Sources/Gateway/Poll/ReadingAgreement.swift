@@ -44,8 +44,8 @@ struct ReadingAgreement: Hashable, Sendable {
     ///   - ring: the number of records for which the bottle's ring is known to have room.
     func acknowledgeable(of needed: Int, drinks: Int, ring: Int) -> Int {
         guard let latest = readings.last else { return 0 }
-        let spare = min(max(0, latest.count + drinks - max(ring, latest.count)), latest.count / 2)
-        return max(0, certain(of: needed) - spare)
+        let omitted = min(max(0, latest.count + drinks - max(ring, latest.count)), latest.count / 2)
+        return max(0, certain(of: needed) - omitted)
     }
 
     private static func follows(_ reading: [RawRecord], _ before: [RawRecord]) -> Bool {

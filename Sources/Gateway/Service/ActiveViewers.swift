@@ -16,7 +16,7 @@ package final class ActiveViewers: Sendable {
 
     /// Records a single request of a client.
     /// - Returns: whether it is the first client.
-    package func glance() -> Bool { note { $0 } }
+    package func recordRequest() -> Bool { note { $0 } }
 
     /// The time until which the bottle's connection is kept for the clients; `nil` without clients.
     package var until: MonotonicInstant? {

@@ -78,18 +78,18 @@ package actor PollService {
             await perform(machine.handle(.plans(found), at: clock.now()))
             if !isPollRequested, !isCheckRequested, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline
             {
-                await rest(until: deadline, wall)
+                await waitUntil(deadline, wall)
             }
         }
         isOver = true
         if machine.isHolding { await disconnect() }
-        for job in jobs { job.done.resume(returning: Self.notNow) }
+        for job in jobs { job.done.resume(returning: Self.busyReport) }
         jobs = []
     }
 
     /// Runs a job other than a poll, such as a command, as soon as no poll is running.
     package func run(_ options: PollOptions) async -> PollReport {
-        guard !isOver, jobs.count < Self.jobLimit else { return Self.notNow }
+        guard !isOver, jobs.count < Self.jobLimit else { return Self.busyReport }
         return await withCheckedContinuation { done in
             jobs.append((options, done))
             pause?.cancel()
@@ -109,7 +109,7 @@ package actor PollService {
         }
     }
 
-    private static var notNow: PollReport {
+    private static var busyReport: PollReport {
         PollReport(failure: PollFailure(.interrupted, "the service is busy or stopping."))
     }
 
@@ -183,7 +183,7 @@ package actor PollService {
     }
 
     /// Waits until the deadline. A requested poll or a change of the clock ends the wait.
-    private func rest(until deadline: MonotonicInstant, _ wall: WallClock) async {
+    private func waitUntil(_ deadline: MonotonicInstant, _ wall: WallClock) async {
         pauseEnds = deadline
         let clock = clock
         let pause = Task {

@@ -21,7 +21,7 @@ package struct HoldRequest: Hashable, Sendable {
         if hold != .never, let viewers, viewers > now {
             self.init(until: viewers, isWatched: true)
         } else if hold == .always, case .every = interval {
-            self.init(until: now.advanced(by: HoldTimes.stretch), isWatched: false)
+            self.init(until: now.advanced(by: HoldTimes.maximum), isWatched: false)
         } else {
             return nil
         }
@@ -33,9 +33,9 @@ package enum HoldTimes {
     /// The time from a client's last request to the disconnect.
     package static let afterCheck = Duration.seconds(60)
     /// The time after which the gateway disconnects, because a phone app also needs the bottle's single connection.
-    package static let stretch = Duration.seconds(300)
-    /// The time for which the gateway stays disconnected after `stretch`.
-    package static let turn = Duration.seconds(30)
+    package static let maximum = Duration.seconds(300)
+    /// The time for which the gateway stays disconnected after `maximum`.
+    package static let phonePause = Duration.seconds(30)
     /// The time between two readings after reports. It doubles after each report without a drink, up to `unreported`.
     static let gap = Duration.milliseconds(500)
     /// The read interval while a client watches a bottle that does not report its drinks.
@@ -82,8 +82,8 @@ extension ServiceMachine {
             if let reportedAt {
                 return min(byDay, max(reportedAt, ended.advanced(by: HoldTimes.gap(bottle.hold.emptyPolls))))
             }
-            let isQuick = holdRequest.isWatched && !bottle.hold.reportsDrinks
-            return min(byDay, ended.advanced(by: isQuick ? HoldTimes.unreported : HoldTimes.reported))
+            let needsQuickReads = holdRequest.isWatched && !bottle.hold.reportsDrinks
+            return min(byDay, ended.advanced(by: needsQuickReads ? HoldTimes.unreported : HoldTimes.reported))
         }
         let start = max(ended, bottle.hold.lostAt ?? ended)
         let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
@@ -102,12 +102,12 @@ extension ServiceMachine {
         guard let holdRequest = bottles.first(where: { $0.plan.id == kept.id })?.hold.holdRequest else {
             return kept.since
         }
-        return min(holdRequest.until, kept.since.advanced(by: HoldTimes.stretch))
+        return min(holdRequest.until, kept.since.advanced(by: HoldTimes.maximum))
     }
 
     mutating func disconnect(_ now: MonotonicInstant) {
         if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].isWanted(now) {
-            bottles[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
+            bottles[index].hold.freeUntil = now.advanced(by: HoldTimes.phonePause)
         }
         (kept, reportedAt) = (nil, nil)
     }

@@ -117,14 +117,14 @@ package struct BluetoothDiagnosis {
         case .running(let census):
             let version =
                 census.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
-            let why =
+            let reason =
                 facts.isRoot
                 ? "root"
                 : facts.isMember
                     ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
             return [
                 bus, Finding("bluetoothd", .good, version),
-                Finding("bus policy", .good, "this user has access to bluetoothd (\(why))"),
+                Finding("bus policy", .good, "this user has access to bluetoothd (\(reason))"),
             ]
         }
     }

@@ -63,12 +63,12 @@ extension BluetoothFacts {
 
     /// Returns `Channels` of the section `[GATT]` in bluetoothd's main.conf. A commented line contains the default.
     static func channels(in configuration: String) -> (count: Int, isSet: Bool)? {
-        var isInside = false
+        var isInSection = false
         var byDefault: Int?
         for line in configuration.split(separator: "\n") {
             let line = line.filter { !$0.isWhitespace }
-            if line.hasPrefix("[") { isInside = line == "[GATT]" }
-            guard isInside else { continue }
+            if line.hasPrefix("[") { isInSection = line == "[GATT]" }
+            guard isInSection else { continue }
             if line.hasPrefix("Channels="), let count = Int(line.dropFirst("Channels=".count)) { return (count, true) }
             if line.hasPrefix("#Channels=") { byDefault = Int(line.dropFirst("#Channels=".count)) ?? byDefault }
         }

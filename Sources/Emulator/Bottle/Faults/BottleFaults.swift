@@ -44,10 +44,10 @@ package struct BottleFaults: Hashable, Sendable {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
                 $0.filter { $0 != " " }
             }
-            guard let name = pieces.first, let word = BottleFaultOption.all.first(where: { $0.name == name }) else {
+            guard let name = pieces.first, let option = BottleFaultOption.all.first(where: { $0.name == name }) else {
                 throw Malformed(description: "unknown fault '\(part)'")
             }
-            switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
+            switch (option.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
             case (.plain(let path), _) where pieces.count == 1: self[keyPath: path] = true
             case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
             case (.plain, _): throw Malformed(description: "'\(name)' must not have a number")
@@ -56,7 +56,7 @@ package struct BottleFaults: Hashable, Sendable {
                     description:
                         """
                         '\(name)' requires a number from \(range.lowerBound) to \(range.upperBound), for example \
-                        '\(word.example)'
+                        '\(option.example)'
                         """
                 )
             }
@@ -68,11 +68,11 @@ package struct BottleFaults: Hashable, Sendable {
 
     package var words: [String] {
         let none = BottleFaults()
-        return BottleFaultOption.all.compactMap { word in
-            switch word.kind {
-            case .plain(let path): self[keyPath: path] ? word.name : nil
+        return BottleFaultOption.all.compactMap { option in
+            switch option.kind {
+            case .plain(let path): self[keyPath: path] ? option.name : nil
             case .number(let path, _):
-                self[keyPath: path] == none[keyPath: path] ? nil : "\(word.name)=\(self[keyPath: path])"
+                self[keyPath: path] == none[keyPath: path] ? nil : "\(option.name)=\(self[keyPath: path])"
             }
         }
     }

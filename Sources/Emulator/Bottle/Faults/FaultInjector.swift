@@ -37,8 +37,8 @@ struct FaultInjector: Sendable {
             values = [values[0]] + rest
         }
         if values.count > 1, chance(plan.restart) {
-            let half = values.prefix(Int.random(in: 1..<values.count, using: &generator))
-            values = half.map { Outgoing(value: $0.value, kind: .log) } + values
+            let firstPart = values.prefix(Int.random(in: 1..<values.count, using: &generator))
+            values = firstPart.map { Outgoing(value: $0.value, kind: .log) } + values
         }
         if plan.interleave > 0 {
             values = values.flatMap { chance(plan.interleave) ? [Outgoing(value: report, kind: .report), $0] : [$0] }

@@ -63,16 +63,16 @@ extension CharacteristicProperties: Codable {
 // Reports the key of a number that is out of range. Foundation would report only a corrupted document.
 extension KeyedDecodingContainer {
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-        try narrow(decode(Int.self, forKey: key), key)
+        try convert(decode(Int.self, forKey: key), key)
     }
     func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-        try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) }
+        try decodeIfPresent(Int.self, forKey: key).map { try convert($0, key) }
     }
     func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-        try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) }
+        try decodeIfPresent(Int.self, forKey: key).map { try convert($0, key) }
     }
 
-    private func narrow<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
+    private func convert<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
         guard let fitting = Number(exactly: number) else {
             throw DecodingError.dataCorruptedError(
                 forKey: key, in: self, debugDescription: "\(number) is out of range: expected 0–\(Number.max)")

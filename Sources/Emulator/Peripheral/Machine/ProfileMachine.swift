@@ -22,7 +22,7 @@ package struct ProfileMachine: PeripheralMachine {
     static let longestChain = 64
     /// The maximum delay of a response in milliseconds. Links drop a response that is later than 25 s.
     private static let longestDelay = 20_000
-    private static let stall = Duration.seconds(30)
+    private static let confirmationLimit = Duration.seconds(30)
     private static let mostUnknown = 1000
 
     package let profile: PeripheralProfile
@@ -179,10 +179,10 @@ package struct ProfileMachine: PeripheralMachine {
 
     /// Sends the recorded values after a change of a subscription. The link has responded to the write.
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
-        guard let place = configurations[handle] else { return }
+        guard let configuration = configurations[handle] else { return }
         if mode == .strict {
-            skip(before: place, values)
-            guard cursor < end, index.exchanges[cursor].handle == place,
+            skip(before: configuration, values)
+            guard cursor < end, index.exchanges[cursor].handle == configuration,
                 values.contains(index.exchanges[cursor].value?.bytes ?? [])
             else {
                 return mismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
@@ -194,7 +194,7 @@ package struct ProfileMachine: PeripheralMachine {
             for value in values {
                 guard
                     let exchange = index.take(
-                        ExchangeIndex.Key(request: request, handle: place, value: value), isLoop: mode == .loop)
+                        ExchangeIndex.Key(request: request, handle: configuration, value: value), isLoop: mode == .loop)
                 else { continue }
                 return play(exchange, of: handle, at: now)
             }
@@ -295,14 +295,14 @@ package struct ProfileMachine: PeripheralMachine {
     /// Skips exchanges that have no request: a connection, and a subscription that changes nothing.
     private mutating func skip(before handle: UInt16, _ values: [[UInt8]]) {
         while cursor < end {
-            guard let place = index.exchanges[cursor].handle else {
+            guard let exchangeHandle = index.exchanges[cursor].handle else {
                 cursor += 1
                 continue
             }
-            guard let value = configurations.first(where: { $0.value == place })?.key else { return }
+            guard let value = configurations.first(where: { $0.value == exchangeHandle })?.key else { return }
             let bytes = index.exchanges[cursor].value?.bytes ?? []
-            let isThis = place == handle && values.contains(bytes)
-            guard !isThis, subscriptions.contains(value) == (bytes.first != 0) else { return }
+            let isThisSubscription = exchangeHandle == handle && values.contains(bytes)
+            guard !isThisSubscription, subscriptions.contains(value) == (bytes.first != 0) else { return }
             cursor += 1
         }
     }
@@ -359,17 +359,17 @@ package struct ProfileMachine: PeripheralMachine {
             inFlightUntil = nil
             log("no send confirmation within 30 s: sending the next value")
         }
-        while inFlightUntil == nil, let place = players.indices.min(by: { players[$0].due < players[$1].due }),
-            players[place].due <= now
+        while inFlightUntil == nil, let playerIndex = players.indices.min(by: { players[$0].due < players[$1].due }),
+            players[playerIndex].due <= now
         {
-            guard let value = players[place].current else {
-                finish(players.remove(at: place), at: now)
+            guard let value = players[playerIndex].current else {
+                finish(players.remove(at: playerIndex), at: now)
                 continue
             }
-            players[place].advance()
+            players[playerIndex].advance()
             // Do not send a value without a subscriber.
             guard subscriptions.contains(value.handle) || undeclared.contains(value.handle) else { continue }
-            inFlightUntil = now.advanced(by: Self.stall)
+            inFlightUntil = now.advanced(by: Self.confirmationLimit)
             effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))
         }
     }
