@@ -50,7 +50,7 @@ struct PollJSON: Encodable {
                 forKey: .recovery)
         }
         if let failure = report.failure {
-            try keys.encode(failure.kind.text, forKey: .error)
+            try keys.encode(failure.headline, forKey: .error)
             try keys.encode(failure.sentence, forKey: .reason)
             try keys.encode(Diagnostics.withStore(PollAdvice.about(failure)), forKey: .hint)
         }

@@ -162,7 +162,7 @@ actor ServiceStore {
     func report(_ news: ServiceNews) {
         switch news {
         case .failed(let bottle, let failure, let isNew):
-            setStatus(failure.kind.text)
+            setStatus(failure.headline)
             guard isNew else { return }
             var metadata = mark.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"

@@ -446,7 +446,7 @@ import Testing
         ["--to", "+-3"], ["--to", ""], ["--handle", "0"], ["--only", "nothing"], ["--device", "bottle"],
         ["--from", "2026-01-02", "--to", "2026-01-01"], ["--from", "99999999999999"],
     ])
-    func `an invalid filter is exit code 2`(_ filter: [String]) async throws {
+    func `an invalid filter causes exit code 2`(_ filter: [String]) async throws {
         let result = try await replay.run(["att", Self.twoDays] + filter)
         #expect(result.exitCode == 2 && result.output.isEmpty && !result.error.isEmpty)
     }

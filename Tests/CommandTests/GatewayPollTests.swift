@@ -47,7 +47,7 @@ import Testing
 
     /// A host clock earlier than the build date dates no record, and the poll is rejected. With the correct clock the
     /// same drink counts.
-    @Test func `a contradicting clock is exit code 3`() async throws {
+    @Test func `a clock before the build date causes exit code 3`() async throws {
         let pair = try await Pair()
         try await pair.sip(150)
         let shift = try await ClockShift(in: pair.folder)
@@ -224,7 +224,7 @@ import Testing
         #expect(result.exitCode == 2 && result.error.contains(syntax), "\(result.error)")
     }
 
-    @Test func `an invalid store is exit code 4, and nothing is acknowledged`() async throws {
+    @Test func `an invalid store causes exit code 4 and no acknowledgement`() async throws {
         let pair = try await Pair()
         try await pair.sip(100)
         try pair.folder.write("this is no database, and it is longer than a header", to: "waterh.sqlite")

@@ -169,7 +169,7 @@ import Testing
         #expect(failure?.status == .badInput && failure?.sentence.contains("waterh.toml") == true)
     }
 
-    @Test func `an invalid configuration is exit code 4`() async throws {
+    @Test func `an invalid configuration causes exit code 4`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("keep = 3", to: "waterh.toml")
         let result = try await Program.gateway.run("run --config \(folder.file("waterh.toml"))")

@@ -95,7 +95,7 @@ import Testing
                 && parts["doctor.txt"]?.contains("ok   store") == true)
     }
 
-    @Test func `a report does not contain the zone that the log contains`() async throws {
+    @Test func `a report redacts the time zone in the log`() async throws {
         let folder = try TemporaryFolder()
         let log = "the day at Pacific/Chatham: Today: 875 ml / 2,500 ml (35 %), 1 drink\n"
         try folder.write(log, to: "service.log")

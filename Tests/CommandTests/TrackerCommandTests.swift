@@ -426,7 +426,7 @@ import TrackerCore
         #expect(try await home.tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
     }
 
-    @Test func `why explains in sentences`() async throws {
+    @Test func `why explains a decision in sentences`() async throws {
         let ahead = try await home.tracker("why --all --now 2026-06-15T06:00")
         #expect(
             ahead.output.contains(

@@ -154,7 +154,7 @@ import TrackerCore
         #expect(again.output == json, "\(again.error)")
     }
 
-    @Test func `a list number selects that drink`() async throws {
+    @Test func `a number of the drink list selects that drink`() async throws {
         try home.folder.write(
             "startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n", to: "keys.csv")
         _ = try await home.shell("waterh-tracker import keys.csv")
@@ -244,7 +244,7 @@ import TrackerCore
         #expect(found.allSatisfy { $0["change"] as? String == "added" })
     }
 
-    @Test func `following prints one line per change from the given position`() async throws {
+    @Test func `export --follow prints one line per change from the given position`() async throws {
         try await tracker("log 100")
         let stream = try Program.tracker.start("export --follow --format csv", environment: home.environment)
         func lines(_ count: Int) async -> [String]? {
@@ -368,7 +368,7 @@ import TrackerCore
     @Test(arguments: [
         ["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"],
     ])
-    func `invalid export options are exit code 2`(words: [String]) async throws {
+    func `invalid export options cause exit code 2`(words: [String]) async throws {
         let result = try await Program.tracker.run(["export"] + words + ["--store", store])
         #expect(result.exitCode == 2, "\(result.error)")
     }
@@ -421,7 +421,7 @@ import TrackerCore
         #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker journal list"))
     }
 
-    @Test func `journal resolve decodes records again by the current settings`() async throws {
+    @Test func `journal resolve decodes records again with the current settings`() async throws {
         try keep(JournalQuarantine.refused)
         try keep(JournalQuarantine.hostClock, month: 5)
         try keep(JournalQuarantine.bottleClock, month: 4)

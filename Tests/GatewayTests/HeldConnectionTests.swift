@@ -82,7 +82,7 @@ import TrackerCore
         #expect(try polled(disconnect, first.rig.peer).rig.requests.isEmpty)
     }
 
-    @Test func `another bottle's poll ends the connection first`() throws {
+    @Test func `a poll of another bottle first ends the kept connection`() throws {
         let first = try polled(keeping, bottle())
         let other = options {
             $0.own = [AdoptedBottle(identities: ["A4:C1:38:00:00:09"])]

@@ -60,7 +60,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 && polled(machine.handle(night, at: at(70))) == nil)
     }
 
-    @Test func `a request during a poll is served after it`() {
+    @Test func `a poll that is requested during another one runs after it`() {
         var machine = ServiceMachine()
         let look = plans([bottle(1)], .every(seconds: 600))
         _ = machine.handle(look, at: at(0))

@@ -19,7 +19,7 @@ import Testing
         arguments: [
             (0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59"),
         ])
-    func `known instants are converted`(_ milliseconds: Int64, _ text: String) {
+    func `known local times are converted`(_ milliseconds: Int64, _ text: String) {
         let clock = LocalTime(milliseconds: milliseconds).clock
         #expect(clock.description == text)
         if milliseconds >= 0 { #expect(LocalTime(clock)?.milliseconds == milliseconds / 1000 * 1000) }

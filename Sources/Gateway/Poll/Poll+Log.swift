@@ -115,8 +115,8 @@ extension Poll {
             try follow(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
         case .unfinished(let transfer, let reason):
             if transfer.count > 0 { try adopt() }
-            noteOddity("a log frame broke off")
-            say(.info, "A log transfer broke off: \(reason).")
+            noteOddity("a log frame is incomplete")
+            say(.info, "A log transfer is incomplete: \(reason).")
             try quarantine(transfer.payload, reason.description)
         case .malformed(let bytes, let reason):
             noteOddity("unreadable bytes arrived within the log")

@@ -36,7 +36,7 @@ package struct ServiceMachine: Sendable {
     struct BottleState {
         var plan: BottlePlan
         var interval: PollSchedule?
-        var asOf: MonotonicInstant
+        var planTime: MonotonicInstant
         /// The time of a request for an immediate poll.
         var urgentSince: MonotonicInstant?
         var lastEnded: MonotonicInstant?
@@ -49,17 +49,17 @@ package struct ServiceMachine: Sendable {
         /// The time at which the bottle is due by its poll interval.
         var dueByDay: MonotonicInstant {
             // Poll once when the service starts, also outside drinking hours, to show that it works (A7).
-            guard let lastEnded else { return asOf }
+            guard let lastEnded else { return planTime }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
             switch interval {
             case .every(let seconds): return lastEnded.advanced(by: .seconds(seconds))
-            case .resting(let seconds): return asOf.advanced(by: .seconds(seconds))
+            case .resting(let seconds): return planTime.advanced(by: .seconds(seconds))
             case nil: return lastEnded.advanced(by: ServiceMachine.fallbackInterval)
             }
         }
 
         /// The end of its last poll; without a poll, the time at which it was first due.
-        var before: MonotonicInstant { lastEnded ?? asOf }
+        var before: MonotonicInstant { lastEnded ?? planTime }
     }
 
     /// The poll interval of a bottle if its own is unknown, or if its drinks cannot be stored.
@@ -134,12 +134,12 @@ package struct ServiceMachine: Sendable {
                     old.lastIdentity.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
-            var bottle = known ?? BottleState(plan: plan, asOf: now)
+            var bottle = known ?? BottleState(plan: plan, planTime: now)
             bottle.plan = plan
             bottle.interval = day.interval
             bottle.hold.take(day.holdRequest)
             // A bottle without a poll has been due since its plan was added.
-            if bottle.lastEnded != nil { bottle.asOf = now }
+            if bottle.lastEnded != nil { bottle.planTime = now }
             return bottle
         }
     }

@@ -85,7 +85,8 @@ package struct BottleFaultOption: Sendable {
             BottleFaultOption(
                 "resend", \.resend, 0...500, 8, "the last N acknowledged records are sent again with the next ones"),
             BottleFaultOption(
-                "ring", \.ring, 1...5000, 20, "the log holds N records and loses its oldest (500 without this fault)"),
+                "ring", \.ring, 1...5000, 20,
+                "the log has room for N records and loses its oldest (500 without this fault)"),
             BottleFaultOption(
                 "drift", \.drift, -100_000...100_000, 200, "the clock is N millionths fast, or slow if negative"),
             BottleFaultOption(
