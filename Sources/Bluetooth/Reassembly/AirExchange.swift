@@ -7,9 +7,9 @@ struct AirExchange {
     private typealias Weights = SIMD16<Float>
 
     private enum Reception: Int, CaseIterable {
-        case taken, refused, lost
+        case accepted, rejected, lost
 
-        func probability(_ loss: Float) -> Float { self == .taken ? 0.99 - loss : self == .refused ? 0.01 : loss }
+        func probability(_ loss: Float) -> Float { self == .accepted ? 0.99 - loss : self == .rejected ? 0.01 : loss }
     }
 
     private static let usualLoss: Float = 0.03
@@ -26,14 +26,14 @@ struct AirExchange {
     }
 
     /// The probability that the central sent the last packet.
-    var isSent: Float { sent.sum() / (sent.sum() + received.sum()) }
+    var sentProbability: Float { sent.sum() / (sent.sum() + received.sum()) }
     var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
 
     /// Advances to the next packet and weights both senders by its time.
-    /// - Parameter lone: the share of connection events with a single received packet.
-    mutating func pass(_ moment: DirectionEstimator.Moment, lone: Float) {
-        switch moment {
-        case .answer:
+    /// - Parameter singles: the share of connection events with a single received packet.
+    mutating func advance(_ timing: DirectionEstimator.Timing, singles: Float) {
+        switch timing {
+        case .response:
             // One side never sends twice in such a short time.
             (sent, received) = (received + sent * 1e-5, sent + received * 1e-5)
         case .afterOneMissed:
@@ -41,13 +41,13 @@ struct AirExchange {
                 Self.after(sent, isSent: false) * 0.9 + received * 0.1,
                 Self.after(received, isSent: true) * 0.9 + sent * 0.1
             )
-        case .opener, .unknown:
+        case .eventStart, .unknown:
             // The sniffer might have missed the response that ended the last event, and further packets after that.
             let before = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
-            let missed = max(0.002, lone / 3)
+            let missed = max(0.002, singles / 3)
             let exchanged = Self.after(Self.after(before, isSent: true), isSent: false)
             let ready = before * (1 - missed) + exchanged * missed
-            let isPeripheral = moment == .unknown ? 0.5 : max(0.003, min(0.5, lone / 2))
+            let isPeripheral = timing == .unknown ? 0.5 : max(0.003, min(0.5, singles / 2))
             (sent, received) = (ready * (1 - isPeripheral), Self.after(ready, isSent: true) * isPeripheral)
         }
     }
@@ -92,7 +92,7 @@ struct AirExchange {
         var receiver = isSent ? state >> 2 : state & 3
         // SN is bit 0, NESN bit 1.
         if sender >> 1 != receiver & 1 { receiver ^= 1 }
-        if reception == .taken, sender & 1 == receiver >> 1 { receiver ^= 2 }
+        if reception == .accepted, sender & 1 == receiver >> 1 { receiver ^= 2 }
         return isSent ? sender | receiver << 2 : receiver | sender << 2
     }
 }

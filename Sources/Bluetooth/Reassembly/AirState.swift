@@ -15,11 +15,11 @@ struct AirState {
 
     private var lastSent = LastPDU()
     private var lastReceived = LastPDU()
-    var clock: DirectionEstimator
+    var estimator: DirectionEstimator
 
     init(seed: UInt32? = nil) {
         self.seed = seed
-        clock = DirectionEstimator(sawBeginning: seed != nil)
+        estimator = DirectionEstimator(sawBeginning: seed != nil)
     }
 
     /// The last data packet of one side. A retransmission has its sequence number and content.
@@ -53,23 +53,26 @@ struct AirState {
     }
 
     /// The relation of a packet to the previous one of its side.
-    enum Succession { case next, afterGap, `repeat` }
+    enum Succession { case next, afterGap, retransmission }
 
-    /// Returns whether this packet retransmits the last one of its side. Stores it otherwise.
+    /// Compares a packet with the last one of its side, and stores it unless it is a retransmission.
     ///
     /// An equal sequence number is not enough: if the sniffer missed a packet, two different packets have the same
     /// number. If the direction is uncertain, a packet with content can retransmit either side's.
-    mutating func take(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isSure: Bool) -> Succession {
-        let isMine =
+    mutating func classify(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isCertain: Bool)
+        -> Succession
+    {
+        let repeatsOwn =
             direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
-        if isMine { return .repeat }
-        if !isSure, payload.byteCount > 0 {
-            let isOthers =
+        if repeatsOwn { return .retransmission }
+        if !isCertain, payload.byteCount > 0 {
+            let repeatsOther =
                 direction == .sent
                 ? lastReceived.isRepeated(by: header, payload) : lastSent.isRepeated(by: header, payload)
-            if isOthers { return .repeat }
+            if repeatsOther { return .retransmission }
         }
-        let isGap = isSure && (direction == .sent ? lastSent.isGap(before: header) : lastReceived.isGap(before: header))
+        let isGap =
+            isCertain && (direction == .sent ? lastSent.isGap(before: header) : lastReceived.isGap(before: header))
         if direction == .sent { lastSent.set(header, payload) } else { lastReceived.set(header, payload) }
         return isGap ? .afterGap : .next
     }

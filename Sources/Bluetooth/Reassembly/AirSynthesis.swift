@@ -81,8 +81,8 @@ struct AirSynthesis {
         // An empty packet has the LLID of a continuation.
         let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
         let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
-        let toAnswer = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.space
-        let centralTime = time.map { isSent ? $0 : $0 - toAnswer }
+        let responseDelay = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.space
+        let centralTime = time.map { isSent ? $0 : $0 - responseDelay }
         // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
         let centralHeader = centralKind | bearer.bit << 2 | bearer.bit << 3
         let peripheralHeader = peripheralKind | (bearer.bit ^ 1) << 2 | bearer.bit << 3
@@ -96,7 +96,8 @@ struct AirSynthesis {
             bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload,
             seed: bearer.seed, rfChannel: rfChannel,
             CapturePacket(
-                number: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .unknown), emit)
+                number: frame, time: centralTime.map { $0 + responseDelay }, direction: .received, content: .unknown),
+            emit)
     }
 
     private func emitPacket(

@@ -126,26 +126,27 @@ extension ConversationReassembler {
             crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
         }
         if isDamaged(facts, isWrong: isWrong) {
-            table.slots[slot].air?.clock.pass(
+            table.slots[slot].air?.estimator.addDamaged(
                 at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
             return try drop(.badCRC, table.slots[slot].observed, emit)
         }
 
-        let meaning = meaning(of: payload, header: header, slot: slot)
+        let evidence = evidence(of: payload, header: header, slot: slot)
         // Read the connection's state in one access, because each access is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
-            let (direction, isSure) = air.clock.estimate(
+            let (direction, isCertain) = air.estimator.estimate(
                 header: header, stated: packet.direction, at: packet.time, channel: facts.rfChannel,
-                length: payload.byteCount, phy: facts.phy, meaning: meaning,
+                length: payload.byteCount, phy: facts.phy, evidence: evidence,
                 repeats: air.repeatOdds(header: header, payload))
             return (
-                direction, kind == 0 ? .next : air.take(header: header, payload, direction: direction, isSure: isSure),
+                direction,
+                kind == 0 ? .next : air.classify(header: header, payload, direction: direction, isCertain: isCertain),
                 air.isTerminated
             )
         }
         if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
         switch succession {
-        case .repeat:
+        case .retransmission:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
         case .afterGap where table.slots[slot][direction].isOpen:
@@ -166,7 +167,7 @@ extension ConversationReassembler {
             air.hasData = true
             return air.isEncrypted
         }
-        if isEncrypted, !facts.isDecrypted, !isPlain(payload, kind: kind, slot: slot, direction: direction) {
+        if isEncrypted, !facts.isDecrypted, !isPlaintext(payload, kind: kind, slot: slot, direction: direction) {
             if table.slots[slot].air?.hasCiphertext == false {
                 table.slots[slot].air?.hasCiphertext = true
                 try emit(.encrypted(table.slots[slot].observed), RawSpan())
@@ -181,7 +182,7 @@ extension ConversationReassembler {
     }
 
     /// The evidence of a packet's content for its direction.
-    private func meaning(of payload: RawSpan, header: UInt8, slot: Int) -> DirectionEstimator.Meaning {
+    private func evidence(of payload: RawSpan, header: UInt8, slot: Int) -> DirectionEstimator.Evidence {
         guard payload.byteCount > 0 else { return .init() }
         switch header & 0x03 {
         case 2 where payload.byteCount >= 5 && payload.u16(2) == 4:
@@ -207,7 +208,7 @@ extension ConversationReassembler {
 
     /// Whether a packet of an encrypted connection is plaintext: not all decrypting sniffers set a flag. Ciphertext
     /// matches an L2CAP header with a fitting length once in 10^9 packets. A continuation is like its start.
-    private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
+    private func isPlaintext(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:
             guard payload.byteCount >= L2CAPReassembly.headerLength else { return false }

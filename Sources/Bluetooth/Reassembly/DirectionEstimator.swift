@@ -9,23 +9,23 @@
 /// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
 /// facts are combined as odds of the central against the peripheral.
 struct DirectionEstimator {
-    private var lastStamp: Duration?
+    private var lastTime: Duration?
     private var lastLength = 0
     private var lastChannel: UInt8?
     private var exchange: AirExchange
     private var stated = StatedDirections()
     /// The first packet of the last connection event, and the probability that the central sent it.
-    private var opener: (time: Duration, isSent: Float)?
+    private var lastEvent: (time: Duration, sentProbability: Float)?
     /// Whether timestamps have a resolution better than half a millisecond.
-    private var hasFineStamps = false
+    private var hasFineTimestamps = false
     private var eventCount = 0
-    /// The number of connection events with one received packet, and with several. A perfect sniffer has none with one.
-    private var events: (lone: Float, full: Float) = (1.5, 8)
+    /// The number of connection events with one received packet, and with several. A perfect sniffer receives several.
+    private var events: (single: Float, multiple: Float) = (1.5, 8)
     /// The number of ATT opcodes that agreed with the other facts, and of those that did not.
     private var opcodes: (agreed: Float, opposed: Float) = (6, 0.5)
 
     /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by tens of µs.
-    private static let space = 150
+    private static let interframeSpace = 150
     private static let tolerance = 65
     /// The minimum gap between two connection events, which are at least 7.5 ms apart.
     private static let eventGap = Duration.milliseconds(3)
@@ -33,19 +33,19 @@ struct DirectionEstimator {
     private static let grid = 1250
     private static let longestOnGrid = Duration.milliseconds(500)
     /// The odds from which a direction counts as certain.
-    private static let firm: Float = 20
+    private static let certainOdds: Float = 20
 
     /// - Parameter sawBeginning: whether the capture has the CONNECT_IND, so that the sequence bits start at 0.
     init(sawBeginning: Bool) { exchange = AirExchange(sawBeginning: sawBeginning) }
 
     /// The evidence of a packet's content for one direction, as odds.
-    struct Meaning {
+    struct Evidence {
         var odds: Float = 1
         /// Whether the evidence is an ATT opcode, whose weight depends on the connection.
         var isOpcode = false
 
-        static func of(_ direction: TrafficDirection, _ odds: Float, isOpcode: Bool = false) -> Meaning {
-            Meaning(odds: direction == .sent ? odds : 1 / odds, isOpcode: isOpcode)
+        static func of(_ direction: TrafficDirection, _ odds: Float, isOpcode: Bool = false) -> Evidence {
+            Evidence(odds: direction == .sent ? odds : 1 / odds, isOpcode: isOpcode)
         }
     }
 
@@ -57,71 +57,71 @@ struct DirectionEstimator {
     /// - Returns: the direction, and whether it is certain.
     mutating func estimate(
         header: UInt8, stated direction: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
-        phy: LinkLayerFacts.PHY, meaning: Meaning, repeats: Float = 1
-    ) -> (TrafficDirection, isFirm: Bool) {
-        let moment = begin(time, channel, length, phy)
-        defer { end(moment, time, isDamaged: false) }
+        phy: LinkLayerFacts.PHY, evidence: Evidence, repeats: Float = 1
+    ) -> (TrafficDirection, isCertain: Bool) {
+        let timing = begin(time, channel, length, phy)
+        defer { end(timing, time, isDamaged: false) }
         exchange.weigh(sequenceBitsOf: header)
-        if let direction, stated.take(direction, isAnswer: moment == .answer) {
+        if let direction, stated.accept(direction, isResponse: timing == .response) {
             exchange.weigh(direction == .sent ? 1000 : 0.001)
             return (direction, true)
         }
         exchange.weigh(repeats)
-        if meaning.isOpcode {
-            let other = exchange.odds, isSent = meaning.odds > 1
+        if evidence.isOpcode {
+            let prior = exchange.odds, isSent = evidence.odds > 1
             let weight = min(50, max(1, opcodes.agreed / opcodes.opposed))
             exchange.weigh(isSent ? weight : 1 / weight)
-            if other > Self.firm || other < 1 / Self.firm {
-                if (other > 1) == isSent { opcodes.agreed += 1 } else { opcodes.opposed += 1 }
+            if prior > Self.certainOdds || prior < 1 / Self.certainOdds {
+                if (prior > 1) == isSent { opcodes.agreed += 1 } else { opcodes.opposed += 1 }
             }
         } else {
-            exchange.weigh(meaning.odds)
+            exchange.weigh(evidence.odds)
         }
         let odds = exchange.odds
-        return (odds >= 1 ? .sent : .received, odds >= Self.firm || odds <= 1 / Self.firm)
+        return (odds >= 1 ? .sent : .received, odds >= Self.certainOdds || odds <= 1 / Self.certainOdds)
     }
 
     /// Adds a damaged packet. Only its time is used.
-    mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerFacts.PHY) {
+    mutating func addDamaged(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerFacts.PHY) {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
 
     private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
-        -> Moment
+        -> Timing
     {
-        let moment = moment(time, channel, length, phy)
+        let timing = timing(time, channel, length, phy)
         note(time, channel, length)
-        if let time, Self.microseconds(time) % 500 != 0 { hasFineStamps = true }
-        if moment == .opener {
-            if eventCount == 1 { events.lone += 1 } else if eventCount > 1 { events.full += 1 }
-            if events.lone + events.full > 60 { events = (events.lone * 0.9, events.full * 0.9) }
+        if let time, Self.microseconds(time) % 500 != 0 { hasFineTimestamps = true }
+        if timing == .eventStart {
+            if eventCount == 1 { events.single += 1 } else if eventCount > 1 { events.multiple += 1 }
+            if events.single + events.multiple > 60 { events = (events.single * 0.9, events.multiple * 0.9) }
             eventCount = 0
         }
         eventCount += 1
-        exchange.pass(moment, lone: events.lone / (events.lone + events.full))
-        if moment == .opener, let time { exchange.weigh(onGrid(time)) }
-        return moment
+        exchange.advance(timing, singles: events.single / (events.single + events.multiple))
+        if timing == .eventStart, let time { exchange.weigh(gridLikelihood(time)) }
+        return timing
     }
 
-    private mutating func end(_ moment: Moment, _ time: Duration?, isDamaged: Bool) {
+    private mutating func end(_ timing: Timing, _ time: Duration?, isDamaged: Bool) {
         exchange.end(isDamaged: isDamaged)
-        if moment == .opener, let time { opener = (time, exchange.isSent) }
+        if timing == .eventStart, let time { lastEvent = (time, exchange.sentProbability) }
     }
 
-    /// The likelihood that each side starts an event at that time, measured from the start of the last event.
-    private func onGrid(_ time: Duration) -> (sent: Float, received: Float) {
-        guard let opener, hasFineStamps, time > opener.time, time - opener.time < Self.longestOnGrid else {
+    /// The likelihood of each sender for an event that starts at `time`, by the distance from the last event.
+    private func gridLikelihood(_ time: Duration) -> (sent: Float, received: Float) {
+        guard let lastEvent, hasFineTimestamps, time > lastEvent.time, time - lastEvent.time < Self.longestOnGrid else {
             return (1, 1)
         }
-        let phase = Self.microseconds(time - opener.time) % Self.grid
+        let phase = Self.microseconds(time - lastEvent.time) % Self.grid
         func isNear(_ wanted: Int) -> Bool {
             let distance = abs(phase - wanted)
             return min(distance, Self.grid - distance) <= Self.tolerance * 2 / 3
         }
-        let chance: Float = 0.03, wasSent = opener.isSent, wasReceived = 1 - opener.isSent
+        let chance: Float = 0.03, wasSent = lastEvent.sentProbability, wasReceived = 1 - lastEvent.sentProbability
         if isNear(0) { return (wasSent + chance, wasReceived + chance) }
         // The packet might respond to an empty packet that the sniffer missed.
-        for step in [Self.airtime(0, .le1M) + Self.space, Self.airtime(0, .le2M) + Self.space] {
+        for step in [Self.airtime(0, .le1M) + Self.interframeSpace, Self.airtime(0, .le2M) + Self.interframeSpace] {
             if isNear(step) { return (chance, wasSent + chance) }
             if isNear(Self.grid - step) { return (wasReceived + chance, chance) }
         }
@@ -130,46 +130,47 @@ struct DirectionEstimator {
 
     // MARK: Time
 
-    enum Moment {
+    enum Timing {
         /// The packet follows one interframe space after the previous one.
-        case answer
-        /// The packet is in the same event, after one missed empty packet, so the same side sends again.
+        case response
+        /// The packet follows one missed empty packet in the same event, so the same side sends again.
         case afterOneMissed
-        /// The packet is the first received one of its connection event.
-        case opener
+        /// The packet is the first one of its connection event that the sniffer received.
+        case eventStart
         case unknown
     }
 
-    private func moment(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
-        -> Moment
+    private func timing(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
+        -> Timing
     {
-        if let channel, let lastChannel, channel != lastChannel { return .opener }
-        guard let time, let lastStamp else { return lastStamp == nil && lastChannel == nil ? .opener : .unknown }
-        let step = time - lastStamp
-        if step > Self.eventGap { return .opener }
+        if let channel, let lastChannel, channel != lastChannel { return .eventStart }
+        guard let time, let lastTime else { return lastTime == nil && lastChannel == nil ? .eventStart : .unknown }
+        let step = time - lastTime
+        if step > Self.eventGap { return .eventStart }
         guard step > .zero else { return .unknown }
         let microseconds = Self.microseconds(step)
         // Most sniffers record the time of a packet's start, some of its end. Link type 251 does not state the PHY.
         if phy == .coded {
-            return isAnswer(microseconds, length, .coded)
-                ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
+            return isResponse(microseconds, length, .coded)
+                ? .response : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
         }
-        if isAnswer(microseconds, length, .le1M) || isAnswer(microseconds, length, .le2M) { return .answer }
+        if isResponse(microseconds, length, .le1M) || isResponse(microseconds, length, .le2M) { return .response }
         if isAfterOneMissed(microseconds, .le1M) || isAfterOneMissed(microseconds, .le2M) { return .afterOneMissed }
         return .unknown
     }
 
-    private func isAnswer(_ microseconds: Int, _ length: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
-        abs(microseconds - Self.airtime(lastLength, phy) - Self.space) <= Self.tolerance
-            || abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance
+    private func isResponse(_ microseconds: Int, _ length: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
+        abs(microseconds - Self.airtime(lastLength, phy) - Self.interframeSpace) <= Self.tolerance
+            || abs(microseconds - Self.airtime(length, phy) - Self.interframeSpace) <= Self.tolerance
     }
 
     private func isAfterOneMissed(_ microseconds: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
-        abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.space) <= Self.tolerance / 2
+        abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.interframeSpace) <= Self
+            .tolerance / 2
     }
 
     private mutating func note(_ time: Duration?, _ channel: UInt8?, _ length: Int) {
-        lastStamp = time
+        lastTime = time
         lastChannel = channel
         lastLength = length
     }
@@ -200,15 +201,15 @@ struct DirectionEstimator {
 private struct StatedDirections {
     private var hasSent = false
     private var hasReceived = false
-    private var isVoid = false
+    private var isInvalid = false
     private var last: TrafficDirection?
 
     /// Whether the stated direction is plausible.
-    mutating func take(_ direction: TrafficDirection, isAnswer: Bool) -> Bool {
-        if isAnswer, last == direction, !(hasSent && hasReceived) { isVoid = true }
+    mutating func accept(_ direction: TrafficDirection, isResponse: Bool) -> Bool {
+        if isResponse, last == direction, !(hasSent && hasReceived) { isInvalid = true }
         last = direction
         if direction == .sent { hasSent = true } else { hasReceived = true }
-        if hasSent, hasReceived { isVoid = false }
-        return !isVoid
+        if hasSent, hasReceived { isInvalid = false }
+        return !isInvalid
     }
 }
