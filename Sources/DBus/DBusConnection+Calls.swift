@@ -12,10 +12,10 @@ extension DBusConnection {
         let result: Result<[DBusValue], DBusFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 begin(call, number: number, limit: limit) { continuation.resume(returning: $0) }
-                if Task.isCancelled { giveUp(number) }
+                if Task.isCancelled { cancel(number) }
             }
         } onCancel: {
-            executor.queue.async { self.assumeIsolated { $0.giveUp(number) } }
+            executor.queue.async { self.assumeIsolated { $0.cancel(number) } }
         }
         return try result.get()
     }
@@ -67,7 +67,7 @@ extension DBusConnection {
         call.then(OwnedMessage(reply).result)
     }
 
-    private func giveUp(_ number: UInt64) {
+    private func cancel(_ number: UInt64) {
         guard let call = calls.removeValue(forKey: number) else { return }
         dbus_pending_call_cancel(call.pending)
         dbus_pending_call_unref(call.pending)

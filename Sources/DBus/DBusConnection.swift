@@ -69,14 +69,14 @@ package actor DBusConnection {
                 """
             )
         }
-        let made = DBusConnection(connection: connection, executor: executor)
+        let newConnection = DBusConnection(connection: connection, executor: executor)
         do throws(DBusFailure) {
-            try await made.start(limit: limit)
+            try await newConnection.start(limit: limit)
         } catch {
-            await made.close()
+            await newConnection.close()
             throw error
         }
-        return made
+        return newConnection
     }
 
     private init(connection: OpaquePointer, executor: QueueExecutor) {

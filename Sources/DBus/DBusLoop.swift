@@ -97,13 +97,13 @@ final class DBusLoop: @unchecked Sendable {
     }
 
     private func toggle(watch: OpaquePointer?) {
-        guard let watch, let known = watches[UInt(bitPattern: watch)] else { return }
-        known.source.interest = dbus_watch_get_enabled(watch) != 0 ? known.interest : []
+        guard let watch, let entry = watches[UInt(bitPattern: watch)] else { return }
+        entry.source.interest = dbus_watch_get_enabled(watch) != 0 ? entry.interest : []
     }
 
     private func remove(watch: OpaquePointer?) {
-        guard let watch, let known = watches.removeValue(forKey: UInt(bitPattern: watch)) else { return }
-        known.source.cancel()
+        guard let watch, let entry = watches.removeValue(forKey: UInt(bitPattern: watch)) else { return }
+        entry.source.cancel()
     }
 
     // MARK: - Timeouts

@@ -55,12 +55,12 @@ struct NoiseSession {
     }
 
     mutating func hello() throws(Failure) -> [UInt8] {
-        let half = own.publicKey
-        mix(half)
-        mixKey(half)
-        let proof = try cipher.seal([], hash)
-        mix(proof)
-        return half + proof
+        let publicKey = own.publicKey
+        mix(publicKey)
+        mixKey(publicKey)
+        let tag = try cipher.seal([], hash)
+        mix(tag)
+        return publicKey + tag
     }
 
     /// Handles the device's handshake message. After that, encryption is possible.

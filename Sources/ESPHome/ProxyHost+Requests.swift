@@ -56,7 +56,7 @@ extension ProxyHost {
         send(message)
     }
 
-    private mutating func conclude(_ event: CentralEvent) {
+    private mutating func finishRequest(_ event: CentralEvent) {
         session?.current = nil
         emit(event)
         startNext()
@@ -72,20 +72,20 @@ extension ProxyHost {
             self.session?.services += found.prefix(max(0, Limit.services - session.services.count))
         case .servicesDone(address) where current == .discover:
             self.session?.isDiscovered = true
-            conclude(.discovered(session.services.map(\.service)))
+            finishRequest(.discovered(session.services.map(\.service)))
         case .read(address, let handle, let value) where current == .read(handle):
-            conclude(.read(handle: handle, value: value))
+            finishRequest(.read(handle: handle, value: value))
         case .written(address, let handle) where handle == current?.handle:
             switch current {
-            case .write: conclude(.wrote(handle: handle))
-            case .configure(let value, _): conclude(.subscribed(handle: value))
+            case .write: finishRequest(.wrote(handle: handle))
+            case .configure(let value, _): finishRequest(.subscribed(handle: value))
             default: break
             }
         case .subscribed(address, let handle) where current == .listen(handle): configure(handle)
         case .failed(address, let handle, let error):
             guard let current, let request = session.current?.request, current == .discover || handle == current.handle
             else { return }
-            conclude(Self.failure(of: request, Self.refusal(handle, error, place)))
+            finishRequest(Self.failure(of: request, Self.requestError(handle, error, place)))
         default: break
         }
     }
@@ -101,7 +101,7 @@ extension ProxyHost {
     }
 
     /// Errors 1 to 127 are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4); others are the device's own.
-    private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkEndpoint) -> LinkError {
+    private static func requestError(_ handle: UInt16, _ error: Int, _ place: NetworkEndpoint) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(
                 .refused, "the peer rejected a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",

@@ -6,7 +6,7 @@ extension BlueZCentral {
     private static let limit = Duration.seconds(30)
 
     /// The time limit for services that bluetoothd reads again.
-    private static let patience = Duration.seconds(3)
+    private static let refreshLimit = Duration.seconds(3)
 
     private static let notConnected = LinkError(.outOfStep, "Not connected")
 
@@ -26,7 +26,7 @@ extension BlueZCentral {
         // In BlueZ 5.66, ServicesResolved precedes the signals with the services. GetManagedObjects has them already.
         await service.refresh()
         // After a firmware update the bottle indicates Service Changed for all services: for a moment there are none.
-        _ = await wait(limit: Self.patience) { central in
+        _ = await wait(limit: Self.refreshLimit) { central in
             central.session?.number != session.number
                 || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
         }

@@ -16,11 +16,11 @@ package struct HostAdapter: Sendable, Hashable {
     package init(_ text: String) throws(LinkError) {
         let all = try Self.all()
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
-            let there =
+            let existing =
                 all.isEmpty
                 ? "this machine has none"
                 : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
-            throw LinkError(.noAdapter, "There is no adapter \(text): \(there)")
+            throw LinkError(.noAdapter, "There is no adapter \(text): \(existing)")
         }
         self = found
     }

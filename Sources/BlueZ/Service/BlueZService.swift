@@ -69,7 +69,7 @@ actor BlueZService {
         self.connection = connection
         await connection.whenClosed { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { $0.busIsGone(connection) }
+            self.assumeIsolated { $0.connectionClosed(connection) }
         }
         do {
             for match in [
@@ -102,14 +102,14 @@ actor BlueZService {
     private func learnObjects() async throws(DBusFailure) {
         guard let connection else { return }
         generation += 1
-        let mine = generation
+        let currentGeneration = generation
         let result: Result<[DBusValue], DBusFailure> = await withCheckedContinuation { continuation in
             connection.assumeIsolated {
                 let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
                 // The queue keeps the order of this reply and the signals around it.
                 $0.call(call, limit: Self.limit) { [weak self] result in
                     if let self, case .success(let values) = result {
-                        self.assumeIsolated { $0.take(values, generation: mine) }
+                        self.assumeIsolated { $0.take(values, generation: currentGeneration) }
                     }
                     continuation.resume(returning: result)
                 }
@@ -142,8 +142,8 @@ actor BlueZService {
         Task { try await self.learnObjects() }
     }
 
-    private func busIsGone(_ gone: DBusConnection) {
-        guard connection === gone else { return }
+    private func connectionClosed(_ closed: DBusConnection) {
+        guard connection === closed else { return }
         connection = nil
         generation += 1
         objects = BlueZObjects()
@@ -195,11 +195,11 @@ actor BlueZService {
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
         guard isPresent else { throw Self.absent }
         guard let path = objects.adapter(named: name) else {
-            let there = objects.paths(having: BlueZName.adapter).compactMap {
+            let existing = objects.paths(having: BlueZName.adapter).compactMap {
                 $0.split(separator: "/").last.map(String.init)
             }
             let which = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
-            let others = there.isEmpty ? "" : " (there is \(there.joined(separator: ", ")))"
+            let others = existing.isEmpty ? "" : " (there is \(existing.joined(separator: ", ")))"
             throw LinkError(
                 .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH",
                 isTransient: true)

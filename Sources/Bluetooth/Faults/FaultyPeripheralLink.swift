@@ -8,8 +8,8 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private let base: any PeripheralLink
     private let queue = DispatchQueue(label: "faults")
     private let instruments: LinkInstruments
-    private let out = EventQueue<PeripheralEvent>()
-    /// Yields when the consumer has taken an event from the full `out`.
+    private let eventQueue = EventQueue<PeripheralEvent>()
+    /// Yields when the full event queue has room again.
     private let room: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var injector: GATTFaultInjector
@@ -17,12 +17,12 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         self.instruments = instruments
-        events = out.stream()
+        events = eventQueue.stream()
         injector = GATTFaultInjector(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         let (room, hasRoom) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.room = room
-        out.onRoom { hasRoom.yield() }
+        eventQueue.onRoom { hasRoom.yield() }
         timer.onFire = { [weak self] in self?.expire() }
     }
 
@@ -34,7 +34,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
         try await base.open(application)
-        Task { await pump() }
+        Task { await forwardEvents() }
     }
 
     package func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
@@ -42,22 +42,22 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     package func caughtUp() async {
         await base.caughtUp()
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
-        await out.caughtUp()
+        await eventQueue.caughtUp()
     }
 
     package func close() async {
         await base.close()
         queue.async { self.timer.cancel() }
-        out.finish()
+        eventQueue.finish()
     }
 
-    private func pump() async {
+    private func forwardEvents() async {
         var room = room.makeAsyncIterator()
         for await event in base.events {
             queue.async { self.apply(self.injector.handle(event, at: self.instruments.clock.now())) }
-            while out.isFull { await room.next() }
+            while eventQueue.isFull { await room.next() }
         }
-        queue.async { self.out.finish() }
+        queue.async { self.eventQueue.finish() }
     }
 
     private func expire() { apply(injector.tick(at: instruments.clock.now())) }
@@ -66,7 +66,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         for effect in effects {
             switch effect {
             case .perform(let request): base.perform(request)
-            case .yield(let event): out.yield(event)
+            case .yield(let event): eventQueue.yield(event)
             case .log(let line): instruments.log(line)
             }
         }

@@ -88,14 +88,14 @@ struct GATTFaultInjector: Sendable {
         let effects = channel.tick(at: now).flatMap { effect -> [Effect] in
             guard case .deliver(_, _, let bytes) = effect, let number = Self.number(bytes) else { return [] }
             delivered.insert(number)
-            return deliver(number, tellsConsumer: false)
+            return deliver(number, reportsNotified: false)
         }
-        forget(delivered)
+        dropRequests(delivered)
         return effects
     }
 
     /// Drops the stored requests of delivered messages that the channel no longer holds. Copies are delivered together.
-    private mutating func forget(_ delivered: Set<UInt64>) {
+    private mutating func dropRequests(_ delivered: Set<UInt64>) {
         for number in delivered { requests[number] = nil }
         if channel.nextDeadline == nil { requests = [:] }
     }
@@ -103,7 +103,7 @@ struct GATTFaultInjector: Sendable {
     private mutating func ended(_ id: CentralID) -> [Effect] {
         guard let central = centrals.removeValue(forKey: id) else { return [] }
         channel.closed(connection: central.connection)
-        forget([])
+        dropRequests([])
         // The base link requires a response to each request, also if the fault plan lost the response.
         let unlikelyError: UInt8 = 0x0E
         return central.unanswered.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
@@ -128,24 +128,24 @@ struct GATTFaultInjector: Sendable {
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], isSent: Bool) {
         lastMessage += 1
-        let mine = lastMessage
-        requests[mine] = request
+        let sentNumber = lastMessage
+        requests[sentNumber] = request
         var isSent = false
         var effects: [Effect] = []
         var delivered: Set<UInt64> = []
-        let bytes = [opcode.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: mine >> ($0 * 8)) }
+        let bytes = [opcode.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: sentNumber >> ($0 * 8)) }
         for effect in channel.pass(bytes, .toCentral, connection: connection, at: now) {
             switch effect {
             case .deliver(_, _, let bytes):
                 guard let number = Self.number(bytes) else { continue }
-                effects += deliver(number, tellsConsumer: number == mine && !isSent)
+                effects += deliver(number, reportsNotified: number == sentNumber && !isSent)
                 delivered.insert(number)
-                isSent = isSent || number == mine
+                isSent = isSent || number == sentNumber
             case .disconnect: effects.append(.perform(.disconnect(id)))
             case .log(let line): effects.append(.log(line))
             }
         }
-        forget(delivered)
+        dropRequests(delivered)
         return (effects, isSent)
     }
 
@@ -154,13 +154,13 @@ struct GATTFaultInjector: Sendable {
         return bytes[1...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    private mutating func deliver(_ number: UInt64, tellsConsumer: Bool) -> [Effect] {
+    private mutating func deliver(_ number: UInt64, reportsNotified: Bool) -> [Effect] {
         guard let request = requests[number] else { return [] }
         switch request {
         case .respond(let token, _):
             for id in centrals.keys { centrals[id]?.unanswered.remove(token) }
         case .notify(let uuid, _):
-            expectsNotified[uuid, default: []].append(tellsConsumer)
+            expectsNotified[uuid, default: []].append(reportsNotified)
         case .disconnect, .advertise:
             break
         }

@@ -57,8 +57,8 @@ extension GATTClient {
 
     /// Ends the MTU exchange. If the server rejects it, the MTU stays at 23.
     private mutating func settleMTU(_ pdu: ATTPDU) {
-        if case .exchangeMTUResponse(let theirs) = pdu {
-            mtu = max(ATTPDU.defaultMTU, min(Int(theirs), maximumMTU))
+        if case .exchangeMTUResponse(let offered) = pdu {
+            mtu = max(ATTPDU.defaultMTU, min(Int(offered), maximumMTU))
         } else {
             log("rejected the MTU exchange; the MTU stays 23")
         }
@@ -68,7 +68,8 @@ extension GATTClient {
     // MARK: Reading
 
     /// Sends Read Blob until a PDU is not full, because a full PDU might not be the whole value (Vol 3 Part G, 4.8.3).
-    private mutating func proceedReading(_ handle: UInt16, _ known: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant) {
+    private mutating func proceedReading(_ handle: UInt16, _ received: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant)
+    {
         switch pdu {
         // The PDU might be a repeated response to the previous read: read this handle again.
         case .readResponse(let part) where previousRead.map { $0.handle != handle && $0.part == part } == true:
@@ -76,7 +77,7 @@ extension GATTClient {
             request(.readRequest(handle: handle), at: now)
         case .readResponse(let part), .readBlobResponse(let part):
             previousRead = (handle, part)
-            let value = known + part
+            let value = received + part
             guard value.count <= ATTPDU.maximumValueLength else {
                 let error = LinkError(.protocolViolation, "the value of handle \(handle) is longer than 512 bytes")
                 return finish(.readFailed(handle: handle, error), at: now)
@@ -86,9 +87,9 @@ extension GATTClient {
             }
             procedure = .read(handle: handle, value: value)
             request(.readBlobRequest(handle: handle, offset: UInt16(value.count)), at: now)
-        case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty,
-            .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
-            finish(.read(handle: handle, value: known), at: now)
+        case .errorResponse(_, _, .attributeNotLong) where !received.isEmpty,
+            .errorResponse(_, _, .invalidOffset) where !received.isEmpty:
+            finish(.read(handle: handle, value: received), at: now)
         case .errorResponse(_, _, let error):
             finish(.readFailed(handle: handle, Self.refused("the read", handle, error)), at: now)
         default:

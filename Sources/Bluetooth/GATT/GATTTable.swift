@@ -99,7 +99,7 @@ extension GATTTable {
         private var next = 1
 
         mutating func add(_ service: LocalService) throws(LinkError) {
-            let handle = try take(service.handle, "service \(service.uuid)")
+            let handle = try assign(service.handle, "service \(service.uuid)")
             let place = attributes.count
             attributes.append(
                 Attribute(
@@ -118,8 +118,8 @@ extension GATTTable {
             next = Int(service.end ?? last) + 1
         }
 
-        private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
-            guard let handle = wanted ?? UInt16(exactly: next) else {
+        private mutating func assign(_ requested: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
+            guard let handle = requested ?? UInt16(exactly: next) else {
                 throw LinkError(.outOfStep, "\(what) does not fit: a table has at most 65535 attributes")
             }
             guard handle >= next else {
@@ -137,7 +137,8 @@ extension GATTTable {
             // The declaration has no 128-bit UUID: the client reads it from the included service (Vol 3 Part G, 3.2).
             if let short = included.uuid?.short { declaration.append(littleEndian: short) }
             attributes.append(
-                Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
+                Attribute(
+                    handle: try assign(included.handle, "an include"), type: include, content: .fixed(declaration)))
         }
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
@@ -149,8 +150,8 @@ extension GATTTable {
             else {
                 throw LinkError(.outOfStep, "a value of characteristic \(local.uuid) is longer than 512 bytes")
             }
-            let declarationHandle = try take(local.declaration, "characteristic \(local.uuid)")
-            let valueHandle = try take(local.handle, "the value of characteristic \(local.uuid)")
+            let declarationHandle = try assign(local.declaration, "characteristic \(local.uuid)")
+            let valueHandle = try assign(local.handle, "the value of characteristic \(local.uuid)")
             var declaration = [local.properties.rawValue]
             declaration.append(littleEndian: valueHandle)
             attributes.append(
@@ -183,10 +184,10 @@ extension GATTTable {
         }
 
         @discardableResult
-        private mutating func append(_ type: BluetoothUUID, _ content: Content, _ wanted: UInt16?) throws(LinkError)
+        private mutating func append(_ type: BluetoothUUID, _ content: Content, _ requested: UInt16?) throws(LinkError)
             -> UInt16
         {
-            let handle = try take(wanted, "descriptor \(type)")
+            let handle = try assign(requested, "descriptor \(type)")
             attributes.append(Attribute(handle: handle, type: type, content: content))
             return handle
         }

@@ -113,9 +113,9 @@ extension ServerBearer {
                 writes.append(ATTHandleValue(part.handle, []))
             }
             let last = writes.count - 1
-            let known = writes[last].value
-            guard part.offset <= known.count else { throw Fault(handle: part.handle, error: .invalidOffset) }
-            let value = known.prefix(part.offset) + part.value + known.dropFirst(part.offset + part.value.count)
+            let joined = writes[last].value
+            guard part.offset <= joined.count else { throw Fault(handle: part.handle, error: .invalidOffset) }
+            let value = joined.prefix(part.offset) + part.value + joined.dropFirst(part.offset + part.value.count)
             guard value.count <= ATTPDU.maximumValueLength else {
                 throw Fault(handle: part.handle, error: .invalidAttributeValueLength)
             }

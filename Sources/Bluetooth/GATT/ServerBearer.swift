@@ -194,9 +194,9 @@ struct ServerBearer: Sendable {
     }
 
     /// Sets the MTU to the smaller of both, but at least 23 (Vol 3 Part F, 3.4.2).
-    private mutating func exchangeMTU(_ theirs: Int) {
+    private mutating func exchangeMTU(_ clientMTU: Int) {
         send(.exchangeMTUResponse(mtu: UInt16(maximumMTU)))
-        let new = max(ATTPDU.defaultMTU, min(theirs, maximumMTU))
+        let new = max(ATTPDU.defaultMTU, min(clientMTU, maximumMTU))
         guard new != mtu else { return }
         mtu = new
         report(.mtuChanged(id, new))
@@ -218,10 +218,10 @@ struct ServerBearer: Sendable {
         self.transaction = nil
         switch response {
         case .error(let code): refuse(transaction.step.request, transaction.handle, ATTErrorCode(code))
-        case .value(let whole):
-            let value = Array(whole.prefix(ATTPDU.maximumValueLength))
-            if value.count < whole.count {
-                log("the value for its \(transaction.step.request) has \(whole.count) bytes; truncated to 512")
+        case .value(let response):
+            let value = Array(response.prefix(ATTPDU.maximumValueLength))
+            if value.count < response.count {
+                log("the value for its \(transaction.step.request) has \(response.count) bytes; truncated to 512")
             }
             proceed(transaction, value)
         }

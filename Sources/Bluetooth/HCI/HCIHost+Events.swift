@@ -22,9 +22,9 @@ extension HCIHost {
         case 0x13 where !bytes.isEmpty:
             for index in 0..<Int(bytes[0]) where 1 + 4 * index + 4 <= bytes.count {
                 let handle = word(1 + 4 * index) & 0x0FFF, count = Int(word(3 + 4 * index))
-                let gone = min(count, connections[handle]?.inFlight ?? 0)
-                connections[handle]?.inFlight -= gone
-                inFlight = max(0, inFlight - gone)
+                let completed = min(count, connections[handle]?.inFlight ?? 0)
+                connections[handle]?.inFlight -= completed
+                inFlight = max(0, inFlight - completed)
             }
             flush()
         // Hardware Error.
@@ -67,8 +67,8 @@ extension HCIHost {
     }
 
     private mutating func end(_ handle: UInt16, reason: UInt8) {
-        guard let gone = connections.removeValue(forKey: handle) else { return }
-        inFlight = max(0, inFlight - gone.inFlight)
+        guard let connection = connections.removeValue(forKey: handle) else { return }
+        inFlight = max(0, inFlight - connection.inFlight)
         effects.append(.disconnected(handle, reason: reason))
         flush()
     }

@@ -155,13 +155,13 @@ package struct ConversationReassembler {
         let isComplete = table.slots[slot][direction].isComplete
         guard isComplete else { return }
         let needed = table.slots[slot][direction].needed ?? 0
-        let whole = table.slots[slot][direction].take()
-        if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
+        let complete = table.slots[slot][direction].take()
+        if complete.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
         // On the air, a wrong total length means that packets were missed. Without a direction, two frames were mixed.
-        if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
-            try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
+        if complete.count == needed || table.slots[slot].air == nil && packet.direction != nil {
+            try receiveFrame(complete.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
-        table.slots[slot][direction].recycle(whole)
+        table.slots[slot][direction].recycle(complete)
     }
 
     /// A complete L2CAP frame. Channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).

@@ -114,8 +114,8 @@ struct DirectionEstimator {
             return (1, 1)
         }
         let phase = Self.microseconds(time - lastEvent.time) % Self.grid
-        func isNear(_ wanted: Int) -> Bool {
-            let distance = abs(phase - wanted)
+        func isNear(_ expected: Int) -> Bool {
+            let distance = abs(phase - expected)
             return min(distance, Self.grid - distance) <= Self.tolerance * 2 / 3
         }
         let chance: Float = 0.03, wasSent = lastEvent.sentProbability, wasReceived = 1 - lastEvent.sentProbability

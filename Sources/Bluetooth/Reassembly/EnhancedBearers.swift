@@ -38,10 +38,11 @@ struct EnhancedBearers {
             addChannels(signal, from: 12, to: end, direction: direction.opposite)
         case 0x06 where end >= 8:
             // Disconnection Request: the receiver's channel, then the sender's.
-            let theirs = signal.u16(4)
+            let peerChannel = signal.u16(4)
             let own = signal.u16(6)
             channels.removeAll {
-                ($0.number == theirs && $0.direction == direction) || ($0.number == own && $0.direction != direction)
+                ($0.number == peerChannel && $0.direction == direction)
+                    || ($0.number == own && $0.direction != direction)
             }
         default: break
         }

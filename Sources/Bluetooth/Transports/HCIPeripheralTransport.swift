@@ -19,17 +19,17 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private var advertisement: AdvertisingBytes?
     private var isVisible = true
     private var connections: [CentralID: UInt16] = [:]
-    private var isOver = false
+    private var isClosed = false
     private let clock: MonotonicClock
-    private let calling: DeadlineTimer
-    private static let pause = Duration.seconds(1)
+    private let reconnectTimer: DeadlineTimer
+    private static let reconnectInterval = Duration.seconds(1)
 
     init(_ controller: StreamController, queue: DispatchQueue, clock: MonotonicClock) {
         (self.controller, self.clock) = (controller, clock)
-        calling = DeadlineTimer(queue: queue, clock: clock)
+        reconnectTimer = DeadlineTimer(queue: queue, clock: clock)
         controller.onEffect = { [weak self] in self?.take($0) }
         controller.onEnd = { [weak self] error in self?.lose(error) }
-        calling.onFire = { [weak self] in self?.call() }
+        reconnectTimer.onFire = { [weak self] in self?.reconnect() }
     }
 
     // MARK: PeripheralTransport
@@ -50,7 +50,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     }
 
     func stopListening() {
-        isOver = true
+        isClosed = true
         if controller.address != nil { controller.handle(.advertise(nil)) }
         for handle in connections.values { controller.handle(.disconnect(handle)) }
     }
@@ -79,7 +79,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private func take(_ effect: HCIHost.Effect) {
         switch effect {
         case .connected(let handle, let address, isCentral: false):
-            guard !isOver else { return controller.handle(.disconnect(handle)) }
+            guard !isClosed else { return controller.handle(.disconnect(handle)) }
             let central = CentralID("\(address)#\(handle)")
             connections[central] = handle
             peripheral?.feed(.opened(central))
@@ -93,7 +93,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
                 connections[central] = nil
                 peripheral?.feed(.closed(central))
             }
-            if !isOver, isVisible { advertise(true) }
+            if !isClosed, isVisible { advertise(true) }
         default: break
         }
     }
@@ -102,18 +102,18 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     /// The connection to the controller is lost. Reconnect every second.
     private func lose(_ error: LinkError) {
-        guard !isOver else { return }
+        guard !isClosed else { return }
         peripheral?.report(.unavailable(error))
-        callLater()
+        scheduleReconnect()
     }
 
-    private func callLater() { calling.set(clock.now().advanced(by: Self.pause)) }
+    private func scheduleReconnect() { reconnectTimer.set(clock.now().advanced(by: Self.reconnectInterval)) }
 
-    private func call() {
-        guard !isOver else { return }
+    private func reconnect() {
+        guard !isClosed else { return }
         controller.ready { [weak self] outcome in
             guard let self else { return }
-            guard case .success = outcome else { return self.callLater() }
+            guard case .success = outcome else { return self.scheduleReconnect() }
             self.peripheral?.report(.available)
             self.advertise(self.isVisible)
         }

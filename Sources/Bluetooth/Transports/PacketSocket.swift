@@ -23,7 +23,7 @@ package final class PacketSocket: @unchecked Sendable {
     /// The sizes of the read buffer in bytes. That of a PDU is larger than any PDU, so that a longer one is detected.
     private static let (pduBuffer, byteBuffer) = (1024, 1 << 14)
     /// The maximum number of packets read in one turn, so that a busy peer does not block others.
-    private static let turn = 64
+    private static let packetsPerTurn = 64
 
     private let descriptor: Int32
     private let isStream: Bool
@@ -145,7 +145,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     private func read() {
         var buffer = [UInt8](repeating: 0, count: bufferSize)
-        for _ in 0..<Self.turn where wantsToRead && !isClosed {
+        for _ in 0..<Self.packetsPerTurn where wantsToRead && !isClosed {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 {
                 guard take(buffer[..<count]) else { return end(EPROTO) }

@@ -9,67 +9,67 @@ final class StreamController: @unchecked Sendable {
     var onEffect: ((HCIHost.Effect) -> Void)?
     /// Called when a working controller connection is lost.
     var onEnd: ((LinkError) -> Void)?
-    private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
+    private var readyHandlers: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
-    private var leaving: (() -> Void)?
+    private var leaveHandler: (() -> Void)?
     private let instruments: LinkInstruments
-    private let responding: DeadlineTimer
-    private let closing: DeadlineTimer
+    private let responseTimer: DeadlineTimer
+    private let closeTimer: DeadlineTimer
     private static let responseLimit = Duration.seconds(5)
     /// The time limit for the controller's responses to the last commands.
     private static let closeLimit = Duration.seconds(1)
 
     init(_ place: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {
         (self.place, self.queue, self.instruments) = (place, queue, instruments)
-        responding = DeadlineTimer(queue: queue, clock: instruments.clock)
-        closing = DeadlineTimer(queue: queue, clock: instruments.clock)
+        responseTimer = DeadlineTimer(queue: queue, clock: instruments.clock)
+        closeTimer = DeadlineTimer(queue: queue, clock: instruments.clock)
         host = HCIHost(fallback: place.address)
-        responding.onFire = { [weak self] in
+        responseTimer.onFire = { [weak self] in
             guard let self else { return }
             self.end("the controller at \(self.place) does not answer")
         }
-        closing.onFire = { [weak self] in self?.leaving?() }
+        closeTimer.onFire = { [weak self] in self?.leaveHandler?() }
     }
 
     /// Calls `body` when the controller is ready. Connects if there is no connection.
     func ready(_ body: @escaping (Result<BluetoothAddress, LinkError>) -> Void) {
         if let address { return body(.success(address)) }
-        waiting.append(body)
+        readyHandlers.append(body)
         guard stream == nil else { return }
-        let made = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.take($0) }
-        stream = made
-        made.open()
+        let newStream = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.take($0) }
+        stream = newStream
+        newStream.open()
     }
 
     func handle(_ input: HCIHost.Input) {
         let before = host.commandsSent
         for effect in host.handle(input) { perform(effect) }
-        if let leaving, !host.isWaiting {
-            self.leaving = nil
-            leaving()
+        if let leaveHandler, !host.isWaiting {
+            self.leaveHandler = nil
+            leaveHandler()
         }
         if !host.isWaiting {
-            responding.set(nil)
+            responseTimer.set(nil)
         } else if host.commandsSent != before {
-            responding.set(instruments.clock.now().advanced(by: Self.responseLimit))
+            responseTimer.set(instruments.clock.now().advanced(by: Self.responseLimit))
         }
     }
 
     /// Closes the stream when the controller has answered the last commands, after at most a second.
     func leave(_ done: @escaping () -> Void) {
         let finish = { [weak self] in
-            self?.leaving = nil
+            self?.leaveHandler = nil
             self?.close()
             done()
         }
         guard address != nil, host.isWaiting else { return finish() }
-        leaving = finish
-        closing.set(instruments.clock.now().advanced(by: Self.closeLimit))
+        leaveHandler = finish
+        closeTimer.set(instruments.clock.now().advanced(by: Self.closeLimit))
     }
 
     func close() {
-        responding.set(nil)
-        closing.set(nil)
+        responseTimer.set(nil)
+        closeTimer.set(nil)
         stream?.close()
         stream = nil
         address = nil
@@ -80,7 +80,7 @@ final class StreamController: @unchecked Sendable {
         switch event {
         case .opened: handle(.opened)
         case .received(let bytes): handle(.received(bytes))
-        case .ended(let sentence): end(sentence)
+        case .ended(let message): end(message)
         }
     }
 
@@ -89,10 +89,10 @@ final class StreamController: @unchecked Sendable {
         case .send(let bytes): stream?.send(bytes)
         case .ready(let address):
             self.address = address
-            let callers = waiting
-            waiting = []
+            let callers = readyHandlers
+            readyHandlers = []
             for body in callers { body(.success(address)) }
-        case .broken(let sentence): end("\(place): \(sentence)")
+        case .broken(let message): end("\(place): \(message)")
         case .refused(let opcode, let status):
             instruments.log(
                 """
@@ -104,16 +104,16 @@ final class StreamController: @unchecked Sendable {
         }
     }
 
-    private func end(_ sentence: String) {
+    private func end(_ message: String) {
         let wasReady = address != nil
-        let gone = host.handle(.closed)
+        let lost = host.handle(.closed)
         close()
-        let error = LinkError(.noAdapter, sentence, isTransient: true)
-        let (callers, left) = (waiting, leaving)
-        (waiting, leaving) = ([], nil)
+        let error = LinkError(.noAdapter, message, isTransient: true)
+        let (callers, leaveCaller) = (readyHandlers, leaveHandler)
+        (readyHandlers, leaveHandler) = ([], nil)
         for body in callers { body(.failure(error)) }
-        left?()
-        for effect in gone { onEffect?(effect) }
+        leaveCaller?()
+        for effect in lost { onEffect?(effect) }
         if wasReady { onEnd?(error) }
     }
 }
