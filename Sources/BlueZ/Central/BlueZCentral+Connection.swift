@@ -28,9 +28,9 @@ extension BlueZCentral {
                 emit(
                     .remark(
                         """
-                        Another program on this machine holds the connection to \(peer): it is shared now, and \
-                        left to that program afterwards. Both hear the bottle's answers; if drinks go missing \
-                        there, stop one of the two.
+                        Another program on this machine holds the connection to \(peer): the gateway shares it \
+                        and does not end it. Both receive the bottle's responses. If the other program misses \
+                        drinks, stop one of the two.
                         """
                     ))
             }

@@ -20,7 +20,9 @@ extension BlueZCentral {
         guard resolved else {
             return emit(
                 .discoveryFailed(
-                    LinkError(.timeout, "The services of \(session.peer) were not read within 30 s", isTransient: true))
+                    LinkError(
+                        .timeout, "bluetoothd did not read the services of \(session.peer) within 30 s",
+                        isTransient: true))
             )
         }
         // In BlueZ 5.66, ServicesResolved precedes the signals with the services. GetManagedObjects has them already.

@@ -105,7 +105,7 @@ extension BlueZCentral {
         do throws(LinkError) {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
-                return emit(.recovered("bluetoothd has no data of \(peer)"))
+                return emit(.recovered("bluetoothd has no data about \(peer)"))
             }
             // RemoveDevice would end a connection that belongs to another program.
             guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
@@ -122,14 +122,14 @@ extension BlueZCentral {
             defer { removing[device] = nil }
             _ = try await service.call(
                 adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit,
-                "Forgetting \(peer) failed")
+                "Removing \(peer) from bluetoothd failed")
             // BlueZ takes about 3 s to remove a connected device.
-            let gone = await wait(limit: Self.limit) { central in
+            let isRemoved = await wait(limit: Self.limit) { central in
                 central.removing[device] != false || central.objects { $0[device, BlueZName.device] == nil }
             }
             emit(
                 .recovered(
-                    gone
+                    isRemoved
                         ? "bluetoothd removed \(peer)"
                         : "bluetoothd did not remove \(peer) within 10 s"))
         } catch {
@@ -154,7 +154,7 @@ extension BlueZCentral {
                     adapter, BlueZName.adapter, "Powered", .boolean(on), limit: Self.limit,
                     "Switching the adapter \(on ? "on" : "off") failed")
                 guard await wait(limit: Self.limit, until: { $0.isPowered(adapter) == on }) else {
-                    return emit(.recovered("the adapter did not go \(on ? "on" : "off") within 10 s"))
+                    return emit(.recovered("the adapter did not switch \(on ? "on" : "off") within 10 s"))
                 }
             }
             emit(.recovered(wasOn ? "the adapter was switched off and on" : "the adapter was switched on"))

@@ -18,9 +18,9 @@ package struct HostAdapter: Sendable, Hashable {
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
             let existing =
                 all.isEmpty
-                ? "this machine has none"
-                : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
-            throw LinkError(.noAdapter, "There is no adapter \(text): \(existing)")
+                ? "this machine has no adapter"
+                : "this machine has " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
+            throw LinkError(.noAdapter, "unknown adapter \(text): \(existing)")
         }
         self = found
     }

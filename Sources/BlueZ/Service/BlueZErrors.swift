@@ -40,11 +40,11 @@ enum BlueZErrors {
         Row("Failed", "Host is down", .connectFailed, "the bottle did not answer"),
         Row("Failed", "Operation was cancelled", .disconnected, "the connection ended during the operation"),
         Row("Failed", .system, "bluetoothd reports no reason"),
-        Row("InProgress", .inProgress, "an attempt of another or of an ended process is in progress"),
-        Row("AlreadyConnected", .inProgress, "bluetoothd is already connected to it"),
+        Row("InProgress", .inProgress, "an attempt by another process, possibly an ended one, is in progress"),
+        Row("AlreadyConnected", .inProgress, "bluetoothd is already connected to the device"),
         Row("NotReady", .poweredOff, "the adapter is switched off"),
         Row("NotConnected", .disconnected, "the connection has ended"),
-        Row("NotAvailable", .connectFailed, "it does not accept connections now"),
+        Row("NotAvailable", .connectFailed, "the device does not accept connections now"),
         Row("ConnectionAttemptFailed", .connectFailed, "the bottle did not answer the connection attempt"),
         Row(
             "AuthenticationFailed", .connectFailed,
@@ -52,10 +52,10 @@ enum BlueZErrors {
         Row("AuthenticationCanceled", .connectFailed, "pairing was cancelled; a bottle needs none"),
         Row("AuthenticationRejected", .connectFailed, "pairing was rejected; a bottle needs none"),
         Row("AuthenticationTimeout", .connectFailed, "pairing took too long; a bottle needs none"),
-        Row("DoesNotExist", .notFound, "bluetoothd does not know it"),
+        Row("DoesNotExist", .notFound, "bluetoothd does not know the object"),
         Row("NotPermitted", .refused, "the characteristic does not allow it"),
         Row("NotAuthorized", .refused, "the peer requires authorisation"),
-        Row("NotSupported", .refused, "it is not supported"),
+        Row("NotSupported", .refused, "the operation is not supported"),
         Row("InvalidValueLength", .refused, "the peer does not accept a value of that length"),
         Row("InvalidOffset", .refused, "the value has no byte at that offset"),
         Row("ImproperlyConfigured", .refused, "the peer's descriptor has another value"),
@@ -63,8 +63,8 @@ enum BlueZErrors {
         Row("InvalidArguments", "Invalid Length", .refused, "the peer does not accept a value of that length"),
         Row("InvalidArguments", "Invalid Offset", .refused, "the value has no byte at that offset"),
         Row("InvalidArguments", .outOfStep, "bluetoothd does not understand the request"),
-        Row("InvalidLength", .outOfStep, "it is too long"),
-        Row("AlreadyExists", .inProgress, "it already exists"),
+        Row("InvalidLength", .outOfStep, "the value is too long"),
+        Row("AlreadyExists", .inProgress, "the object already exists"),
         // The bus sends this error for a service that ended before it replied.
         Row(
             DBusFailure.noReply, "disconnected from message bus", .serviceLost,
@@ -77,10 +77,10 @@ enum BlueZErrors {
         Row("org.freedesktop.DBus.Error.NoServer", .serviceLost, "there is no system bus"),
         Row("org.freedesktop.systemd1.NoSuchUnit", .serviceLost, "bluetoothd is not installed"),
         Row(DBusFailure.accessDenied, .permissionDenied, "the bus policy does not permit this user to use bluetoothd"),
-        // The object no longer exists, because the connection and its services have ended.
-        Row(DBusFailure.unknownObject, .disconnected, "bluetoothd no longer has it"),
-        Row(DBusFailure.unknownMethod, .disconnected, "bluetoothd no longer has it"),
-        Row(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has it"),
+        // Mostly because the connection and its services have ended.
+        Row(DBusFailure.unknownObject, .disconnected, "bluetoothd no longer has the object"),
+        Row(DBusFailure.unknownMethod, .disconnected, "bluetoothd no longer has the object"),
+        Row(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has the object"),
     ]
 
     /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".

@@ -199,7 +199,7 @@ actor BlueZService {
                 $0.split(separator: "/").last.map(String.init)
             }
             let which = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
-            let others = existing.isEmpty ? "" : " (there is \(existing.joined(separator: ", ")))"
+            let others = existing.isEmpty ? "" : " (available: \(existing.joined(separator: ", ")))"
             throw LinkError(
                 .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH",
                 isTransient: true)

@@ -219,7 +219,7 @@ package struct GATTClient: Sendable {
     mutating func log(_ line: String) {
         guard logLines <= Limit.logLines else { return }
         logLines += 1
-        emit(.log("the peer " + (logLines > Limit.logLines ? "sends more of these; no longer logged" : line)))
+        emit(.log(logLines > Limit.logLines ? "further messages about the peer are not logged" : "the peer \(line)"))
     }
 }
 
