@@ -19,9 +19,9 @@ extension DBusConnection {
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
     /// The bus ID, which changes when the bus restarts.
-    package func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
+    package func busID() async throws(DBusFailure) -> String { try await callBus("GetId", []).first?.text ?? "" }
 
-    private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
+    private func callBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
         try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
     }
 
@@ -34,7 +34,7 @@ extension DBusConnection {
         // Add the subscription before calling the bus, so that no signal is missed.
         subscriptions[number] = Subscription(match: match, handler: handler)
         do throws(DBusFailure) {
-            _ = try await askBus("AddMatch", [.string(match.rule)])
+            _ = try await callBus("AddMatch", [.string(match.rule)])
         } catch {
             subscriptions[number] = nil
             throw error
@@ -48,18 +48,18 @@ extension DBusConnection {
         if owners[name] == nil {
             owners[name] = .unknown
             do throws(DBusFailure) {
-                _ = try await askBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
+                _ = try await callBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
             } catch {
                 owners[name] = nil
                 throw error
             }
         }
-        if case .unknown? = owners[name] { try await learnOwner(name) }
+        if case .unknown? = owners[name] { try await readOwner(name) }
         return owners[name]?.uniqueName
     }
 
     /// Reads the owner of a name. Stores it in order with the signals, so that a later change wins.
-    private func learnOwner(_ name: String) async throws(DBusFailure) {
+    private func readOwner(_ name: String) async throws(DBusFailure) {
         let failure: DBusFailure? = await withCheckedContinuation { continuation in
             call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) {
                 [weak self] answer in
@@ -97,7 +97,7 @@ extension DBusConnection {
 
     /// Whether the name has an owner. For a unique name (`:1.42`): whether that connection exists.
     package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool {
-        try await askBus("NameHasOwner", [.string(name)]).first?.bool == true
+        try await callBus("NameHasOwner", [.string(name)]).first?.bool == true
     }
 
     /// Requests a well-known name; returns `false` if another connection owns it.
@@ -105,7 +105,7 @@ extension DBusConnection {
     package func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
         // DBUS_NAME_FLAG_DO_NOT_QUEUE
         let flags: UInt32 = waits ? 0 : 4
-        let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
+        let answer = try await callBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
         return answer == 1 || answer == 4  // DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER or _ALREADY_OWNER.
     }
 

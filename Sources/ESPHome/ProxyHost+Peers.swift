@@ -9,7 +9,7 @@ extension ProxyHost {
         case .stopScan: isScanning = false
         case .connect(let peer, let limit): connect(peer, limit)
         case .disconnect: disconnect()
-        case .forget(let peer): forget(peer)
+        case .forget(let peer): clearCache(peer)
         case .powerCycle: emit(.recovered("cannot switch a proxy off and on"))
         case .discover, .read, .write, .subscribe: enqueue(request)
         }
@@ -54,7 +54,7 @@ extension ProxyHost {
         send(.device(address, .disconnect))
     }
 
-    private mutating func forget(_ peer: PeerID) {
+    private mutating func clearCache(_ peer: PeerID) {
         guard stage == .ready, features.contains(.clearsCache),
             let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
         else {
@@ -85,9 +85,9 @@ extension ProxyHost {
         }
     }
 
-    mutating func follow(_ message: ProxyMessage) {
+    mutating func handle(_ message: ProxyMessage) {
         switch message {
-        case .advertisements(let sightings): if isScanning { for sighting in sightings { note(sighting) } }
+        case .advertisements(let sightings): if isScanning { for sighting in sightings { add(sighting) } }
         case .connectionsFree(let free, let limit): slots = (free, limit)
         case .cacheCleared(let address) where address == clearing?.address:
             clearing = nil
@@ -130,13 +130,13 @@ extension ProxyHost {
         }
     }
 
-    private mutating func note(_ sighting: ProxySighting) {
+    private mutating func add(_ sighting: ProxySighting) {
         let peer = PeerID(sighting.address.description)
         let before = seen[peer]?.advertisement
         var advertisement = before ?? Advertisement(peer: peer, address: sighting.address, rssi: sighting.rssi)
         advertisement.isAddressPrivate = sighting.kind != 0 && sighting.address.value >> 46 < 2
         switch sighting.content {
-        case .raw(let data): advertisement.take(data)
+        case .raw(let data): advertisement.add(data)
         case .parsed(let name, let services):
             if !name.isEmpty { advertisement.name = name }
             for uuid in services where !advertisement.services.contains(uuid) { advertisement.services.append(uuid) }

@@ -96,11 +96,11 @@ struct ProxyHost {
         case .received(let bytes): receive(bytes)
         // An unencrypted device closes the stream here.
         case .ended where stage == .noiseHello:
-            lose(
+            streamEnded(
                 LinkError(
                     .permissionDenied,
                     "\(place) disconnected at the first encrypted message: it might not use encryption"))
-        case .ended(let sentence): lose(LinkError(.noAdapter, sentence, isTransient: true))
+        case .ended(let sentence): streamEnded(LinkError(.noAdapter, sentence, isTransient: true))
         case .tick: tick()
         case .leave: leave()
         }
@@ -159,7 +159,7 @@ struct ProxyHost {
         while stage != .closed {
             switch frames.next() {
             case .incomplete: return
-            case .message(let type, let bytes): take(type, bytes)
+            case .message(let type, let bytes): receiveMessage(type, bytes)
             case .sealed(let body): open(body)
             case .broken: end(.noAdapter, "\(place) does not speak the ESPHome API")
             case .otherKind(isSealed: true): end(.permissionDenied, "\(place) requires an encryption key")
@@ -184,11 +184,11 @@ struct ProxyHost {
             guard let plain = try? noise?.open(body), plain.count >= 4 else {
                 return end(.noAdapter, "cannot decrypt a message from \(place)")
             }
-            take(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
+            receiveMessage(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
         }
     }
 
-    private mutating func take(_ type: Int, _ bytes: [UInt8]) {
+    private mutating func receiveMessage(_ type: Int, _ bytes: [UInt8]) {
         guard let message = try? ProxyMessage(type: type, bytes) else {
             return end(.noAdapter, "invalid message from \(place) (type \(type))")
         }
@@ -208,13 +208,13 @@ struct ProxyHost {
             }
             stage = .features
             send(.deviceInfo)
-        case (.features, .deviceInfo(let found)): begin(found)
-        case (.ready, _): follow(message)
+        case (.features, .deviceInfo(let found)): finishHandshake(found)
+        case (.ready, _): handle(message)
         default: break
         }
     }
 
-    private mutating func begin(_ found: ProxyFeatures) {
+    private mutating func finishHandshake(_ found: ProxyFeatures) {
         guard found.contains([.passiveScan, .activeConnections]) else {
             return end(
                 .noAdapter,
@@ -246,10 +246,10 @@ struct ProxyHost {
 
     mutating func end(_ code: LinkError.Code, _ sentence: String, isTransient: Bool = true) {
         effects.append(.close)
-        lose(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
+        streamEnded(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
     }
 
-    private mutating func lose(_ error: LinkError) {
+    private mutating func streamEnded(_ error: LinkError) {
         guard stage != .closed else { return }
         (stage, noise, isSubscribed, slots, handshakeDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
         let (lostSession, wasScanning, wasClearing) = (session, isScanning, clearing != nil)

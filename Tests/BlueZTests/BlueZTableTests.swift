@@ -78,7 +78,7 @@ import Testing
     @Test func `the object cache follows additions, changes and removals`() throws {
         var objects = BlueZObjects()
         let path = "/org/bluez/hci0/dev_00_AA_01_01_00_01"
-        let added = objects.follow(
+        let added = objects.apply(
             signal(
                 "/", BlueZName.objectManager, "InterfacesAdded",
                 [
@@ -92,7 +92,7 @@ import Testing
         #expect(added == .added(path: path, interfaces: [BlueZName.device]))
         #expect(objects.device(address: "00:aa:01:01:00:01", on: "/org/bluez/hci0") == path)
         #expect(objects.device(address: "00:AA:01:01:00:01", on: "/org/bluez/hci1") == nil)
-        _ = objects.follow(
+        _ = objects.apply(
             signal(
                 path, BlueZName.properties, "PropertiesChanged",
                 [
@@ -100,7 +100,7 @@ import Testing
                 ]))
         #expect(objects[path, BlueZName.device]?["Connected"]?.bool == true)
         #expect(objects[path, BlueZName.device]?["RSSI"] == nil)
-        let removed = objects.follow(
+        let removed = objects.apply(
             signal(
                 "/", BlueZName.objectManager, "InterfacesRemoved", [.objectPath(path), .strings([BlueZName.device])]))
         #expect(removed == .removed(path: path, interfaces: [BlueZName.device]))
@@ -115,8 +115,8 @@ import Testing
             ("InterfacesRemoved", [.objectPath("/unknown"), .strings(["a"])]),
             ("PropertiesChanged", [.string("a"), .properties(["b": .byte(1)]), .strings([])]),
         ] as [(String, [DBusValue])] {
-            #expect(objects.follow(signal("/", BlueZName.objectManager, member, arguments)) == nil)
-            #expect(objects.follow(signal("/", BlueZName.properties, member, arguments)) == nil)
+            #expect(objects.apply(signal("/", BlueZName.objectManager, member, arguments)) == nil)
+            #expect(objects.apply(signal("/", BlueZName.properties, member, arguments)) == nil)
         }
         #expect(objects.objects.isEmpty)
         #expect(BlueZObjects(managedObjects: nil) == nil && BlueZObjects(managedObjects: .byte(1)) == nil)
@@ -150,7 +150,7 @@ import Testing
                 ["UUID": .string("0000180a-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(false)]
             ),
         ] as [(String, String, [String: DBusValue])] {
-            _ = objects.follow(
+            _ = objects.apply(
                 signal(
                     "/", BlueZName.objectManager, "InterfacesAdded",
                     [.objectPath(path), interfaces([name: properties])]))

@@ -118,7 +118,7 @@ import Testing
         guard case .advertised(let sighting)? = effects.first else { throw LinkError(.system, "nothing was seen") }
         #expect(sighting.isRandom && sighting.rssi == nil && sighting.address == BluetoothAddress(0xC102_0304_0506))
         var advertisement = Advertisement(peer: PeerID("x"), address: sighting.address)
-        advertisement.take(sighting.data)
+        advertisement.add(sighting.data)
         #expect(advertisement.name == "Hi" && advertisement.services == [BluetoothUUID(0xFFE0)])
     }
 

@@ -89,7 +89,7 @@ extension BlueZCentral {
         }
         self.session?.isEnding = true
         let device = session.device
-        guard !session.isShared else { return await leave(session) }
+        guard !session.isShared else { return await endSharedSession(session) }
         async let disconnecting: Void = service.disconnect(device)
         // The last write might not be sent yet: let bluetoothd end the connection after its delay.
         if session.isConnected, !session.hasUnconfirmedWrite { disconnectNow(device) }
@@ -118,7 +118,7 @@ extension BlueZCentral {
         return !held.isOurs(peer.text)
     }
 
-    private func leave(_ session: Session) async {
+    private func endSharedSession(_ session: Session) async {
         for path in session.subscribed.sorted() {
             _ = try? await service.call(
                 path, BlueZName.gattCharacteristic, "StopNotify", limit: .seconds(3), "Unsubscribing failed")

@@ -40,11 +40,11 @@ extension BlueZCentral {
         if let mtu = objects({ objects in
             table.paths.values.compactMap { objects[$0, BlueZName.gattCharacteristic]?["MTU"]?.integer }.max()
         }) {
-            learn(mtu: mtu)
+            setMTU(mtu)
         }
     }
 
-    private func learn(mtu: Int) {
+    private func setMTU(_ mtu: Int) {
         guard let session, (23...517).contains(mtu), session.mtu != mtu else { return }
         self.session?.mtu = mtu
         emit(.mtuChanged(mtu))
@@ -138,12 +138,12 @@ extension BlueZCentral {
             guard let self else { return }
             self.assumeIsolated { $0.notified(handle, value) }
         }
-        learn(mtu: mtu)
+        setMTU(mtu)
         return true
     }
 
     /// Handles a changed value: a notification after a subscription, otherwise the response to another program's read.
-    func notice(_ path: String, _ values: BlueZObjects.Properties) {
+    func receiveProperties(_ path: String, _ values: BlueZObjects.Properties) {
         guard let session, session.subscribed.contains(path), let handle = session.table.handles[path],
             let value = values["Value"]?.byteArray
         else { return }
@@ -158,7 +158,7 @@ extension BlueZCentral {
             log("\(session.peer) sends values faster than they are processed: disconnecting")
             let device = session.device
             if !session.isShared { Task { await service.disconnect(device) } }
-            return lose(
+            return endSession(
                 LinkError(
                     .protocolViolation,
                     "disconnected \(session.peer): more than \(Self.eventLimit) values are pending"))

@@ -140,7 +140,7 @@ actor BlueZCentral {
         if let adapter, isPowered(adapter) { return adapter }
         await service.onChange { [weak self] change in
             guard let self else { return }
-            self.assumeIsolated { $0.follow(change) }
+            self.assumeIsolated { $0.handle(change) }
         }
         try await service.start()
         let found = try await service.poweredAdapter(named: adapterName)
@@ -181,42 +181,42 @@ actor BlueZCentral {
         }
     }
 
-    private func follow(_ change: BlueZService.Change) {
+    private func handle(_ change: BlueZService.Change) {
         switch change {
         case .appeared: break
         case .disappeared(let error):
-            lose(error)
+            endSession(error)
             isScanning = false
             adapter = nil
-        case .object(let change): follow(change)
+        case .object(let change): handle(change)
         }
         reportAvailability(change)
         wakeWaiters()
     }
 
-    private func follow(_ change: BlueZObjects.Change) {
+    private func handle(_ change: BlueZObjects.Change) {
         switch change {
         case .added(let path, let interfaces):
             if interfaces.contains(BlueZName.device) { noticeAdvertiser(path, isNew: true) }
         case .changed(let path, BlueZName.gattCharacteristic, let values):
-            notice(path, values)
+            receiveProperties(path, values)
         case .changed(let path, BlueZName.device, let values):
             if path == session?.device, values["Connected"]?.bool == false {
-                lose(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
+                endSession(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
             }
             noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil || values["UUIDs"] != nil)
         case .changed(let path, BlueZName.adapter, let values)
         where path == adapter && values["Powered"]?.bool == false:
-            lose(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
+            endSession(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
         case .removed(let path, let interfaces):
             if path == session?.device, interfaces.contains(BlueZName.device) {
-                lose(
+                endSession(
                     LinkError(
                         .disconnected, "bluetoothd removed the bottle during the connection", isTransient: true))
             }
             if interfaces.contains(BlueZName.device), removing[path] != nil { removing[path] = true }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
-                lose(LinkError(.noAdapter, "The adapter was removed", isTransient: true))
+                endSession(LinkError(.noAdapter, "The adapter was removed", isTransient: true))
                 adapter = nil
                 isScanning = false
             }
@@ -249,7 +249,7 @@ actor BlueZCentral {
     }
 
     /// Ends the session. The event has no error if this side disconnected.
-    func lose(_ error: LinkError) {
+    func endSession(_ error: LinkError) {
         guard let session else { return }
         self.session = nil
         for socket in session.sockets.values { socket.close() }

@@ -80,7 +80,7 @@ extension BlueZPeripheral {
             return Self.refusal("InProgress", "already notifying")
         }
         characteristics[uuid]?.isNotifying = true
-        show(uuid, "Notifying", true)
+        updateProperty(uuid, "Notifying", true)
         for central in centrals.values { emit(.subscribed(central.id, uuid)) }
         return .done
     }
@@ -88,7 +88,7 @@ extension BlueZPeripheral {
     func stopNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
         guard characteristics[uuid]?.isNotifying == true else { return Self.refusal("Failed", "not notifying") }
         characteristics[uuid]?.isNotifying = false
-        show(uuid, "Notifying", false)
+        updateProperty(uuid, "Notifying", false)
         for central in centrals.values { emit(.unsubscribed(central.id, uuid)) }
         return .done
     }
@@ -108,7 +108,7 @@ extension BlueZPeripheral {
             self.assumeIsolated { $0.socket(device, uuid, event) }
         }
         characteristics[uuid]?.sockets.updateValue(Subscriber(socket: socket), forKey: device)?.socket.close()
-        show(uuid, "NotifyAcquired", true)
+        updateProperty(uuid, "NotifyAcquired", true)
         emit(.subscribed(central, uuid))
         return .values([.fileDescriptor(OwnedDescriptor(ends[1])), .uint16(UInt16(clamping: mtu))])
     }
@@ -121,7 +121,7 @@ extension BlueZPeripheral {
             for _ in 0..<sent { emit(.notified(uuid)) }
         case .ended:
             guard characteristics[uuid]?.sockets.removeValue(forKey: device) != nil else { return }
-            if characteristics[uuid]?.sockets.isEmpty == true { show(uuid, "NotifyAcquired", false) }
+            if characteristics[uuid]?.sockets.isEmpty == true { updateProperty(uuid, "NotifyAcquired", false) }
             if let central = centrals[device] { emit(.unsubscribed(central.id, uuid)) }
         case .connected, .connectFailed, .received, .congested: break
         }
@@ -133,21 +133,21 @@ extension BlueZPeripheral {
             characteristics[uuid]?.lastRead = []
             let socket = characteristics[uuid]?.sockets.removeValue(forKey: device)
             socket?.socket.close()
-            if socket != nil { show(uuid, "NotifyAcquired", false) }
+            if socket != nil { updateProperty(uuid, "NotifyAcquired", false) }
             let wasNotifying = characteristics[uuid]?.isNotifying == true
             if wasNotifying {
                 characteristics[uuid]?.isNotifying = false
-                show(uuid, "Notifying", false)
+                updateProperty(uuid, "Notifying", false)
             }
             if let id, socket != nil || wasNotifying { emit(.unsubscribed(id, uuid)) }
         }
     }
 
-    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) {
-        show(uuid, property, .boolean(value))
+    private func updateProperty(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) {
+        updateProperty(uuid, property, .boolean(value))
     }
 
-    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: DBusValue) {
+    private func updateProperty(_ uuid: BluetoothUUID, _ property: String, _ value: DBusValue) {
         guard let path = characteristics[uuid]?.path else { return }
         service.assumeIsolated { service in
             service.connection?.assumeIsolated { $0.setProperty(path, BlueZName.gattCharacteristic, property, value) }
@@ -217,7 +217,7 @@ extension BlueZPeripheral {
             }
             return
         }
-        if characteristic.isNotifying { show(uuid, "Value", .bytes(value)) }
+        if characteristic.isNotifying { updateProperty(uuid, "Value", .bytes(value)) }
         // There is no subscriber, or the value is on the bus.
         emit(.notified(uuid))
     }

@@ -132,7 +132,7 @@ actor BlueZPeripheral {
         self.application = application
         await service.onChange { [weak self] change in
             guard let self else { return }
-            self.assumeIsolated { $0.follow(change) }
+            self.assumeIsolated { $0.handle(change) }
         }
         do throws(LinkError) {
             try await service.start()
@@ -153,7 +153,7 @@ actor BlueZPeripheral {
         guard let connection = await service.connection else { throw BlueZService.absent }
         connection.assumeIsolatedExport(objects(for: application))
         self.adapter = adapter
-        await takeName(application.name, adapter)
+        await setAdapterName(application.name, adapter)
         _ = try await service.call(
             adapter, BlueZName.gattManager, "RegisterApplication",
             [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
@@ -162,7 +162,7 @@ actor BlueZPeripheral {
     }
 
     /// bluetoothd serves the GAP Device Name (2A00) from the adapter's alias, so the alias is set to the bottle's name.
-    private func takeName(_ name: String, _ adapter: String) async {
+    private func setAdapterName(_ name: String, _ adapter: String) async {
         let present = await service.objects[adapter, BlueZName.adapter]?["Alias"]?.text
         guard present != name else { return }
         do throws(LinkError) {
@@ -177,7 +177,7 @@ actor BlueZPeripheral {
 
     // MARK: - Events of bluetoothd
 
-    private func follow(_ change: BlueZService.Change) {
+    private func handle(_ change: BlueZService.Change) {
         guard isPublished || isOpen, !isClosed else { return }
         switch change {
         case .appeared: update()

@@ -33,7 +33,7 @@ struct BlueZObjects {
     }
 
     /// Applies a signal of bluetoothd; `nil` if it changes nothing.
-    mutating func follow(_ signal: DBusSignal) -> Change? {
+    mutating func apply(_ signal: DBusSignal) -> Change? {
         let arguments = signal.arguments
         switch (signal.interface, signal.member) {
         case (BlueZName.objectManager, "InterfacesAdded") where arguments.count == 2:

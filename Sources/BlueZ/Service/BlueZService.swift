@@ -52,7 +52,7 @@ actor BlueZService {
                 _ = try await opening.value
             }
             // bluetoothd was running, but did not reply when it appeared on the bus.
-            if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
+            if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await readObjects() }
         } catch let failure as DBusFailure {
             throw BlueZErrors.error(failure, "Cannot reach bluetoothd")
         } catch {
@@ -78,14 +78,14 @@ actor BlueZService {
             ] {
                 try await connection.subscribe(match) { [weak self] signal in
                     guard let self else { return }
-                    self.assumeIsolated { $0.follow(signal) }
+                    self.assumeIsolated { $0.receive(signal) }
                 }
             }
             try await connection.watchName(BlueZName.service) { [weak self] owner in
                 guard let self else { return }
-                self.assumeIsolated { $0.ownerChanged(isThere: owner != nil) }
+                self.assumeIsolated { $0.ownerChanged(isRunning: owner != nil) }
             }
-            if try await connection.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
+            if try await connection.watchOwner(of: BlueZName.service) != nil { try await readObjects() }
             return connection
         } catch {
             self.connection = nil
@@ -96,10 +96,10 @@ actor BlueZService {
 
     /// Reads all objects again, because the order of signals is not reliable here.
     func refresh() async {
-        try? await learnObjects()
+        try? await readObjects()
     }
 
-    private func learnObjects() async throws(DBusFailure) {
+    private func readObjects() async throws(DBusFailure) {
         guard let connection else { return }
         generation += 1
         let currentGeneration = generation
@@ -109,7 +109,7 @@ actor BlueZService {
                 // The queue keeps the order of this reply and the signals around it.
                 $0.call(call, limit: Self.limit) { [weak self] result in
                     if let self, case .success(let values) = result {
-                        self.assumeIsolated { $0.take(values, generation: currentGeneration) }
+                        self.assumeIsolated { $0.store(values, generation: currentGeneration) }
                     }
                     continuation.resume(returning: result)
                 }
@@ -118,7 +118,7 @@ actor BlueZService {
         _ = try result.get()
     }
 
-    private func take(_ values: [DBusValue], generation: Int) {
+    private func store(_ values: [DBusValue], generation: Int) {
         guard generation == self.generation, let objects = BlueZObjects(managedObjects: values.first) else { return }
         self.objects = objects
         guard !isPresent else { return }
@@ -126,20 +126,20 @@ actor BlueZService {
         onChange?(.appeared)
     }
 
-    private func follow(_ signal: DBusSignal) {
-        guard let change = objects.follow(signal), isPresent else { return }
+    private func receive(_ signal: DBusSignal) {
+        guard let change = objects.apply(signal), isPresent else { return }
         onChange?(.object(change))
     }
 
-    private func ownerChanged(isThere: Bool) {
+    private func ownerChanged(isRunning: Bool) {
         generation += 1
         if isPresent {
             isPresent = false
             objects = BlueZObjects()
             onChange?(.disappeared(LinkError(.serviceLost, "bluetoothd has stopped", isTransient: true)))
         }
-        guard isThere else { return }
-        Task { try await self.learnObjects() }
+        guard isRunning else { return }
+        Task { try await self.readObjects() }
     }
 
     private func connectionClosed(_ closed: DBusConnection) {

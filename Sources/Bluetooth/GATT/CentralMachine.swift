@@ -26,7 +26,7 @@ package struct CentralMachine: Sendable {
         case idle
         case opening(PeerID, deadline: MonotonicInstant)
         /// The transport is open. `connected` follows the MTU exchange.
-        case settling(PeerID, deadline: MonotonicInstant, GATTClient)
+        case exchangingMTU(PeerID, deadline: MonotonicInstant, GATTClient)
         case connected(PeerID, GATTClient)
     }
 
@@ -45,7 +45,7 @@ package struct CentralMachine: Sendable {
         switch state {
         case .idle: nil
         case .opening(_, let deadline): deadline
-        case .settling(_, let deadline, let client): min(deadline, client.nextDeadline ?? deadline)
+        case .exchangingMTU(_, let deadline, let client): min(deadline, client.nextDeadline ?? deadline)
         case .connected(_, let client): client.nextDeadline
         }
     }
@@ -58,7 +58,7 @@ package struct CentralMachine: Sendable {
         case .notFound(let error): return [.event(.scanFailed(error))]
         case .opened:
             guard case .opening(let peer, let deadline) = state else { return [] }
-            state = .settling(peer, deadline: deadline, GATTClient(maximumMTU: maximumMTU))
+            state = .exchangingMTU(peer, deadline: deadline, GATTClient(maximumMTU: maximumMTU))
             defer { skipsExchange = false }
             return feed(skipsExchange ? .startWithoutExchange : .start, at: now)
         case .openFailed(let error): return end(error)
@@ -97,7 +97,7 @@ package struct CentralMachine: Sendable {
         switch state {
         case .opening(_, let deadline) where deadline <= now:
             return [.close] + end(LinkError(.timeout, "the connection was not established in time", isTransient: true))
-        case .settling(_, let deadline, _) where deadline <= now:
+        case .exchangingMTU(_, let deadline, _) where deadline <= now:
             skipsExchange = true
             let sentence =
                 "the peer accepted the connection but does not respond; it might be connected to another central"
@@ -113,10 +113,10 @@ package struct CentralMachine: Sendable {
         switch state {
         case .idle, .opening:
             return []
-        case .settling(let peer, let deadline, let current):
+        case .exchangingMTU(let peer, let deadline, let current):
             client = current
             clientEffects = client.handle(input, at: now)
-            state = .settling(peer, deadline: deadline, client)
+            state = .exchangingMTU(peer, deadline: deadline, client)
         case .connected(let peer, let current):
             client = current
             clientEffects = client.handle(input, at: now)
@@ -130,7 +130,7 @@ package struct CentralMachine: Sendable {
             case .log(let line): effects.append(.log(line))
             case .ended(let error): effects += [.close] + end(error)
             case .ready(let mtu):
-                guard case .settling(let peer, _, _) = state else { continue }
+                guard case .exchangingMTU(let peer, _, _) = state else { continue }
                 state = .connected(peer, client)
                 effects.append(.event(.connected(peer, mtu: mtu)))
             }
@@ -142,7 +142,7 @@ package struct CentralMachine: Sendable {
         defer { state = .idle }
         switch state {
         case .idle: return []
-        case .opening, .settling: return [.event(.connectFailed(error))]
+        case .opening, .exchangingMTU: return [.event(.connectFailed(error))]
         case .connected: return [.event(.disconnected(error))]
         }
     }

@@ -58,9 +58,9 @@ struct Discovery: Sendable {
                 }
             }
             switch phase {
-            case .services: enterService(0)
-            case .characteristics(let service): enterService(service + 1)
-            case .descriptors(_, let rest): enterDescriptors(rest)
+            case .services: searchService(0)
+            case .characteristics(let service): searchService(service + 1)
+            case .descriptors(_, let rest): searchDescriptors(rest)
             case .done: return nil
             }
         }
@@ -75,13 +75,13 @@ struct Discovery: Sendable {
         search.next = 0x10000
     }
 
-    mutating func take(_ pdu: ATTPDU) throws(LinkError) {
+    mutating func receive(_ pdu: ATTPDU) throws(LinkError) {
         previous = pdu
         switch (phase, pdu) {
         case (.services, .readByGroupTypeResponse(let groups)):
-            for group in groups { try take(group) }
+            for group in groups { try addService(group) }
         case (.characteristics(let service), .readByTypeResponse(let values)):
-            for value in values { try take(value, in: service) }
+            for value in values { try addCharacteristic(value, in: service) }
         case (.descriptors(let value, _), .findInformationResponse(let list)):
             for item in list {
                 try advance(past: item.handle, to: item.handle, "descriptor")
@@ -94,7 +94,7 @@ struct Discovery: Sendable {
 
     // MARK: Services
 
-    private mutating func take(_ group: ATTGroupValue) throws(LinkError) {
+    private mutating func addService(_ group: ATTGroupValue) throws(LinkError) {
         guard let uuid = BluetoothUUID(littleEndian: group.value) else {
             throw Self.invalid("a service UUID of \(group.value.count) bytes at handle \(group.handle)")
         }
@@ -103,9 +103,9 @@ struct Discovery: Sendable {
         found.append(Service(range: ATTHandleRange(group.handle, group.end), uuid: uuid))
     }
 
-    private mutating func enterService(_ index: Int) {
+    private mutating func searchService(_ index: Int) {
         guard found.indices.contains(index) else {
-            return enterDescriptors(descriptorSearches()[...])
+            return searchDescriptors(descriptorSearches()[...])
         }
         phase = .characteristics(service: index)
         search = Search(next: Int(found[index].range.first) + 1, last: found[index].range.last)
@@ -114,7 +114,7 @@ struct Discovery: Sendable {
     // MARK: Characteristics
 
     /// Parses a declaration's value: properties (1), value handle (2), UUID (2 or 16).
-    private mutating func take(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
+    private mutating func addCharacteristic(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
         guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
             throw Self.invalid("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
         }
@@ -148,7 +148,7 @@ struct Discovery: Sendable {
         }
     }
 
-    private mutating func enterDescriptors(_ rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>) {
+    private mutating func searchDescriptors(_ rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>) {
         guard let first = rest.first else { return phase = .done }
         phase = .descriptors(of: first.value, rest: rest.dropFirst())
         search = Search(next: Int(first.range.first), last: first.range.last)
@@ -189,7 +189,7 @@ extension GATTClient {
             where error != .attributeNotFound && discovery.services.isEmpty:
                 throw Self.refused("discovery", handle, error)
             case .errorResponse: discovery.nothingFound(pdu)
-            default: try discovery.take(pdu)
+            default: try discovery.receive(pdu)
             }
         } catch {
             return finish(.discoveryFailed(error), at: now)

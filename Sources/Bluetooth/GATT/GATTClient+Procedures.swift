@@ -21,7 +21,7 @@ extension GATTClient {
         var refusal: ATTErrorCode?
         if case .errorResponse(_, _, let error) = pdu { refusal = error }
         switch procedure {
-        case .exchangeMTU: settleMTU(pdu)
+        case .exchangeMTU: finishMTUExchange(pdu)
         case .discover(let discovery): proceedDiscovery(discovery, pdu, at: now)
         case .read(let handle, let value): proceedReading(handle, value, pdu, at: now)
         case .write(let handle):
@@ -56,7 +56,7 @@ extension GATTClient {
     // MARK: MTU
 
     /// Ends the MTU exchange. If the server rejects it, the MTU stays at 23.
-    private mutating func settleMTU(_ pdu: ATTPDU) {
+    private mutating func finishMTUExchange(_ pdu: ATTPDU) {
         if case .exchangeMTUResponse(let offered) = pdu {
             mtu = max(ATTPDU.defaultMTU, min(Int(offered), maximumMTU))
         } else {

@@ -27,12 +27,12 @@ extension ServerBearer {
         report(.read(id, characteristic.name, offset: offset, token: token))
     }
 
-    func head(_ value: [UInt8]) -> [UInt8] { Array(value.prefix(mtu - 1)) }
+    func truncated(_ value: [UInt8]) -> [UInt8] { Array(value.prefix(mtu - 1)) }
 
     mutating func read(_ handle: UInt16) {
         switch source(handle) {
         case .refused(let error): refuse(.readRequest, handle, error)
-        case .bytes(let value): send(.readResponse(value: head(value)))
+        case .bytes(let value): send(.readResponse(value: truncated(value)))
         case .application(let characteristic):
             longRead = nil
             requestValue(characteristic, .read, handle)
@@ -52,7 +52,7 @@ extension ServerBearer {
     /// Sends a part of a long value. An offset at the end gives an empty part; a larger offset is an error.
     private mutating func sendBlob(_ value: [UInt8], _ handle: UInt16, _ offset: Int) {
         guard offset <= value.count else { return refuse(.readBlobRequest, handle, .invalidOffset) }
-        send(.readBlobResponse(value: head(Array(value[offset...]))))
+        send(.readBlobResponse(value: truncated(Array(value[offset...]))))
     }
 
     /// Collects values by handle until the application must supply one. Its response continues the collection.
@@ -68,7 +68,7 @@ extension ServerBearer {
             }
             rest = rest.dropFirst()
         }
-        guard isVariable else { return send(.readMultipleResponse(values: head(Array(values.joined())))) }
+        guard isVariable else { return send(.readMultipleResponse(values: truncated(Array(values.joined())))) }
         let room = mtu - 1
         var list: [ATTLengthValue] = []
         var used = 0

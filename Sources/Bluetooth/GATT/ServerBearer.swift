@@ -233,10 +233,10 @@ struct ServerBearer: Sendable {
         switch transaction.step {
         case .read:
             longRead = ATTHandleValue(handle, value)
-            send(.readResponse(value: head(value)))
+            send(.readResponse(value: truncated(value)))
         case .blob(let isPartial):
             if !isPartial { longRead = ATTHandleValue(handle, value) }
-            send(.readBlobResponse(value: head(value)))
+            send(.readBlobResponse(value: truncated(value)))
         case .byType: send(.readByTypeResponse([ATTHandleValue(handle, Array(value.prefix(longestByType)))]))
         case .multiple(let values, let rest, let isVariable):
             readMultiple(values + [value], rest.dropFirst(), isVariable: isVariable)

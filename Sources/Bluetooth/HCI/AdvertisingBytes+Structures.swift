@@ -48,19 +48,19 @@ extension AdvertisingBytes {
 }
 
 extension Advertisement {
-    package mutating func take(_ data: [UInt8]) {
+    package mutating func add(_ data: [UInt8]) {
         for (type, body) in AdvertisingBytes.structures(data) {
             switch type {
             case 0x09: name = String(decoding: body, as: UTF8.self)
             case 0x08 where name == nil: name = String(decoding: body, as: UTF8.self)
-            case 0x02, 0x03: take(body, uuidSize: 2)
-            case 0x06, 0x07: take(body, uuidSize: 16)
+            case 0x02, 0x03: addServices(body, uuidSize: 2)
+            case 0x06, 0x07: addServices(body, uuidSize: 16)
             default: break
             }
         }
     }
 
-    private mutating func take(_ list: [UInt8], uuidSize: Int) {
+    private mutating func addServices(_ list: [UInt8], uuidSize: Int) {
         for start in stride(from: 0, through: list.count - uuidSize, by: uuidSize) {
             guard let uuid = BluetoothUUID(littleEndian: list[start..<(start + uuidSize)]) else { continue }
             if !services.contains(uuid) { services.append(uuid) }

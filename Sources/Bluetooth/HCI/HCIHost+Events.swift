@@ -1,6 +1,6 @@
 /// HCI events (Core 5.4, Vol 4 Part E, 7.7).
 extension HCIHost {
-    mutating func take(_ type: UInt8, _ packet: [UInt8]) {
+    mutating func receivePacket(_ type: UInt8, _ packet: [UInt8]) {
         switch type {
         case 4: event(packet[0], packet[2...])
         case 2: acl(packet)

@@ -118,7 +118,7 @@ package struct HCIHost: Sendable {
         stream.append(bytes)
         while isOpen {
             switch stream.next() {
-            case .packet(let type, let packet): take(type, packet)
+            case .packet(let type, let packet): receivePacket(type, packet)
             case .broken(let type):
                 isOpen = false
                 effects.append(.broken("received an HCI packet of the unknown type \(type)"))
@@ -156,11 +156,11 @@ package struct HCIHost: Sendable {
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
-        if status == 0 { learn(opcode, Array(parameters)) }
+        if status == 0 { readReply(opcode, Array(parameters)) }
         nextCommand()
     }
 
-    private mutating func learn(_ opcode: UInt16, _ parameters: [UInt8]) {
+    private mutating func readReply(_ opcode: UInt16, _ parameters: [UInt8]) {
         switch opcode {
         case 0x1009 where parameters.count >= 6:
             address = BluetoothAddress(littleEndian: Array(parameters.prefix(6))) ?? address
@@ -169,17 +169,17 @@ package struct HCIHost: Sendable {
             usesRandomAddress = true
             command(0x2005, fallback.littleEndian)
         case Self.lastOfBeginning where parameters.count >= 3:
-            take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]))
+            setBuffers(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]))
         case 0x1005 where parameters.count >= 5:
             // If LE has no buffers, use those of BR/EDR.
-            take(
+            setBuffers(
                 length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
                 count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8))
         default: break
         }
     }
 
-    private mutating func take(length: Int, count: Int) {
+    private mutating func setBuffers(length: Int, count: Int) {
         guard length >= 27, count >= 1 else { return command(0x1005, []) }
         (fragmentLength, credits) = (length, count)
         guard !isReady else { return }

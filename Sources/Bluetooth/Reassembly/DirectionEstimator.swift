@@ -90,7 +90,7 @@ struct DirectionEstimator {
         -> Timing
     {
         let timing = timing(time, channel, length, phy)
-        note(time, channel, length)
+        recordPacket(time, channel, length)
         if let time, Self.microseconds(time) % 500 != 0 { hasFineTimestamps = true }
         if timing == .eventStart {
             if eventCount == 1 { events.single += 1 } else if eventCount > 1 { events.multiple += 1 }
@@ -169,7 +169,7 @@ struct DirectionEstimator {
             .tolerance / 2
     }
 
-    private mutating func note(_ time: Duration?, _ channel: UInt8?, _ length: Int) {
+    private mutating func recordPacket(_ time: Duration?, _ channel: UInt8?, _ length: Int) {
         lastTime = time
         lastChannel = channel
         lastLength = length

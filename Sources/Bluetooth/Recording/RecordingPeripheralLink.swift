@@ -17,7 +17,7 @@ package final class RecordingPeripheralLink: PeripheralLink {
         let source = PulledEvents(base.events)
         events = AsyncStream {
             let event = await source.next()
-            if let event { transcript.note { $0.note(event, at: $1) } }
+            if let event { transcript.record { $0.note(event, at: $1) } }
             return event
         }
     }
@@ -25,12 +25,12 @@ package final class RecordingPeripheralLink: PeripheralLink {
     package var name: String { base.name }
 
     package func perform(_ request: PeripheralRequest) {
-        transcript.note { $0.note(request, at: $1) }
+        transcript.record { $0.note(request, at: $1) }
         base.perform(request)
     }
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
-        transcript.begin(try GATTTranscript(application))
+        transcript.start(try GATTTranscript(application))
         try await base.open(application)
         if let address = await base.ownAddress() { identify?(address) }
     }
@@ -51,11 +51,11 @@ private final class LinkTranscript: Sendable {
         self.instruments = instruments
     }
 
-    func begin(_ new: GATTTranscript) {
+    func start(_ new: GATTTranscript) {
         transcript.withLock { $0 = new }
     }
 
-    func note(_ body: (inout GATTTranscript, MonotonicInstant) -> [LinkObservation]) {
+    func record(_ body: (inout GATTTranscript, MonotonicInstant) -> [LinkObservation]) {
         transcript.withLock { transcript in
             guard var current = transcript else { return }
             transcript = nil

@@ -29,8 +29,8 @@ private final class HCICentralTransport: CentralTransport {
 
     init(_ controller: StreamController) {
         self.controller = controller
-        controller.onEffect = { [weak self] in self?.take($0) }
-        controller.onEnd = { [weak self] in self?.lose($0) }
+        controller.onEffect = { [weak self] in self?.handle($0) }
+        controller.onEnd = { [weak self] in self?.connectionLost($0) }
     }
 
     func scan() {
@@ -93,9 +93,9 @@ private final class HCICentralTransport: CentralTransport {
     /// The controller has its own flow control by credits.
     func setReading(fromPeripheral isReading: Bool) {}
 
-    private func take(_ effect: HCIHost.Effect) {
+    private func handle(_ effect: HCIHost.Effect) {
         switch effect {
-        case .advertised(let sighting): see(sighting)
+        case .advertised(let sighting): report(sighting)
         case .connected(let handle, let address, _):
             guard wanted == address else { return controller.handle(.disconnect(handle)) }
             wanted = nil
@@ -121,7 +121,7 @@ private final class HCICentralTransport: CentralTransport {
         }
     }
 
-    private func lose(_ error: LinkError) {
+    private func connectionLost(_ error: LinkError) {
         if wanted != nil {
             wanted = nil
             central?.feed(.openFailed(error))
@@ -132,13 +132,13 @@ private final class HCICentralTransport: CentralTransport {
         }
     }
 
-    private func see(_ sighting: HCIHost.Sighting) {
+    private func report(_ sighting: HCIHost.Sighting) {
         guard isScanning else { return }
         let peer = PeerID(sighting.address.description)
         var advertisement = seen[peer]?.advertisement ?? Advertisement(peer: peer, address: sighting.address)
         let before = seen[peer]?.advertisement
         advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
-        advertisement.take(sighting.data)
+        advertisement.add(sighting.data)
         advertisement.rssi = before?.rssi ?? sighting.rssi
         guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Self.mostSeen else {
             return

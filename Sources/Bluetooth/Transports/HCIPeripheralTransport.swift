@@ -27,8 +27,8 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     init(_ controller: StreamController, queue: DispatchQueue, clock: MonotonicClock) {
         (self.controller, self.clock) = (controller, clock)
         reconnectTimer = DeadlineTimer(queue: queue, clock: clock)
-        controller.onEffect = { [weak self] in self?.take($0) }
-        controller.onEnd = { [weak self] error in self?.lose(error) }
+        controller.onEffect = { [weak self] in self?.handle($0) }
+        controller.onEnd = { [weak self] error in self?.connectionLost(error) }
         reconnectTimer.onFire = { [weak self] in self?.reconnect() }
     }
 
@@ -76,7 +76,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     // MARK: Effects of the HCI host
 
-    private func take(_ effect: HCIHost.Effect) {
+    private func handle(_ effect: HCIHost.Effect) {
         switch effect {
         case .connected(let handle, let address, isCentral: false):
             guard !isClosed else { return controller.handle(.disconnect(handle)) }
@@ -101,7 +101,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private func central(_ handle: UInt16) -> CentralID? { connections.first { $0.value == handle }?.key }
 
     /// The connection to the controller is lost. Reconnect every second.
-    private func lose(_ error: LinkError) {
+    private func connectionLost(_ error: LinkError) {
         guard !isClosed else { return }
         peripheral?.report(.unavailable(error))
         scheduleReconnect()

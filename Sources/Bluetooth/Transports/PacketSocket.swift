@@ -64,11 +64,11 @@ package final class PacketSocket: @unchecked Sendable {
     package func send(_ bytes: [UInt8]) {
         guard !isClosed, !isSendingClosed else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
-        guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
+        guard outbox.isEmpty, !isConnecting else { return enqueue(bytes) }
         switch transmit(&bytes) {
         case nil: break
         case EAGAIN, ENOBUFS:
-            keep(bytes)
+            enqueue(bytes)
             onEvent(.congested)
         default: stopSending()
         }
@@ -99,7 +99,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     // MARK: On the queue
 
-    private func keep(_ bytes: [UInt8]) {
+    private func enqueue(_ bytes: [UInt8]) {
         guard outbox.count < Self.outboxLimit else { return end(ENOBUFS) }
         outbox.append(bytes)
         update()
@@ -148,7 +148,7 @@ package final class PacketSocket: @unchecked Sendable {
         for _ in 0..<Self.packetsPerTurn where wantsToRead && !isClosed {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 {
-                guard take(buffer[..<count]) else { return end(EPROTO) }
+                guard forward(buffer[..<count]) else { return end(EPROTO) }
             } else if count == 0 {
                 guard !isStream else { return end(nil) }
                 // Either the message is empty, or the connection has ended.
@@ -169,7 +169,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     /// Forwards complete packets. Returns `false` if the bytes cannot be ATT.
-    private func take(_ bytes: ArraySlice<UInt8>) -> Bool {
+    private func forward(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard frames != nil else {
             onEvent(.received(Array(bytes)))
             return true

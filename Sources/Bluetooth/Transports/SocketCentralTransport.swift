@@ -42,10 +42,10 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
         do throws(LinkError) {
             switch try dialer.dial(peer) {
             case .connected(let descriptor):
-                take(descriptor, isConnecting: false)
+                makeSocket(descriptor, isConnecting: false)
                 central?.feed(.opened)
             case .connecting(let descriptor):
-                take(descriptor, isConnecting: true)
+                makeSocket(descriptor, isConnecting: true)
             case .busy:
                 queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current) }
             }
@@ -54,7 +54,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
         }
     }
 
-    private func take(_ descriptor: Int32, isConnecting: Bool) {
+    private func makeSocket(_ descriptor: Int32, isConnecting: Bool) {
         socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: queue) { [weak self] in
             self?.handle($0)
         }

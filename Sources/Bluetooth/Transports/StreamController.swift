@@ -36,7 +36,7 @@ final class StreamController: @unchecked Sendable {
         if let address { return body(.success(address)) }
         readyHandlers.append(body)
         guard stream == nil else { return }
-        let newStream = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.take($0) }
+        let newStream = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.receive($0) }
         stream = newStream
         newStream.open()
     }
@@ -76,7 +76,7 @@ final class StreamController: @unchecked Sendable {
         _ = host.handle(.closed)
     }
 
-    private func take(_ event: TCPStream.Event) {
+    private func receive(_ event: TCPStream.Event) {
         switch event {
         case .opened: handle(.opened)
         case .received(let bytes): handle(.received(bytes))
