@@ -37,7 +37,7 @@ package final class BlueZCentralLink: CentralLink {
     package func close() async { await central.close() }
 }
 
-/// The state of the link. It uses bluetoothd's queue, so signals are handled immediately and in order.
+/// The state of the link. The actor runs on the queue of the bus connection, so it handles signals in order.
 actor BlueZCentral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -2,7 +2,7 @@ import Bluetooth
 import DBus
 import Glibc
 
-/// Calls of bluetoothd for a central's operations, and the application's responses. They run on the queue, in order.
+/// The methods that bluetoothd calls for a central's operations, and the application's responses to them.
 extension BlueZPeripheral {
     private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer {
         .failure("org.bluez.Error." + name, message)

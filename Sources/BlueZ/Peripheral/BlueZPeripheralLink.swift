@@ -41,7 +41,7 @@ package final class BlueZPeripheralLink: PeripheralLink {
     package func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
 
-/// The state of the link, on bluetoothd's queue.
+/// The state of the link. The actor runs on the queue of the bus connection.
 actor BlueZPeripheral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -63,7 +63,7 @@ actor BlueZPeripheral {
     /// The pauses between attempts: short after a restart, and long if the adapter has no power for hours.
     var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
     var retry: Task<Void, Never>?
-    /// Whether a task brings bluetoothd into the requested state.
+    /// Whether a task of `update` is running.
     var isUpdating = false
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
@@ -72,7 +72,7 @@ actor BlueZPeripheral {
     /// The adapter's alias, restored at the end.
     var formerAlias: String?
     var isClosed = false
-    /// Whether `open` has succeeded. If so, the application is published again whenever possible.
+    /// Whether `open` has succeeded. From then on, `update` publishes the application again when it is lost.
     var isOpen = false
 
     /// The maximum number of pending reads and writes; further ones are rejected. Also the limit of pending values.
@@ -88,7 +88,7 @@ actor BlueZPeripheral {
     struct Characteristic {
         var path: String
         var shape: LocalCharacteristic
-        /// The subscribers by socket, by the path of their device.
+        /// The centrals that receive values through a socket, by device path.
         var sockets: [String: Subscriber] = [:]
         /// Whether bluetoothd has called StartNotify.
         var isNotifying = false

@@ -62,7 +62,7 @@ package struct FaultPlan: Hashable, Sendable {
         self.mtu = mtu
     }
 
-    /// The faults that need a link which carries ATT PDUs. On other links, bluetoothd negotiates the MTU.
+    /// The faults that only links with ATT PDUs can inject. Over bluetoothd, the MTU cannot be limited.
     package var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
     package static var vocabulary: [(word: String, meaning: String)] {

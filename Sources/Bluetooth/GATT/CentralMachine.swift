@@ -25,7 +25,7 @@ package struct CentralMachine: Sendable {
     private enum State {
         case idle
         case opening(PeerID, deadline: MonotonicInstant)
-        /// The transport is open. `connected` follows the MTU exchange.
+        /// The transport is open, and the MTU exchange is in progress.
         case exchangingMTU(PeerID, deadline: MonotonicInstant, GATTClient)
         case connected(PeerID, GATTClient)
     }

@@ -1,4 +1,4 @@
-/// The discovery of all primary services, their characteristics, and the descriptors of those.
+/// The discovery of all primary services, their characteristics and descriptors.
 ///
 /// Every response must advance the handles, so that the discovery ends with any server. Source: Core 5.4, Vol 3 Part G,
 /// 4.4.1, 4.6.1 and 4.7.1.
@@ -30,7 +30,7 @@ struct Discovery: Sendable {
     private enum Phase: Sendable {
         case services
         case characteristics(service: Int)
-        /// Searches the descriptors of the value at `of`; `rest` has the remaining searches.
+        /// Searches for the descriptors of the characteristic value at handle `of`; `rest` has the remaining searches.
         case descriptors(of: UInt16, rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>)
         case done
     }

@@ -2,7 +2,8 @@
 /// Stores the probability of each state of both ends, by the sender of the last packet.
 ///
 /// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A received packet
-/// acknowledges, and is acknowledged unless the receiver rejects it. A lost packet changes nothing.
+/// acknowledges the other side's last packet. The receiver acknowledges it unless it rejects it. A lost packet changes
+/// nothing.
 struct AirExchange {
     private typealias Weights = SIMD16<Float>
 

@@ -1,7 +1,7 @@
-/// One record of a capture. Its bytes are passed next to it, borrowed from the reader's window.
+/// One record of a capture. Its bytes are a separate parameter, borrowed from the reader's buffer.
 ///
-/// The headers of the file and of its link type (record headers, direction words, H4 type bytes, monitor opcodes, radio
-/// headers) are removed and stated in fields. The remaining bytes are as the controller or the air carried them.
+/// The fields hold the data of the headers: record headers, direction flags, H4 type bytes, monitor opcodes, radio
+/// headers. The bytes are the packet of the controller or the air, without these headers.
 package struct CapturePacket: Sendable, Hashable {
     /// The number of the record in the file from 1, counted as tshark counts frames.
     package var number: Int

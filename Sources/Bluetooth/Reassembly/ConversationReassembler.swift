@@ -1,5 +1,5 @@
-/// Reassembles the packets of a capture to ATT PDUs: HCI ACL or link-layer fragments, L2CAP, ATT, per adapter,
-/// connection and direction. Also reports the start and end of connections.
+/// Reassembles the packets of a capture into ATT PDUs, for each adapter, connection and direction. The packets are HCI
+/// ACL packets, link-layer packets or values of a text. Also reports the start and end of connections.
 ///
 /// Allocates memory per connection, not per packet. Counts everything that it drops.
 package struct ConversationReassembler {

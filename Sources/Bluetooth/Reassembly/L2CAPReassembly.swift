@@ -11,7 +11,7 @@ struct L2CAPReassembly {
     private(set) var isOpen = false
     /// The length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
-    /// Whether the frame was dropped and its rest can follow until this direction starts another one.
+    /// Whether fragments of a dropped frame can still follow: this direction has not started another frame.
     private(set) var isAwaited = false
 
     mutating func begin(_ fragment: RawSpan) {
