@@ -7,7 +7,7 @@ import Testing
 @testable import DBus
 
 @Suite struct BlueZErrorTests {
-    /// The basis of the retry rules: name and text of bluetoothd -> code, whether to retry, ATT code.
+    /// Each row has an error name and message of bluetoothd, and the expected code, retry decision and ATT error code.
     @Test(arguments: [
         ("org.bluez.Error.InProgress", "In Progress", "in-progress", true, nil as UInt8?),
         ("org.bluez.Error.Failed", "le-connection-abort-by-local", "connect-failed", true, nil),

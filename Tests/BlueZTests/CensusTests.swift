@@ -5,7 +5,7 @@ import Testing
 
 @testable import BlueZ
 
-/// A fake bluetoothd on a private bus supplies the doctor's facts.
+/// Tests the adapters and devices that `doctor` reads from a fake bluetoothd on a private bus.
 @Suite struct CensusTests {
     @Test func `a census lists adapters and devices`() async throws {
         let bus = try await PrivateBus()

@@ -38,12 +38,12 @@ struct MachineLinkTests {
             Task { for await event in stream { lock.withLock { waiting.append(event) } } }
         }
 
-        /// The next event that fits; skips earlier ones.
-        func next<Found: Sendable>(limit: Double = 60, _ fits: @Sendable (Event) -> Found?) async throws -> Found {
+        /// The next event that `match` accepts; skips earlier ones.
+        func next<Found: Sendable>(limit: Double = 60, _ match: @Sendable (Event) -> Found?) async throws -> Found {
             let found = await event(within: limit) {
                 lock.withLock {
                     for (index, event) in waiting.enumerated() {
-                        guard let found = fits(event) else { continue }
+                        guard let found = match(event) else { continue }
                         waiting.removeFirst(index + 1)
                         return Found?.some(found)
                     }
@@ -64,20 +64,20 @@ struct MachineLinkTests {
             print("peripheral: \($0)")
         }
         let central = BlueZCentralLink(adapter: "hci0", notifications: centralWay) { print("central: \($0)") }
-        let (served, seen) = (Events(peripheral.events), Events(central.events))
+        let (peripheralEvents, centralEvents) = (Events(peripheral.events), Events(central.events))
         try await peripheral.open(Self.application)
 
         central.perform(.startScan)
-        let peer = try await seen.next { (event: CentralEvent) -> PeerID? in
+        let peer = try await centralEvents.next { (event: CentralEvent) -> PeerID? in
             guard case .advertised(let found) = event, found.name == "WaterH-Link-Test", found.services.contains(0xFF00)
             else { return nil }
             return found.peer
         }
         central.perform(.connect(peer, limit: .seconds(20)))
-        try await seen.next { if case .connected(peer, _) = $0 { () } else { nil } }
-        let centralID = try await served.next { if case .connected(let id) = $0 { id } else { nil } }
+        try await centralEvents.next { if case .connected(peer, _) = $0 { () } else { nil } }
+        let centralID = try await peripheralEvents.next { if case .connected(let id) = $0 { id } else { nil } }
         central.perform(.discover)
-        let services = try await seen.next { if case .discovered(let services) = $0 { services } else { nil } }
+        let services = try await centralEvents.next { if case .discovered(let services) = $0 { services } else { nil } }
         let characteristics = services.flatMap(\.characteristics)
         let command = try #require(characteristics.first { $0.uuid == 0xFF01 })
         let response = try #require(characteristics.first { $0.uuid == 0xFF02 })
@@ -85,15 +85,15 @@ struct MachineLinkTests {
         #expect(command.properties == [.write, .writeWithoutResponse] && response.properties == [.read, .notify])
 
         central.perform(.subscribe(handle: response.handle))
-        try await seen.next { if case .subscribed(response.handle) = $0 { () } else { nil } }
-        try await served.next { if case .subscribed(centralID, 0xFF02) = $0 { () } else { nil } }
+        try await centralEvents.next { if case .subscribed(response.handle) = $0 { () } else { nil } }
+        try await peripheralEvents.next { if case .subscribed(centralID, 0xFF02) = $0 { () } else { nil } }
 
         // Writes arrive in order, with and without response.
         for number in 0..<20 {
             central.perform(.write(handle: command.handle, value: [UInt8(number)], withResponse: number % 5 == 4))
         }
         for number in 0..<20 {
-            let token = try await served.next { (event: PeripheralEvent) -> UInt64?? in
+            let token = try await peripheralEvents.next { (event: PeripheralEvent) -> UInt64?? in
                 guard case .write(centralID, 0xFF01, [UInt8(number)], let token) = event else { return nil }
                 return .some(token)
             }
@@ -101,25 +101,33 @@ struct MachineLinkTests {
             // chrc_write_cb).
             #expect(token == nil)
         }
-        for _ in 0..<20 { try await seen.next { if case .wrote(command.handle) = $0 { () } else { nil } } }
+        for _ in 0..<20 { try await centralEvents.next { if case .wrote(command.handle) = $0 { () } else { nil } } }
 
-        // A long read is one request; a constant is none.
+        // A long read causes one request of the application, and a constant value causes none.
         let long = (0..<400).map { UInt8(truncatingIfNeeded: $0) }
         central.perform(.read(handle: response.handle))
-        let token = try await served.next { if case .read(centralID, 0xFF02, 0, let token) = $0 { token } else { nil } }
+        let token = try await peripheralEvents.next {
+            if case .read(centralID, 0xFF02, 0, let token) = $0 { token } else { nil }
+        }
         peripheral.perform(.respond(token: token, .value(long)))
-        #expect(try await seen.next { if case .read(response.handle, let value) = $0 { value } else { nil } } == long)
+        #expect(
+            try await centralEvents.next { if case .read(response.handle, let value) = $0 { value } else { nil } }
+                == long)
         central.perform(.read(handle: serial.handle))
         #expect(
-            try await seen.next { if case .read(serial.handle, let value) = $0 { value } else { nil } }
+            try await centralEvents.next { if case .read(serial.handle, let value) = $0 { value } else { nil } }
                 == Array("A4C138".utf8))
 
         // An error has its ATT code.
         let strict = try #require(characteristics.first { $0.uuid == 0xFF03 })
         central.perform(.write(handle: strict.handle, value: [1], withResponse: true))
-        let refused = try await served.next { if case .write(_, _, _, let token?) = $0 { token } else { nil } }
-        peripheral.perform(.respond(token: refused, .error(0x0D)))
-        let error = try await seen.next { if case .writeFailed(strict.handle, let error) = $0 { error } else { nil } }
+        let rejected = try await peripheralEvents.next {
+            if case .write(_, _, _, let token?) = $0 { token } else { nil }
+        }
+        peripheral.perform(.respond(token: rejected, .error(0x0D)))
+        let error = try await centralEvents.next {
+            if case .writeFailed(strict.handle, let error) = $0 { error } else { nil }
+        }
         #expect(error.code == .refused && error.attError == 0x0D, "\(error.code): \(error)")
 
         // Notifications: all of them, in order, including equal ones.
@@ -132,13 +140,13 @@ struct MachineLinkTests {
                         0xFF02,
                         value: [UInt8((number / 2) >> 8), UInt8(truncatingIfNeeded: number / 2)]
                             + Array(repeating: 7, count: 18)))
-                try await served.next { if case .notified(0xFF02) = $0 { () } else { nil } }
+                try await peripheralEvents.next { if case .notified(0xFF02) = $0 { () } else { nil } }
             }
         }
         var received: [Int] = []
         while received.count < count {
             received.append(
-                try await seen.next {
+                try await centralEvents.next {
                     if case .notification(response.handle, let value) = $0 {
                         Int(value[0]) << 8 | Int(value[1])
                     } else {
@@ -157,14 +165,14 @@ struct MachineLinkTests {
 
         central.perform(.disconnect)
         #expect(
-            try await seen.next { if case .disconnected(let error) = $0 { .some(error) } else { nil } }
+            try await centralEvents.next { if case .disconnected(let error) = $0 { .some(error) } else { nil } }
                 == LinkError?.none)
-        try await served.next { if case .disconnected(centralID) = $0 { () } else { nil } }
+        try await peripheralEvents.next { if case .disconnected(centralID) = $0 { () } else { nil } }
 
         central.perform(.startScan)
-        _ = try await seen.next { if case .advertised(let found) = $0, found.peer == peer { () } else { nil } }
+        _ = try await centralEvents.next { if case .advertised(let found) = $0, found.peer == peer { () } else { nil } }
         central.perform(.forget(peer))
-        _ = try await seen.next { if case .recovered(let sentence) = $0 { print(sentence) } else { nil } }
+        _ = try await centralEvents.next { if case .recovered(let sentence) = $0 { print(sentence) } else { nil } }
         await central.close()
         await peripheral.close()
     }

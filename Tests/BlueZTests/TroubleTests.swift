@@ -45,7 +45,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// As after a reset of the controller.
+    /// A reset of the controller causes this.
     @Test func `an advertisement that bluetoothd dropped is registered again`() async throws {
         await daemon.set("ActiveInstances", .byte(1), of: BlueZName.advertisingManager)
         #expect(await count("RegisterAdvertisement", reaches: 1))
@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-/// Other programs on the same adapter, and tables that are not resolved yet.
+/// Connections of other programs on the same adapter, and services that bluetoothd has not resolved yet.
 @Suite struct CentralTroubleTests {
     let daemon: FakeBluetoothd
     let folder: TemporaryFolder
@@ -90,8 +90,8 @@ import Testing
         return (link, events)
     }
 
-    private func wait(_ events: Collected<CentralEvent>, _ fits: @Sendable (CentralEvent) -> Bool) async -> Bool {
-        await event(within: 20) { events.items.contains(where: fits) ? true : nil } == true
+    private func wait(_ events: Collected<CentralEvent>, _ match: @Sendable (CentralEvent) -> Bool) async -> Bool {
+        await event(within: 20) { events.items.contains(where: match) ? true : nil } == true
     }
 
     private func connect(_ link: BlueZCentralLink, _ events: Collected<CentralEvent>) async {

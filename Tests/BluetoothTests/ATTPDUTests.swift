@@ -92,9 +92,9 @@ private let vectors: [(String, ATTPDU)] = [
     /// A truncated PDU is either another valid PDU or an error with an offset inside it.
     @Test(arguments: vectors)
     func `decoding a truncated PDU returns a whole PDU or throws`(picture: String, pdu: ATTPDU) {
-        let whole = bytes(picture)
-        for length in whole.indices { check(Array(whole[..<length])) }
-        for extra in 1...17 { check(whole + Array(repeating: 0x5A, count: extra)) }
+        let complete = bytes(picture)
+        for length in complete.indices { check(Array(complete[..<length])) }
+        for extra in 1...17 { check(complete + Array(repeating: 0x5A, count: extra)) }
     }
 
     @Test func `decoding random bytes returns a PDU that encodes to the same bytes, or throws`() {

@@ -42,7 +42,7 @@ import Testing
         queue.yield(1)
         var iterator = stream.makeAsyncIterator()
         #expect(await iterator.next() == 1)
-        // It took the first event and might still process it.
+        // The consumer took the first event and might still process it.
         let waits = Task { await queue.caughtUp() }
         await Task.yield()
         queue.finish()

@@ -159,7 +159,7 @@ import Testing
                     }
                     #expect(error.isTransient)
                 }
-                // Applies once: the next connection works.
+                // The fault applies once, so the next connection works.
                 bench.central.perform(.connect(bench.peer, limit: .seconds(5)))
                 _ = try await bench.centralEvents.next("connected") { if case .connected = $0 { true } else { nil } }
                 bench.central.perform(.discover)

@@ -9,8 +9,8 @@ import Testing
     private struct Bench {
         let central: any CentralLink
         let peripheral: FaultyPeripheralLink
-        let seen: Inbox<CentralEvent>
-        let served: Inbox<PeripheralEvent>
+        let centralEvents: Inbox<CentralEvent>
+        let peripheralEvents: Inbox<PeripheralEvent>
         let lines = Lines()
 
         init(_ plan: String, seed: UInt64 = 1) async throws {
@@ -20,26 +20,26 @@ import Testing
             peripheral = FaultyPeripheralLink(
                 ends.peripheral,
                 instruments: LinkInstruments(faults: try FaultPlan(plan), seed: seed, log: { lines.add($0) }))
-            seen = Inbox(central.events)
-            served = Inbox(peripheral.events)
+            centralEvents = Inbox(central.events)
+            peripheralEvents = Inbox(peripheral.events)
             try await peripheral.open(smallBottle)
             try await connect()
         }
 
         func connect() async throws {
             central.perform(.connect(PeerID("memory"), limit: .seconds(5)))
-            _ = try await seen.next("connected") { if case .connected = $0 { true } else { nil } }
+            _ = try await centralEvents.next("connected") { if case .connected = $0 { true } else { nil } }
             central.perform(.discover)
             central.perform(.subscribe(handle: 12))
-            try await seen.next(.subscribed(handle: 12))
-            _ = try await served.next("subscribed") { if case .subscribed = $0 { true } else { nil } }
+            try await centralEvents.next(.subscribed(handle: 12))
+            _ = try await peripheralEvents.next("subscribed") { if case .subscribed = $0 { true } else { nil } }
         }
 
         /// Sends values one at a time, each after the last one has been sent.
         func notify(_ values: ClosedRange<UInt8>) async throws {
             for value in values {
                 peripheral.perform(.notify(0xFFE4, value: [value]))
-                try await served.next(.notified(0xFFE4))
+                try await peripheralEvents.next(.notified(0xFFE4))
             }
         }
 
@@ -47,7 +47,7 @@ import Testing
             var values: [UInt8] = []
             while values.count < count {
                 values.append(
-                    try await seen.next("value \(values.count)") {
+                    try await centralEvents.next("value \(values.count)") {
                         if case .notification(12, let value) = $0 { value.first } else { nil }
                     })
             }
@@ -55,7 +55,7 @@ import Testing
         }
 
         func token() async throws -> UInt64 {
-            try await served.next("a request") { event in
+            try await peripheralEvents.next("a request") { event in
                 switch event {
                 case .read(_, _, _, let token): token
                 case .write(_, _, _, let token): token
@@ -96,7 +96,7 @@ import Testing
         let bench = try await Bench("deaf@2")
         for value: UInt8 in 1...3 { bench.central.perform(.write(handle: 16, value: [value], withResponse: false)) }
         for value: UInt8 in [1, 3] {
-            let came = try await bench.served.next("a write") {
+            let write = try await bench.peripheralEvents.next("a write") {
                 if case .write(_, 0xFFE9, let value, nil) = $0 { value } else { nil }
             }
             #expect(came == [value])
@@ -109,51 +109,51 @@ import Testing
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         let began = ContinuousClock.now
         bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
-        try await bench.seen.next(.wrote(handle: 19))
+        try await bench.centralEvents.next(.wrote(handle: 19))
         #expect(began.duration(to: .now) >= .milliseconds(80))
         await bench.close()
     }
 
-    /// The end of the connection answers pending requests of the link below, so that it releases them.
+    /// At the end of the connection the wrapper answers the pending requests, so that the wrapped link releases them.
     @Test func `a lost response becomes an error for the peripheral's stack`() async throws {
         let bench = try await Bench("silent@1")
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
         bench.central.perform(.disconnect)
-        _ = try await bench.seen.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
+        _ = try await bench.centralEvents.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
         try await bench.connect()
         bench.central.perform(.write(handle: 19, value: [2], withResponse: true))
         bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
-        try await bench.seen.next(.wrote(handle: 19))
+        try await bench.centralEvents.next(.wrote(handle: 19))
         await bench.close()
     }
 
     @Test(arguments: 1...6)
     func `the disconnect fault ends the connection at the N-th operation`(_ number: Int) async throws {
         let bench = try await Bench("disconnect@\(number)")
-        // A write, its response, then values: each counts as one.
+        // The write, its response and each value count as one operation.
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         if number > 1 { bench.peripheral.perform(.respond(token: try await bench.token(), .value([]))) }
         if number > 2 {
-            try await bench.seen.next(.wrote(handle: 19))
-            // Waits for each, because values in transit at the end of the connection are lost.
+            try await bench.centralEvents.next(.wrote(handle: 19))
+            // Wait for each value, because values in transit at the end of the connection are lost.
             for value in 0..<UInt8(number - 3) {
                 bench.peripheral.perform(.notify(0xFFE4, value: [value]))
                 #expect(try await bench.values(1) == [value])
             }
             bench.peripheral.perform(.notify(0xFFE4, value: [99]))
         }
-        let error = try await bench.seen.next("disconnected") {
+        let error = try await bench.centralEvents.next("disconnected") {
             if case .disconnected(let error?) = $0 { error } else { nil }
         }
         #expect(error.isTransient)
-        #expect(await !bench.seen.all.contains(.notification(handle: 12, value: [99])))
-        // Applies once.
+        #expect(await !bench.centralEvents.all.contains(.notification(handle: 12, value: [99])))
+        // The fault applies once.
         try await bench.connect()
         await bench.close()
     }
 
-    /// Each value is reported as sent once, and each received one is one of those.
+    /// The link reports each value as sent once, and delivers no other values.
     @Test func `every notified value is reported once`() async throws {
         for seed: UInt64 in 1...6 {
             let bench = try await Bench("lose=0.2,repeat=0.2,swap=0.2,delay=0.1:5ms", seed: seed)

@@ -149,10 +149,10 @@ private struct LinkUser {
         events = Inbox(link.events)
     }
 
-    func ask<Answer: Sendable>(_ request: CentralRequest, _ pick: @escaping @Sendable (CentralEvent) -> Answer?)
+    func perform<Answer: Sendable>(_ request: CentralRequest, _ match: @escaping @Sendable (CentralEvent) -> Answer?)
         async throws -> Answer
     {
         link.perform(request)
-        return try await events.next("\(request)", pick)
+        return try await events.next("\(request)", match)
     }
 }

@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// A client and a scripted server.
+/// A GATT client whose server is scripted by the test.
 private struct Client {
     var machine = CentralMachine()
     var now = MonotonicInstant.start
@@ -9,7 +9,7 @@ private struct Client {
     var log: [String] = []
     var isClosed = false
 
-    /// Connected, with this MTU.
+    /// Creates a connected client with this MTU.
     init(mtu: Int = 517) {
         _ = feed(.request(.connect(PeerID("p"), limit: .seconds(5))))
         #expect(feed(.opened) == [bytes("02 05 02")])
@@ -32,13 +32,13 @@ private struct Client {
         return sent
     }
 
-    /// The client's PDUs after this PDU of the server.
+    /// Passes a PDU of the server to the client, and returns the client's PDUs as text.
     mutating func receive(_ pdu: String) -> String { feed(.received(bytes(pdu))).map(hex).joined(separator: " | ") }
     mutating func request(_ request: CentralRequest) -> String {
         feed(.request(request)).map(hex).joined(separator: " | ")
     }
 
-    /// Discovery of one service FFE0 (1-5) with FFE4 at 3 (CCCD 4) and, if given, other properties.
+    /// Discovers one service FFE0 (handles 1–5) with FFE4 at handle 3 and its CCCD at 4.
     mutating func discoverBottle(properties: String = "12") {
         #expect(request(.discover) == "10 01 00 FF FF 00 28")
         #expect(receive("11 06 01 00 05 00 E0 FF") == "10 06 00 FF FF 00 28")
@@ -242,7 +242,7 @@ private struct Client {
     }
 }
 
-/// Malicious, silent or invalid servers: a clear error each.
+/// Malicious, silent and invalid servers. Each causes a clear error.
 @Suite struct HostileServerTests {
     @Test(arguments: [
         "11 06 01 00 05 00 E0 FF 05 00 06 00 E1 FF", "11 06 00 00 05 00 E0 FF", "11 06 05 00 04 00 E0 FF",

@@ -6,13 +6,13 @@ import Testing
         var conversation = try Conversation()
         let other = CentralID("two")
         _ = conversation.feed(.opened(other))
-        #expect(conversation.say("12 0D 00 01 00") == "13")
-        #expect(conversation.say("0A 0D 00") == "0B 01 00")
+        #expect(conversation.exchange("12 0D 00 01 00") == "13")
+        #expect(conversation.exchange("0A 0D 00") == "0B 01 00")
         #expect(conversation.feed(.received(other, bytes("0A 0D 00"))) == [bytes("0B 00 00")])
         // A repeated subscription has no effect.
-        #expect(conversation.say("12 0D 00 01 00") == "13")
+        #expect(conversation.exchange("12 0D 00 01 00") == "13")
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [1, 2]))) == [bytes("1B 0C 00 01 02")])
-        #expect(conversation.say("12 0D 00 00 00") == "13")
+        #expect(conversation.exchange("12 0D 00 00 00") == "13")
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [3]))).isEmpty)
         #expect(
             conversation.events == [
@@ -34,19 +34,19 @@ import Testing
     @Test(arguments: [(nil, 20), (50, 47), (517, 514)])
     func `notifications are truncated to the MTU`(mtu: Int?, length: Int) throws {
         var conversation = try Conversation(mtu: mtu)
-        _ = conversation.say("12 0D 00 01 00")
+        _ = conversation.exchange("12 0D 00 01 00")
         let sent = conversation.feed(.request(.notify(0xFFE4, value: Array(repeating: 1, count: 600))))
         #expect(sent.first?.count == length + 3)
     }
 
     @Test func `an indication waits for the confirmation of the previous one`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("12 19 00 02 00")
+        _ = conversation.exchange("12 19 00 02 00")
         conversation.events = []
         #expect(conversation.feed(.request(.notify(0x2A19, value: [1]))) == [bytes("1D 18 00 01")])
         #expect(conversation.feed(.request(.notify(0x2A19, value: [2]))).isEmpty)
         #expect(conversation.events.isEmpty)
-        #expect(conversation.say("1E") == "1D 18 00 02")
+        #expect(conversation.exchange("1E") == "1D 18 00 02")
         #expect(conversation.events == [.notified(0x2A19)])
         #expect(conversation.server.nextDeadline == .after(.seconds(30)))
         conversation.now = .after(.seconds(30))
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `values wait while a bearer is congested`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("12 0D 00 01 00")
+        _ = conversation.exchange("12 0D 00 01 00")
         conversation.events = []
         _ = conversation.feed(.congested(conversation.central))
         for value in 1...3 { #expect(conversation.feed(.request(.notify(0xFFE4, value: [UInt8(value)]))).isEmpty) }
@@ -68,14 +68,14 @@ import Testing
 
     @Test func `a central that receives nothing is disconnected`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("12 0D 00 01 00")
+        _ = conversation.exchange("12 0D 00 01 00")
         _ = conversation.feed(.congested(conversation.central))
         conversation.now = .after(.seconds(30))
         _ = conversation.feed(.tick)
         #expect(conversation.isClosed)
 
         conversation = try Conversation()
-        _ = conversation.say("12 0D 00 01 00")
+        _ = conversation.exchange("12 0D 00 01 00")
         _ = conversation.feed(.congested(conversation.central))
         for _ in 0..<5000 { _ = conversation.feed(.request(.notify(0xFFE4, value: [1]))) }
         #expect(conversation.isClosed)
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `the link handles Service Changed subscriptions`() throws {
         var conversation = try Conversation()
-        #expect(conversation.say("12 09 00 02 00") == "13")
+        #expect(conversation.exchange("12 09 00 02 00") == "13")
         #expect(conversation.events.isEmpty)
     }
 
@@ -98,13 +98,13 @@ import Testing
 
     @Test func `a disconnect removes all state of the central`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("12 0D 00 01 00")
-        _ = conversation.say("16 13 00 00 00 01")
+        _ = conversation.exchange("12 0D 00 01 00")
+        _ = conversation.exchange("16 13 00 00 00 01")
         _ = conversation.feed(.closed(conversation.central))
         _ = conversation.feed(.opened(conversation.central))
-        #expect(conversation.say("0A 0D 00") == "0B 00 00")
+        #expect(conversation.exchange("0A 0D 00") == "0B 00 00")
         conversation.events = []
-        #expect(conversation.say("18 01") == "19")
+        #expect(conversation.exchange("18 01") == "19")
         #expect(conversation.events.isEmpty)
         _ = conversation.feed(.request(.disconnect(conversation.central)))
         #expect(conversation.isClosed)

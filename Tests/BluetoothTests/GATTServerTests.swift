@@ -94,7 +94,7 @@ import Testing
     ])
     func tableAnswers(name: String, request: String, answer: String) throws {
         var conversation = try Conversation()
-        #expect(conversation.say(request) == answer, "\(name)")
+        #expect(conversation.exchange(request) == answer, "\(name)")
         #expect(!conversation.isClosed)
     }
 
@@ -103,60 +103,60 @@ import Testing
     ])
     func `an unusual PDU logs one line`(request: String) throws {
         var conversation = try Conversation()
-        _ = conversation.say(request)
+        _ = conversation.exchange(request)
         #expect(conversation.log.count == 1)
     }
 
     @Test func `the application answers reads`() throws {
         var conversation = try Conversation()
-        #expect(conversation.say("0A 0C 00", value: [1, 2, 3]) == "0B 01 02 03")
+        #expect(conversation.exchange("0A 0C 00", value: [1, 2, 3]) == "0B 01 02 03")
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 0, token: 1)])
-        #expect(conversation.say("0A 0C 00") == "")
+        #expect(conversation.exchange("0A 0C 00") == "")
         #expect(conversation.feed(.request(.respond(token: 2, .error(0x85)))) == [bytes("01 0A 0C 00 85")])
         // An unexpected response is dropped.
         #expect(conversation.feed(.request(.respond(token: 2, .value([1])))).isEmpty)
-        #expect(conversation.say("08 01 00 FF FF E4 FF", value: [7]) == "09 03 0C 00 07")
-        #expect(conversation.say("0E 0C 00 18 00", value: [7]) == "0F 07 61")
+        #expect(conversation.exchange("08 01 00 FF FF E4 FF", value: [7]) == "09 03 0C 00 07")
+        #expect(conversation.exchange("0E 0C 00 18 00", value: [7]) == "0F 07 61")
     }
 
-    /// Later parts come from the first answer. A read at offset 0 queries again, which the draft profile requires.
+    /// The first response serves the later parts. A read at offset 0 asks again, which the draft profile requires.
     @Test func `a long read asks the application once`() throws {
         var conversation = try Conversation()
         let value = (0..<50).map { UInt8($0) }
-        #expect(conversation.say("0A 0C 00", value: value) == hex([0x0B] + value[..<22]))
-        #expect(conversation.say("0C 0C 00 16 00") == hex([0x0D] + value[22..<44]))
-        #expect(conversation.say("0C 0C 00 2C 00") == hex([0x0D] + value[44...]))
-        #expect(conversation.say("0C 0C 00 32 00") == "0D")
-        #expect(conversation.say("0C 0C 00 33 00") == "01 0C 0C 00 07")
+        #expect(conversation.exchange("0A 0C 00", value: value) == hex([0x0B] + value[..<22]))
+        #expect(conversation.exchange("0C 0C 00 16 00") == hex([0x0D] + value[22..<44]))
+        #expect(conversation.exchange("0C 0C 00 2C 00") == hex([0x0D] + value[44...]))
+        #expect(conversation.exchange("0C 0C 00 32 00") == "0D")
+        #expect(conversation.exchange("0C 0C 00 33 00") == "01 0C 0C 00 07")
         #expect(conversation.events.count == 1)
-        #expect(conversation.say("0A 0C 00", value: [9]) == "0B 09")
-        #expect(conversation.say("0C 0C 00 00 00", value: [8, 8]) == "0D 08 08")
+        #expect(conversation.exchange("0A 0C 00", value: [9]) == "0B 09")
+        #expect(conversation.exchange("0C 0C 00 00 00", value: [8, 8]) == "0D 08 08")
         #expect(conversation.events.count == 3)
     }
 
     @Test func `a read that starts in the middle has its offset`() throws {
         var conversation = try Conversation()
-        #expect(conversation.say("0C 0C 00 16 00", value: [5]) == "0D 05")
+        #expect(conversation.exchange("0C 0C 00 16 00", value: [5]) == "0D 05")
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 22, token: 1)])
     }
 
     @Test func `values are truncated to 512 bytes`() throws {
         var conversation = try Conversation(mtu: 517)
-        let sent = conversation.say("0A 0C 00", value: Array(repeating: 1, count: 600))
+        let sent = conversation.exchange("0A 0C 00", value: Array(repeating: 1, count: 600))
         #expect(bytes(sent.replacing("|", with: "")).count == 513)
         #expect(conversation.log.count == 1)
     }
 
     @Test func `writes reach the application`() throws {
         var conversation = try Conversation()
-        #expect(conversation.say("52 10 00 47 54") == "")
-        #expect(conversation.say("12 13 00 AA", value: []) == "13")
+        #expect(conversation.exchange("52 10 00 47 54") == "")
+        #expect(conversation.exchange("12 13 00 AA", value: []) == "13")
         #expect(
             conversation.events == [
                 .write(conversation.central, 0xFFE9, value: [0x47, 0x54], token: nil),
                 .write(conversation.central, firmware, value: [0xAA], token: 1),
             ])
-        #expect(conversation.say("12 13 00 AA") == "")
+        #expect(conversation.exchange("12 13 00 AA") == "")
         #expect(conversation.feed(.request(.respond(token: 2, .error(0x80)))) == [bytes("01 12 13 00 80")])
     }
 
@@ -164,8 +164,8 @@ import Testing
         var application = smallBottle
         application.services[0].characteristics[0].acceptsAnyWrite = true
         var conversation = try Conversation(application)
-        #expect(conversation.say("12 0C 00 FF", value: []) == "13")
-        #expect(conversation.say("52 0C 00 01 00") == "")
+        #expect(conversation.exchange("12 0C 00 FF", value: []) == "13")
+        #expect(conversation.exchange("52 0C 00 01 00") == "")
         #expect(
             conversation.events == [
                 .write(conversation.central, 0xFFE4, value: [0xFF], token: 1),
@@ -175,43 +175,43 @@ import Testing
 
     @Test func `the parts of a long write arrive as one value`() throws {
         var conversation = try Conversation()
-        #expect(conversation.say("16 13 00 00 00 01 02 03") == "17 13 00 00 00 01 02 03")
-        #expect(conversation.say("16 13 00 03 00 04 05") == "17 13 00 03 00 04 05")
-        #expect(conversation.say("16 13 00 01 00 22") == "17 13 00 01 00 22")
+        #expect(conversation.exchange("16 13 00 00 00 01 02 03") == "17 13 00 00 00 01 02 03")
+        #expect(conversation.exchange("16 13 00 03 00 04 05") == "17 13 00 03 00 04 05")
+        #expect(conversation.exchange("16 13 00 01 00 22") == "17 13 00 01 00 22")
         #expect(conversation.events.isEmpty)
-        #expect(conversation.say("18 01", value: []) == "19")
+        #expect(conversation.exchange("18 01", value: []) == "19")
         #expect(conversation.events == [.write(conversation.central, firmware, value: [1, 0x22, 3, 4, 5], token: 1)])
         // The queue is empty.
-        #expect(conversation.say("18 01") == "19")
+        #expect(conversation.exchange("18 01") == "19")
         #expect(conversation.events.count == 1)
     }
 
     @Test func `long writes can be cancelled and rejected`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("16 13 00 00 00 01")
-        #expect(conversation.say("18 00") == "19")
-        _ = conversation.say("16 13 00 02 00 01")
-        #expect(conversation.say("18 01") == "01 18 13 00 07")
-        _ = conversation.say("16 13 00 00 00 01")
-        #expect(conversation.say("18 01") == "")
+        _ = conversation.exchange("16 13 00 00 00 01")
+        #expect(conversation.exchange("18 00") == "19")
+        _ = conversation.exchange("16 13 00 02 00 01")
+        #expect(conversation.exchange("18 01") == "01 18 13 00 07")
+        _ = conversation.exchange("16 13 00 00 00 01")
+        #expect(conversation.exchange("18 01") == "")
         #expect(conversation.feed(.request(.respond(token: 1, .error(0x80)))) == [bytes("01 18 13 00 80")])
-        _ = conversation.say("16 0D 00 00 00 02 00")
-        #expect(conversation.say("18 01") == "01 18 0D 00 FD")
+        _ = conversation.exchange("16 0D 00 00 00 02 00")
+        #expect(conversation.exchange("18 01") == "01 18 0D 00 FD")
     }
 
     @Test func `a long write of more than 512 bytes is rejected`() throws {
         var conversation = try Conversation(mtu: 517)
         let half = hex(Array(repeating: 1, count: 300))
-        _ = conversation.say("16 13 00 00 00 " + half)
-        _ = conversation.say("16 13 00 2C 01 " + half)
-        #expect(conversation.say("18 01") == "01 18 13 00 0D")
+        _ = conversation.exchange("16 13 00 00 00 " + half)
+        _ = conversation.exchange("16 13 00 2C 01 " + half)
+        #expect(conversation.exchange("18 01") == "01 18 13 00 0D")
     }
 
     @Test func `the number of prepared writes is limited`() throws {
         for size in [1, 18] {
             var conversation = try Conversation()
             let part = hex(Array(repeating: 7, count: size))
-            let answers = (0..<2000).map { _ in conversation.say("16 13 00 00 00 " + part) }
+            let answers = (0..<2000).map { _ in conversation.exchange("16 13 00 00 00 " + part) }
             #expect(answers.last == "01 16 13 00 09")
             #expect(answers.count { $0.hasPrefix("17") } == min(64, 1024 / size))
             #expect(conversation.log.count <= 21)
@@ -220,7 +220,7 @@ import Testing
 
     @Test func `a read that the application does not answer becomes Unlikely Error`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("0A 0C 00")
+        _ = conversation.exchange("0A 0C 00")
         #expect(conversation.server.nextDeadline == .after(.seconds(25)))
         conversation.now = .after(.seconds(25))
         #expect(conversation.feed(.tick) == [bytes("01 0A 0C 00 0E")])
@@ -229,16 +229,16 @@ import Testing
 
     @Test func `a central that does not wait is served in order, then disconnected`() throws {
         var conversation = try Conversation()
-        _ = conversation.say("0A 0C 00")
-        #expect(conversation.say("0A 05 00") == "")
+        _ = conversation.exchange("0A 0C 00")
+        #expect(conversation.exchange("0A 05 00") == "")
         // A command is not a request and does not wait.
-        _ = conversation.say("52 10 00 01")
+        _ = conversation.exchange("52 10 00 01")
         #expect(conversation.events.last == .write(conversation.central, 0xFFE9, value: [1], token: nil))
         #expect(conversation.feed(.request(.respond(token: 1, .value([1])))) == [bytes("0B 01"), bytes("0B 00 00")])
-        _ = conversation.say("0A 0C 00")
-        for _ in 0..<8 { _ = conversation.say("0A 05 00") }
+        _ = conversation.exchange("0A 0C 00")
+        for _ in 0..<8 { _ = conversation.exchange("0A 05 00") }
         #expect(!conversation.isClosed)
-        _ = conversation.say("0A 05 00")
+        _ = conversation.exchange("0A 05 00")
         #expect(conversation.isClosed)
         #expect(conversation.events.last == .disconnected(conversation.central))
         #expect(conversation.log.count == 1)

@@ -2,7 +2,7 @@ import Support
 import Testing
 @testable import Bluetooth
 
-/// The HCI host without I/O, against a hand-written controller.
+/// Tests the HCI host with a scripted controller.
 @Suite struct HCIHostTests {
     /// Command Complete with a status and return parameters.
     static func complete(_ opcode: UInt16, status: UInt8 = 0, _ more: [UInt8] = []) -> [UInt8] {
@@ -62,7 +62,7 @@ import Testing
             Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3])
             + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
             + [4, 0x05, 4, 0, 0x40, 0, 0x13]
-        let wanted: [HCIHost.Effect] = [
+        let expected: [HCIHost.Effect] = [
             .connected(0x40, BluetoothAddress(0xF102_0304_0506), isCentral: false),
             .received(connection: 0x40, [0x52, 3, 0, 1, 2, 3, 4]),
             .disconnected(0x40, reason: 0x13),
@@ -71,7 +71,7 @@ import Testing
             var (host, _) = Self.ready()
             #expect(
                 host.handle(.received(Array(traffic[..<cut]))) + host.handle(.received(Array(traffic[cut...])))
-                    == wanted,
+                    == expected,
                 "cut at \(cut)")
         }
     }
@@ -196,9 +196,9 @@ import Testing
             ("localhost:7300", "localhost", 7300), ("[::1]:7300", "::1", 7300), ("192.0.2.1:1", "192.0.2.1", 1),
         ] as [(String, String, UInt16)])
     func `a host and port are parsed from text`(_ text: String, _ host: String, _ port: UInt16) throws {
-        let place = try #require(NetworkEndpoint(text))
-        #expect(place.host == host && place.port == port && place.description == text)
-        #expect(try LinkName("hci:" + text) == .hci(place) && LinkName("hci:" + text).description == "hci:" + text)
+        let endpoint = try #require(NetworkEndpoint(text))
+        #expect(endpoint.host == host && endpoint.port == port && endpoint.description == text)
+        #expect(try LinkName("hci:" + text) == .hci(endpoint) && LinkName("hci:" + text).description == "hci:" + text)
     }
 
     @Test func `each host and port has a stable fallback address`() throws {
@@ -219,7 +219,7 @@ import Testing
 }
 
 extension [UInt8] {
-    /// The same packet as the host sends it: its first fragment has no flag.
+    /// The same packet with the boundary flag that the host uses for a first fragment.
     fileprivate var withFirstFragment: [UInt8] {
         var bytes = self
         bytes[2] &= 0x0F

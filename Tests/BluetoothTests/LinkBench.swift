@@ -45,15 +45,15 @@ actor Inbox<Event: Sendable> {
         limit.cancel()
     }
 
-    /// The next event for which `pick` returns a value; skips earlier ones.
+    /// The next event that `match` accepts; skips earlier ones.
     func next<Result: Sendable>(
-        within limit: Duration = .seconds(10), _ what: String = "event", _ pick: @Sendable (Event) -> Result?
+        within limit: Duration = .seconds(10), _ what: String = "event", _ match: @Sendable (Event) -> Result?
     ) async throws -> Result {
         let deadline = ContinuousClock.now + limit
         while true {
             while taken < all.count {
                 taken += 1
-                if let result = pick(all[taken - 1]) { return result }
+                if let result = match(all[taken - 1]) { return result }
             }
             if isFinished || ContinuousClock.now >= deadline { throw Missing(what: what, all: all.map { "\($0)" }) }
             await pause(until: deadline)

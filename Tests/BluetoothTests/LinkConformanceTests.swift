@@ -137,7 +137,7 @@ import Testing
         await bench.close()
     }
 
-    /// The sender waits, nothing is lost, and memory is bounded.
+    /// The peripheral waits, no value is lost, and the memory use is limited.
     @Test(arguments: LinkKind.allCases)
     func `a slow consumer applies back pressure`(kind: LinkKind) async throws {
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)

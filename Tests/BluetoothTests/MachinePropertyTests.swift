@@ -23,7 +23,7 @@ import Testing
         ]
         let length = Int.random(in: 0...100, using: &generator) == 0 ? 600 : Int.random(in: 0...24, using: &generator)
         for index in 0..<length {
-            // Sometimes handles near the table's, and existing types.
+            // Use handles near the table's, and existing types.
             let small = UInt8.random(in: 0...30, using: &generator)
             let type: UInt8 = index % 2 == 0 ? small : [0, 0, 0x28, 0x29, 0xFF].randomElement(using: &generator) ?? 0
             pdu.append(Int.random(in: 0...9, using: &generator) == 0 ? .random(in: 0...255, using: &generator) : type)
@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    /// No trap and at most one pending request. Each request ends in one matching event or in a disconnect.
+    /// The client does not trap and has at most one pending request. Each request ends in one matching event or a
+    /// disconnect.
     @Test func `the GATT client survives random inputs`() {
         var generator = generator("clientSurvivesAnything")
         for _ in 0..<300 {
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    /// Server and client with faults between them, in one thread and simulated time: both become idle, and a session
+    /// Server and client run in one thread and simulated time, with faults between them. Both become idle. A session
     /// after the faults succeeds.
     @Test func `conversations with faults end`() throws {
         var generator = generator("faultyConversationsComeToRest")

@@ -6,12 +6,12 @@ import Testing
     /// On a link with PDUs, the transcript at GATT level is equal to the PDUs, except for discovery and reads that the
     /// table answers, which a stack does not report.
     @Test func `a transcript equals the PDUs of the link`() async throws {
-        let heard = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
+        let recorded = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
         let ends = MemoryLink.pair(
-            peripheral: LinkInstruments(observe: { seen in heard.withLock { $0.real.append(seen.event) } }))
+            peripheral: LinkInstruments(observe: { seen in recorded.withLock { $0.real.append(seen.event) } }))
         let recording = RecordingPeripheralLink(
             ends.peripheral,
-            instruments: LinkInstruments(observe: { seen in heard.withLock { $0.written.append(seen.event) } }))
+            instruments: LinkInstruments(observe: { seen in recorded.withLock { $0.written.append(seen.event) } }))
         let events = Inbox(recording.events)
         let centralEvents = Inbox(ends.central.events)
         try await recording.open(smallBottle)
@@ -37,7 +37,7 @@ import Testing
         await recording.close()
         try await events.waitUntilFinished()
 
-        let (real, written) = heard.withLock { $0 }
+        let (real, written) = recorded.withLock { $0 }
         func isDiscovery(_ event: LinkObservation.Event) -> Bool {
             guard case .pdu(_, let pdu) = event, pdu.count > 1 else { return false }
             return pdu[0] == 1
@@ -45,7 +45,7 @@ import Testing
         }
         #expect(written.filter { !isDiscovery($0) } == real.filter { !isDiscovery($0) })
         #expect(written.first == .connected && written.last == .disconnected)
-        // It has every declaration that a reader needs for the table.
+        // The transcript has every declaration that a reader needs for the table.
         for declaration in ["0B 00 12 0C 00 E4 FF", "0F 00 04 10 00 E9 FF"] {
             #expect(
                 written.contains {

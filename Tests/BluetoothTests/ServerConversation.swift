@@ -69,7 +69,7 @@ struct Conversation {
     }
 
     /// The responses to one PDU as text; a token in an event is answered with `value`.
-    mutating func say(_ pdu: String, value: [UInt8]? = nil) -> String {
+    mutating func exchange(_ pdu: String, value: [UInt8]? = nil) -> String {
         var sent = feed(.received(central, bytes(pdu)))
         if let value, let token { sent += feed(.request(.respond(token: token, .value(value)))) }
         return sent.map(hex).joined(separator: " | ")

@@ -19,7 +19,7 @@ package final class FakeNotificationServer: Sendable {
         package var expires: Int
     }
 
-    /// The reply to Notify.
+    /// How the server replies to Notify: with the id, with an invalid value, with an error, or after `release`.
     package enum Manner: Sendable { case rightly, withNoNumber, withAnError, whenReleased }
 
     private struct State {
@@ -37,11 +37,11 @@ package final class FakeNotificationServer: Sendable {
     private let held = Collected<(DBusInvocation.Token, UInt32)>()
     private let state = Mutex(State())
 
-    /// Owns the name on return, unless `isNext`.
+    /// Owns the bus name when it returns, unless `isNext` is set.
     /// - Parameters:
-    ///   - first: the next id is one more.
+    ///   - first: the last id so far; the first notification has the next id.
     ///   - isNext: queues for the name until the current owner releases it.
-    ///   - isAsked: called for GetCapabilities; `false`: no reply.
+    ///   - isExplicit: called for GetCapabilities. The server sends no reply if it returns `false`.
     package init(
         _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly,
         isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
@@ -56,7 +56,7 @@ package final class FakeNotificationServer: Sendable {
         guard try await !connection.requestName(Self.service, waits: true), !isNext else { return }
         let name = await connection.uniqueName
         guard await event(within: 20, { owns.items.contains(name) ? true : nil }) == true else {
-            throw DBusFailure(DBusFailure.failed, "\(Self.service) is somebody else's")
+            throw DBusFailure(DBusFailure.failed, "\(Self.service) has another owner")
         }
     }
 
@@ -122,8 +122,8 @@ package final class FakeNotificationServer: Sendable {
     }
 
     private func notify(_ call: DBusInvocation) -> DBusAnswer {
-        let given = call.arguments
-        let replaces = UInt32(given[1].integer ?? 0)
+        let arguments = call.arguments
+        let replaces = UInt32(arguments[1].integer ?? 0)
         let (manner, number) = state.withLock { state in
             if case .withNoNumber = state.manner { return (state.manner, UInt32(0)) }
             // A closed notification cannot be replaced: it gets a new id.
@@ -134,9 +134,9 @@ package final class FakeNotificationServer: Sendable {
         }
         notified.add(
             Shown(
-                number: number, replaces: replaces, summary: given[3].text ?? "", body: given[4].text ?? "",
-                actions: given[5].texts ?? [], hints: given[6].named ?? [:],
-                expires: given[7].integer ?? 0))
+                number: number, replaces: replaces, summary: arguments[3].text ?? "", body: arguments[4].text ?? "",
+                actions: arguments[5].texts ?? [], hints: arguments[6].named ?? [:],
+                expires: arguments[7].integer ?? 0))
         switch manner {
         case .rightly, .withNoNumber: return .values([.uint32(number)])
         case .withAnError:

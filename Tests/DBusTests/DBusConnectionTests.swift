@@ -121,7 +121,7 @@ import Testing
         try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) {
             received.add($0)
         }
-        // Signals of other senders do not count, whatever their content.
+        // A subscription by sender ignores equal signals of other senders.
         let everything = Collected<DBusSignal>()
         try await reader.subscribe(DBusMatch(interface: "test.I")) { everything.add($0) }
         try await impostor.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])

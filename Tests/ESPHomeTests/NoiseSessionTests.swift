@@ -2,8 +2,8 @@ import Cryptography
 import Testing
 @testable import ESPHome
 
-/// Against PyPI's noiseprotocol 0.3.1 with the same keys: pre-shared key 00…1F, our ephemeral key 32 times 11,
-/// the device's 32 times 22.
+/// Test vectors of PyPI's noiseprotocol 0.3.1. The pre-shared key is 00…1F. The ephemeral keys are 32 bytes 11 (client)
+/// and 32 bytes 22 (device).
 @Suite struct NoiseSessionTests {
     static let hello =
         "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13d1bc1a38b6793685dc7e2ffdf8ea0933"
@@ -30,15 +30,15 @@ import Testing
 
     @Test func `a changed or truncated handshake message is rejected`() throws {
         let answer = Self.bytes(Self.answer)
-        for place in answer.indices {
+        for index in answer.indices {
             var session = try Self.session()
             _ = try session.hello()
             var damaged = answer
-            damaged[place] ^= 1
+            damaged[index] ^= 1
             #expect(throws: NoiseSession.Failure.self) { try session.finish(damaged) }
             var short = try Self.session()
             _ = try short.hello()
-            #expect(throws: NoiseSession.Failure.self) { try short.finish(Array(answer.prefix(place))) }
+            #expect(throws: NoiseSession.Failure.self) { try short.finish(Array(answer.prefix(index))) }
         }
     }
 }

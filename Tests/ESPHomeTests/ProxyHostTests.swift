@@ -3,7 +3,7 @@ import Support
 import Testing
 @testable import ESPHome
 
-/// The central that uses a proxy, without I/O, against a hand-written device.
+/// Tests the state machine of a proxy's client with a scripted device.
 @Suite struct ProxyHostTests {
     static let address = BluetoothAddress(0xA4C1_3801_0203)
     static let peer = PeerID("A4:C1:38:01:02:03")
@@ -11,15 +11,15 @@ import Testing
     static func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds) * 1_000_000_000) }
 
     /// A message from the device.
-    static func says(_ type: Int, _ body: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
+    static func message(_ type: Int, _ body: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
         var fields = ProtobufFields()
         body(&fields)
         return ProxyFrames.plain(type: type, fields.bytes)
     }
 
-    static let greeting = says(2) { $0.put(1, 1) } + says(10) { $0.put(15, 0x3F) }
+    static let helloAndFeatures = message(2) { $0.put(1, 1) } + message(10) { $0.put(15, 0x3F) }
     static func connection(_ isConnected: Bool, error: UInt64 = 0) -> [UInt8] {
-        says(69) {
+        message(69) {
             $0.put(1, address.value)
             $0.put(2, isConnected ? 1 : 0)
             $0.put(3, 185)
@@ -27,7 +27,7 @@ import Testing
         }
     }
     static func about(_ type: Int, _ handle: UInt64, _ more: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
-        says(type) {
+        message(type) {
             $0.put(1, address.value)
             $0.put(2, handle)
             more(&$0)
@@ -35,7 +35,7 @@ import Testing
     }
     /// FFE4 at handle 3 with its descriptor at 4, in the short form.
     static let services =
-        says(71) { message in
+        message(71) { message in
             var (descriptor, value, service) = (ProtobufFields(), ProtobufFields(), ProtobufFields())
             descriptor.put(2, 4)
             descriptor.put(3, 0x2902)
@@ -48,7 +48,7 @@ import Testing
             service.put(4, 0xFFE0)
             message.put(1, address.value)
             message.put(2, service.bytes)
-        } + says(72) { $0.put(1, address.value) }
+        } + message(72) { $0.put(1, address.value) }
 
     static func requests(_ effects: [ProxyHost.Effect]) -> [Int] {
         effects.compactMap { effect in
@@ -65,11 +65,11 @@ import Testing
 
     static func fresh() -> ProxyHost { ProxyHost(NetworkEndpoint(host: "kitchen", port: 6053), key: nil) }
 
-    /// Connected, with its services discovered.
+    /// A host that is connected to a peer and has discovered its services.
     static func connected() -> ProxyHost {
         var host = fresh()
         for input in [
-            .request(.connect(peer, limit: .seconds(10))), .opened, .received(greeting + connection(true)),
+            .request(.connect(peer, limit: .seconds(10))), .opened, .received(helloAndFeatures + connection(true)),
             .request(.discover), .received(services),
         ] as [ProxyHost.Input] {
             _ = host.handle(input, at: at(0))
@@ -81,8 +81,8 @@ import Testing
         var host = Self.fresh()
         #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
         #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
-        // It subscribes before it connects: otherwise a device reports no connections.
-        #expect(Self.requests(host.handle(.received(Self.greeting), at: Self.at(0))) == [9, 80, 66, 68])
+        // The host subscribes before it connects, because otherwise the device reports no connections.
+        #expect(Self.requests(host.handle(.received(Self.helloAndFeatures), at: Self.at(0))) == [9, 80, 66, 68])
         #expect(
             Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [
                 .connected(Self.peer, mtu: 185)
@@ -91,7 +91,7 @@ import Testing
         let value = RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: .notify)
         let found = [RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [value])]
         #expect(Self.events(host.handle(.received(Self.services), at: Self.at(1))) == [.discovered(found)])
-        // A device sends services once.
+        // A device sends the services once per connection.
         #expect(host.handle(.request(.discover), at: Self.at(1)) == [.event(.discovered(found))])
         #expect(Self.requests(host.handle(.request(.subscribe(handle: 3)), at: Self.at(1))) == [78])
         #expect(Self.requests(host.handle(.received(Self.about(84, 3)), at: Self.at(1))) == [77])
@@ -155,7 +155,7 @@ import Testing
     @Test func `a request without a response ends the connection`() {
         var host = Self.connected()
         _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
-        _ = host.handle(.received(Self.says(7)), at: Self.at(30))
+        _ = host.handle(.received(Self.message(7)), at: Self.at(30))
         #expect(Self.requests(host.handle(.tick, at: Self.at(31))) == [68])
         guard
             case .disconnected(let error)? = Self.events(
@@ -167,7 +167,7 @@ import Testing
 
     @Test func `a connection of a cancelled attempt is ended`() {
         var host = Self.fresh()
-        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.greeting)]
+        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.helloAndFeatures)]
             as [ProxyHost.Input]
         { _ = host.handle(input, at: Self.at(0)) }
         let late = host.handle(.tick, at: Self.at(3))
@@ -190,7 +190,8 @@ import Testing
 
     @Test func `an idle host unsubscribes`() {
         var host = Self.fresh()
-        for input in [.request(.startScan), .opened, .received(Self.greeting), .request(.stopScan)] as [ProxyHost.Input]
+        for input in [.request(.startScan), .opened, .received(Self.helloAndFeatures), .request(.stopScan)]
+            as [ProxyHost.Input]
         { _ = host.handle(input, at: Self.at(0)) }
         #expect(host.nextDeadline == Self.at(10))
         #expect(Self.requests(host.handle(.tick, at: Self.at(10))) == [87])
@@ -202,9 +203,9 @@ import Testing
         for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] {
             _ = host.handle(input, at: Self.at(0))
         }
-        let error = LinkError(.noAdapter, "it is gone", isTransient: true)
+        let error = LinkError(.noAdapter, "the device is gone", isTransient: true)
         #expect(
-            Self.events(host.handle(.ended("it is gone"), at: Self.at(1))) == [
+            Self.events(host.handle(.ended("the device is gone"), at: Self.at(1))) == [
                 .connectFailed(error), .scanFailed(error),
             ])
         #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
@@ -213,7 +214,7 @@ import Testing
     @Test func `leaving ends when the device has answered, or after a second`() {
         var host = Self.connected()
         #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
-        #expect(host.handle(.received(Self.says(6)), at: Self.at(1)) == [.close, .left])
+        #expect(host.handle(.received(Self.message(6)), at: Self.at(1)) == [.close, .left])
         var silent = Self.connected()
         _ = silent.handle(.leave, at: Self.at(1))
         #expect(silent.handle(.tick, at: Self.at(2)) == [.close, .left])
@@ -222,7 +223,7 @@ import Testing
     }
 
     @Test func `frames split at any byte have the same effects`() {
-        let traffic = Self.greeting + Self.connection(true)
+        let traffic = Self.helloAndFeatures + Self.connection(true)
         for cut in 0...traffic.count {
             var host = Self.fresh()
             _ = host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0))
@@ -240,7 +241,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         var host = seed % 2 == 0 ? Self.connected() : Self.fresh()
         if seed % 2 == 1 {
-            for input in [.request(.startScan), .opened, .received(Self.greeting)] as [ProxyHost.Input] {
+            for input in [.request(.startScan), .opened, .received(Self.helloAndFeatures)] as [ProxyHost.Input] {
                 _ = host.handle(input, at: Self.at(0))
             }
         }
@@ -253,11 +254,11 @@ import Testing
                 let known =
                     [
                         Self.services, Self.connection(turn % 3 == 0), Self.about(79, 3) { $0.put(3, [1]) },
-                        Self.greeting,
+                        Self.helloAndFeatures,
                     ].randomElement(using: &generator) ?? []
                 bytes = known
-                if let place = bytes.indices.randomElement(using: &generator) {
-                    bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                if let index = bytes.indices.randomElement(using: &generator) {
+                    bytes[index] = UInt8.random(in: 0...255, using: &generator)
                 }
             } else {
                 bytes = ProxyFrames.plain(type: types.randomElement(using: &generator) ?? 2, bytes)

@@ -47,10 +47,10 @@ import Testing
     }
 
     @Test(arguments: messages) func `a truncated monitor packet is rejected`(_ message: Message) {
-        let whole = 6 + message.content.count
-        let cuts = whole > 100 ? Array(0..<50) + [whole - 1] : Array(0..<whole)
-        for length in cuts {
-            let needed = length < 6 ? 6 : whole
+        let fullLength = 6 + message.content.count
+        let lengths = fullLength > 100 ? Array(0..<50) + [fullLength - 1] : Array(0..<fullLength)
+        for length in lengths {
+            let needed = length < 6 ? 6 : fullLength
             #expect(throws: MonitorPacket.Malformed(needed: needed, found: length)) {
                 try MonitorPacket(decoding: message.bytes[..<length], at: .zero)
             }
