@@ -12,19 +12,19 @@ package final class ESPHomeCentralLink: CentralLink {
     /// The link connects to the proxy at the first scan or connection.
     /// - Parameter key: the encryption key in the device's configuration (32 bytes in Base64). `nil` if unencrypted.
     /// - Throws: `LinkError` if the key is invalid.
-    package init(_ place: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
+    package init(_ endpoint: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
         throws(LinkError)
     {
-        name = "esphome:\(place)"
+        name = "esphome:\(endpoint)"
         let bytes = try key.map { text throws(LinkError) in
             guard let bytes = Data(base64Encoded: text), bytes.count == NoiseSession.keySize else {
                 throw LinkError(
                     .permissionDenied,
-                    "invalid encryption key for \(place): expected 32 bytes in Base64")
+                    "invalid encryption key for \(endpoint): expected 32 bytes in Base64")
             }
             return bytes
         }
-        driver = ProxyDriver(place, key: bytes.map(Array.init), instruments: instruments)
+        driver = ProxyDriver(endpoint, key: bytes.map(Array.init), instruments: instruments)
         events = driver.events.stream()
     }
 
@@ -51,10 +51,10 @@ private final class ProxyDriver: @unchecked Sendable {
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
     private static let mostEvents = 8192
 
-    init(_ place: NetworkEndpoint, key: [UInt8]?, instruments: LinkInstruments) {
-        queue = DispatchQueue(label: "central esphome:\(place)")
+    init(_ endpoint: NetworkEndpoint, key: [UInt8]?, instruments: LinkInstruments) {
+        queue = DispatchQueue(label: "central esphome:\(endpoint)")
         self.instruments = instruments
-        host = ProxyHost(place, key: key)
+        host = ProxyHost(endpoint, key: key)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         timer.onFire = { [weak self] in self?.feed(.tick) }
     }
@@ -68,15 +68,15 @@ private final class ProxyDriver: @unchecked Sendable {
     private func perform(_ effect: ProxyHost.Effect) {
         switch effect {
         case .dial:
-            let made = TCPStream(host.place, queue: queue, clock: instruments.clock) { [weak self] event in
+            let newStream = TCPStream(host.endpoint, queue: queue, clock: instruments.clock) { [weak self] event in
                 switch event {
                 case .opened: self?.feed(.opened)
                 case .received(let bytes): self?.feed(.received(bytes))
-                case .ended(let sentence): self?.feed(.ended(sentence))
+                case .ended(let reason): self?.feed(.ended(reason))
                 }
             }
-            stream = made
-            made.open()
+            stream = newStream
+            newStream.open()
         case .send(let bytes): stream?.send(bytes)
         case .close:
             stream?.close()
@@ -84,7 +84,7 @@ private final class ProxyDriver: @unchecked Sendable {
         case .event(let event):
             events.yield(event)
             if events.count > Self.mostEvents {
-                queue.async { self.feed(.ended("too many pending events from \(self.host.place)")) }
+                queue.async { self.feed(.ended("too many pending events from \(self.host.endpoint)")) }
             }
         case .left:
             let waiting = leaving

@@ -72,13 +72,13 @@ extension ProxyHost {
             self.session = nil
             let sentence =
                 stage == .ready
-                ? "\(place) did not report its connection to \(session.peer); another client might use the proxy"
-                : "\(place) did not connect in time"
+                ? "\(endpoint) did not report its connection to \(session.peer); another client might use the proxy"
+                : "\(endpoint) did not connect in time"
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
             // A later response could not be assigned to its request, so disconnect.
             disconnectPeer(
-                because: LinkError(.timeout, "\(place) did not answer a request in time", isTransient: true))
+                because: LinkError(.timeout, "\(endpoint) did not answer a request in time", isTransient: true))
         case .ending(_, let reason):
             self.session = nil
             emit(.disconnected(reason))
@@ -113,13 +113,14 @@ extension ProxyHost {
         case .connecting:
             self.session = nil
             if error == 0, let slots, slots.free == 0 {
-                let sentence = "all \(slots.limit) connections of \(place) are in use"
+                let sentence = "all \(slots.limit) connections of \(endpoint) are in use"
                 return emit(.connectFailed(LinkError(.inProgress, sentence, isTransient: true)))
             }
             emit(
                 .connectFailed(
                     LinkError(
-                        .connectFailed, "\(place) failed to connect to \(session.peer)\(reason)", isTransient: true)))
+                        .connectFailed, "\(endpoint) failed to connect to \(session.peer)\(reason)", isTransient: true))
+            )
         case .connected where !isConnected:
             self.session = nil
             emit(.disconnected(LinkError(.disconnected, "the connection has ended\(reason)", isTransient: true)))

@@ -85,7 +85,7 @@ extension ProxyHost {
         case .failed(address, let handle, let error):
             guard let current, let request = session.current?.request, current == .discover || handle == current.handle
             else { return }
-            finishRequest(Self.failure(of: request, Self.requestError(handle, error, place)))
+            finishRequest(Self.failure(of: request, Self.requestError(handle, error, endpoint)))
         default: break
         }
     }
@@ -101,14 +101,14 @@ extension ProxyHost {
     }
 
     /// Errors 1 to 127 are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4); others are the device's own.
-    private static func requestError(_ handle: UInt16, _ error: Int, _ place: NetworkEndpoint) -> LinkError {
+    private static func requestError(_ handle: UInt16, _ error: Int, _ endpoint: NetworkEndpoint) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(
                 .refused, "the peer rejected a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",
                 attError: UInt8(error))
         }
         return LinkError(
-            .system, "\(place) failed to perform a request for handle \(handle) (error \(error))", isTransient: true)
+            .system, "\(endpoint) failed to perform a request for handle \(handle) (error \(error))", isTransient: true)
     }
 
     private static func failure(of request: CentralRequest, _ error: LinkError) -> CentralEvent {

@@ -42,13 +42,13 @@ struct ProxyHost {
     }
 
     enum Stage: Hashable {
-        case closed, dialling
+        case closed, connecting
         /// With encryption, the device sends its name, then its handshake message.
         case noiseHello, noiseAnswer
         case hello, features, ready
     }
 
-    let place: NetworkEndpoint
+    let endpoint: NetworkEndpoint
     private let key: [UInt8]?
     var stage = Stage.closed
     private var noise: NoiseSession?
@@ -73,8 +73,8 @@ struct ProxyHost {
     private var effects: [Effect] = []
 
     /// - Parameter key: the device's encryption key, 32 bytes; `nil` for an unencrypted API.
-    init(_ place: NetworkEndpoint, key: [UInt8]?) {
-        (self.place, self.key) = (place, key)
+    init(_ endpoint: NetworkEndpoint, key: [UInt8]?) {
+        (self.endpoint, self.key) = (endpoint, key)
         frames = ProxyFrames(isSealed: key != nil)
     }
 
@@ -99,7 +99,7 @@ struct ProxyHost {
             streamEnded(
                 LinkError(
                     .permissionDenied,
-                    "\(place) disconnected at the first encrypted message: it might not use encryption"))
+                    "\(endpoint) disconnected at the first encrypted message: it might not use encryption"))
         case .ended(let sentence): streamEnded(LinkError(.noAdapter, sentence, isTransient: true))
         case .tick: tick()
         case .leave: leave()
@@ -113,24 +113,24 @@ struct ProxyHost {
 
     mutating func dial() {
         guard stage == .closed else { return }
-        stage = .dialling
+        stage = .connecting
         effects.append(.dial)
     }
 
     private mutating func startHandshake() {
-        guard stage == .dialling else { return }
+        guard stage == .connecting else { return }
         handshakeDeadline = now.advanced(by: Limit.handshake)
         frames = ProxyFrames(isSealed: key != nil)
         guard let key else { return sendHello() }
-        let own: X25519Key
-        do { own = try X25519Key() } catch {
-            return end(.system, "cannot encrypt for \(place): \(error)", isTransient: true)
+        let ephemeralKey: X25519Key
+        do { ephemeralKey = try X25519Key() } catch {
+            return end(.system, "cannot encrypt for \(endpoint): \(error)", isTransient: true)
         }
-        var session = NoiseSession(key: key, own: own)
-        guard let half = try? session.hello() else { return end(.system, "cannot encrypt for \(place)") }
+        var session = NoiseSession(key: key, own: ephemeralKey)
+        guard let message = try? session.hello() else { return end(.system, "cannot encrypt for \(endpoint)") }
         noise = session
         stage = .noiseHello
-        effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + half)))
+        effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + message)))
     }
 
     private mutating func sendHello() {
@@ -146,7 +146,7 @@ struct ProxyHost {
             [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)]
         }
         guard let sealed = try? noise?.seal(head + request.bytes) else {
-            return end(.system, "cannot encrypt for \(place)")
+            return end(.system, "cannot encrypt for \(endpoint)")
         }
         effects.append(.send(ProxyFrames.sealed(sealed)))
     }
@@ -161,10 +161,10 @@ struct ProxyHost {
             case .incomplete: return
             case .message(let type, let bytes): receiveMessage(type, bytes)
             case .sealed(let body): open(body)
-            case .broken: end(.noAdapter, "\(place) does not speak the ESPHome API")
-            case .otherKind(isSealed: true): end(.permissionDenied, "\(place) requires an encryption key")
+            case .broken: end(.noAdapter, "\(endpoint) does not speak the ESPHome API")
+            case .otherKind(isSealed: true): end(.permissionDenied, "\(endpoint) requires an encryption key")
             case .otherKind(isSealed: false):
-                end(.permissionDenied, "\(place) does not use encryption, but a key was given")
+                end(.permissionDenied, "\(endpoint) does not use encryption, but a key was given")
             }
         }
     }
@@ -172,17 +172,17 @@ struct ProxyHost {
     private mutating func open(_ body: [UInt8]) {
         switch stage {
         case .noiseHello:
-            guard body.first == 1 else { return end(.noAdapter, "\(place) uses an unknown encryption") }
+            guard body.first == 1 else { return end(.noAdapter, "\(endpoint) uses an unknown encryption") }
             stage = .noiseAnswer
         case .noiseAnswer:
             // If the device rejects the handshake, for example for a wrong key, its message is a text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
-                return end(.permissionDenied, "wrong encryption key for \(place)")
+                return end(.permissionDenied, "wrong encryption key for \(endpoint)")
             }
             sendHello()
         default:
             guard let plain = try? noise?.open(body), plain.count >= 4 else {
-                return end(.noAdapter, "cannot decrypt a message from \(place)")
+                return end(.noAdapter, "cannot decrypt a message from \(endpoint)")
             }
             receiveMessage(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
         }
@@ -190,21 +190,21 @@ struct ProxyHost {
 
     private mutating func receiveMessage(_ type: Int, _ bytes: [UInt8]) {
         guard let message = try? ProxyMessage(type: type, bytes) else {
-            return end(.noAdapter, "invalid message from \(place) (type \(type))")
+            return end(.noAdapter, "invalid message from \(endpoint) (type \(type))")
         }
         switch (stage, message) {
         case (_, .pingRequest): send(.pong)
         case (_, .disconnectRequest):
             send(.disconnected)
-            end(.noAdapter, "\(place) closed the connection")
+            end(.noAdapter, "\(endpoint) closed the connection")
         case (_, .disconnectResponse): if leavingDeadline != nil { finish() }
         case (_, .authentication(isInvalid: true)):
             end(
                 .permissionDenied,
-                "\(place) requires a password, which is not supported; set an encryption key in the device")
+                "\(endpoint) requires a password, which is not supported; set an encryption key in the device")
         case (.hello, .hello(let major, _)):
             guard major <= 2 else {
-                return end(.noAdapter, "\(place) uses the unknown API version \(major)")
+                return end(.noAdapter, "\(endpoint) uses the unknown API version \(major)")
             }
             stage = .features
             send(.deviceInfo)
@@ -219,13 +219,13 @@ struct ProxyHost {
             return end(
                 .noAdapter,
                 """
-                \(place) is \
+                \(endpoint) is \
                 \(found.contains(.passiveScan) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")
                 """,
                 isTransient: false)
         }
         guard found.contains(.connectsWithoutCache) else {
-            return end(.noAdapter, "\(place) is older than ESPHome 2022.12", isTransient: false)
+            return end(.noAdapter, "\(endpoint) is older than ESPHome 2022.12", isTransient: false)
         }
         features = found
         stage = .ready
@@ -291,7 +291,7 @@ struct ProxyHost {
     private mutating func tick() {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isDue(leavingDeadline) { return finish() }
-        if isDue(handshakeDeadline) { return end(.noAdapter, "\(place) did not complete the handshake in time") }
+        if isDue(handshakeDeadline) { return end(.noAdapter, "\(endpoint) did not complete the handshake in time") }
         if isDue(clearing?.deadline) {
             clearing = nil
             emit(.recovered("the proxy did not confirm that it cleared its cache"))
@@ -302,7 +302,7 @@ struct ProxyHost {
             send(.unsubscribe)
         }
         guard stage == .ready else { return }
-        if isDue(lastReceived.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) no longer responds") }
+        if isDue(lastReceived.advanced(by: Limit.silence)) { return end(.noAdapter, "\(endpoint) no longer responds") }
         if isDue(max(lastReceived, lastSent).advanced(by: Limit.quiet)) { send(.ping) }
     }
 }

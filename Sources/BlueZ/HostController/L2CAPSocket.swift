@@ -22,8 +22,8 @@ enum L2CAPSocket {
         socketAddress.l2_family = sa_family_t(AF_BLUETOOTH)
         socketAddress.l2_cid = attChannel.littleEndian
         socketAddress.l2_bdaddr_type = UInt8(isRandom ? BDADDR_LE_RANDOM : BDADDR_LE_PUBLIC)
-        withUnsafeMutableBytes(of: &socketAddress.l2_bdaddr.b) { place in
-            for (index, byte) in (address?.littleEndian ?? []).enumerated() { place[index] = byte }
+        withUnsafeMutableBytes(of: &socketAddress.l2_bdaddr.b) { buffer in
+            for (index, byte) in (address?.littleEndian ?? []).enumerated() { buffer[index] = byte }
         }
         return withUnsafePointer(to: &socketAddress) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

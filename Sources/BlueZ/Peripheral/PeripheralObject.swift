@@ -70,9 +70,9 @@ extension BlueZPeripheral {
                         PeripheralObject(
                             path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
                 }
-                for (place, descriptor) in shape.descriptors.enumerated()
+                for (position, descriptor) in shape.descriptors.enumerated()
                 where !Self.ownDescriptors.contains(descriptor.uuid) {
-                    let path = PeripheralPaths.descriptor(characteristic, place + 1)
+                    let path = PeripheralPaths.descriptor(characteristic, position + 1)
                     var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
                     attribute.name = descriptor.name
                     characteristics[descriptor.name] = Characteristic(path: path, shape: attribute)
@@ -88,9 +88,9 @@ extension BlueZPeripheral {
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
         var properties: [String: DBusValue] = ["Type": .string("peripheral")]
         if let given = application.advertisement {
-            let shown = AdvertisedProperties(given)
-            properties.merge(shown.properties) { $1 }
-            for words in shown.leftOut { log("not advertised: \(words)") }
+            let converted = AdvertisedProperties(given)
+            properties.merge(converted.properties) { $1 }
+            for structure in converted.leftOut { log("not advertised: \(structure)") }
         } else {
             var name = application.name
             while name.utf8.count > 29 { name.removeLast() }

@@ -100,7 +100,7 @@ extension GATTTable {
 
         mutating func add(_ service: LocalService) throws(LinkError) {
             let handle = try assign(service.handle, "service \(service.uuid)")
-            let place = attributes.count
+            let index = attributes.count
             attributes.append(
                 Attribute(
                     handle: handle, type: service.isPrimary ? primaryService : secondaryService, content: .fixed([])))
@@ -112,8 +112,8 @@ extension GATTTable {
                     .outOfStep,
                     "service \(service.uuid) ends at handle \(service.end ?? 0) before its last attribute at \(last)")
             }
-            attributes[place] = Attribute(
-                handle: handle, type: attributes[place].type,
+            attributes[index] = Attribute(
+                handle: handle, type: attributes[index].type,
                 content: .service(service.uuid, end: service.end ?? last))
             next = Int(service.end ?? last) + 1
         }

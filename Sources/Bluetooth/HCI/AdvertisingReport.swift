@@ -7,7 +7,7 @@ struct AdvertisingReport {
     /// The signal strength in dBm; 127 if unknown.
     var rssi: Int8
     var isScanResponse: Bool
-    /// The place of the AD structures in the event.
+    /// The range of the AD structures in the event.
     var data: Range<Int>
 
     /// Reads the complete reports of an LE meta event: subevent, count, then the reports.

@@ -36,13 +36,13 @@ package enum LinkName: Hashable, Sendable {
         case ("bluez", let adapter?) where !adapter.isEmpty: self = .bluez(adapter: adapter)
         case ("unix", let path?) where !path.isEmpty: self = .unix(path: path)
         case ("stream", let path?) where !path.isEmpty: self = .stream(path: path)
-        case ("l2cap", let place?) where !place.isEmpty: self = .l2cap(place)
-        case ("hci", let place?):
-            guard let place = NetworkEndpoint(place) else { throw Malformed(text: text) }
-            self = .hci(place)
-        case ("esphome", let place?):
-            guard let place = NetworkEndpoint(place, usual: Self.proxyPort) else { throw Malformed(text: text) }
-            self = .esphome(place)
+        case ("l2cap", let target?) where !target.isEmpty: self = .l2cap(target)
+        case ("hci", let address?):
+            guard let endpoint = NetworkEndpoint(address) else { throw Malformed(text: text) }
+            self = .hci(endpoint)
+        case ("esphome", let address?):
+            guard let endpoint = NetworkEndpoint(address, usual: Self.proxyPort) else { throw Malformed(text: text) }
+            self = .esphome(endpoint)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)
         }
@@ -56,9 +56,9 @@ extension LinkName: CustomStringConvertible {
         case .bluez(let adapter?): "bluez:\(adapter)"
         case .unix(let path): "unix:\(path)"
         case .stream(let path): "stream:\(path)"
-        case .l2cap(let place): "l2cap:\(place)"
-        case .hci(let place): "hci:\(place)"
-        case .esphome(let place): "esphome:\(place)"
+        case .l2cap(let target): "l2cap:\(target)"
+        case .hci(let endpoint): "hci:\(endpoint)"
+        case .esphome(let endpoint): "esphome:\(endpoint)"
         case .capture(let file): "capture:\(file)"
         }
     }

@@ -2,11 +2,11 @@ import Dispatch
 
 extension ATTCentralLink {
     /// A central on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
-    package convenience init(hci place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
-        let queue = DispatchQueue(label: "central hci:\(place)")
+    package convenience init(hci endpoint: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
+        let queue = DispatchQueue(label: "central hci:\(endpoint)")
         self.init(
-            name: "hci:\(place)", hasRadio: true, queue: queue, instruments: instruments,
-            transport: HCICentralTransport(StreamController(place, queue: queue, instruments: instruments)))
+            name: "hci:\(endpoint)", hasRadio: true, queue: queue, instruments: instruments,
+            transport: HCICentralTransport(StreamController(endpoint, queue: queue, instruments: instruments)))
     }
 }
 

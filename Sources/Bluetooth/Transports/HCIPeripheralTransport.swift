@@ -2,12 +2,13 @@ import Dispatch
 
 extension ATTPeripheralLink {
     /// A peripheral on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
-    package convenience init(hci place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
-        let queue = DispatchQueue(label: "peripheral hci:\(place)")
+    package convenience init(hci endpoint: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
+        let queue = DispatchQueue(label: "peripheral hci:\(endpoint)")
         self.init(
-            name: "hci:\(place)", queue: queue, instruments: instruments,
+            name: "hci:\(endpoint)", queue: queue, instruments: instruments,
             transport: HCIPeripheralTransport(
-                StreamController(place, queue: queue, instruments: instruments), queue: queue, clock: instruments.clock)
+                StreamController(endpoint, queue: queue, instruments: instruments), queue: queue,
+                clock: instruments.clock)
         )
     }
 }

@@ -2,7 +2,7 @@ import Dispatch
 
 /// An HCI controller over TCP, such as Bumble's, with time limits. The queue protects all state.
 final class StreamController: @unchecked Sendable {
-    let place: NetworkEndpoint
+    let endpoint: NetworkEndpoint
     let queue: DispatchQueue
     private var host: HCIHost
     private var stream: TCPStream?
@@ -19,14 +19,14 @@ final class StreamController: @unchecked Sendable {
     /// The time limit for the controller's responses to the last commands.
     private static let closeLimit = Duration.seconds(1)
 
-    init(_ place: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {
-        (self.place, self.queue, self.instruments) = (place, queue, instruments)
+    init(_ endpoint: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {
+        (self.endpoint, self.queue, self.instruments) = (endpoint, queue, instruments)
         responseTimer = DeadlineTimer(queue: queue, clock: instruments.clock)
         closeTimer = DeadlineTimer(queue: queue, clock: instruments.clock)
-        host = HCIHost(fallback: place.address)
+        host = HCIHost(fallback: endpoint.address)
         responseTimer.onFire = { [weak self] in
             guard let self else { return }
-            self.end("the controller at \(self.place) does not answer")
+            self.end("the controller at \(self.endpoint) does not answer")
         }
         closeTimer.onFire = { [weak self] in self?.leaveHandler?() }
     }
@@ -36,7 +36,7 @@ final class StreamController: @unchecked Sendable {
         if let address { return body(.success(address)) }
         readyHandlers.append(body)
         guard stream == nil else { return }
-        let newStream = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] in self?.receive($0) }
+        let newStream = TCPStream(endpoint, queue: queue, clock: instruments.clock) { [weak self] in self?.receive($0) }
         stream = newStream
         newStream.open()
     }
@@ -92,11 +92,11 @@ final class StreamController: @unchecked Sendable {
             let callers = readyHandlers
             readyHandlers = []
             for body in callers { body(.success(address)) }
-        case .broken(let message): end("\(place): \(message)")
+        case .broken(let message): end("\(endpoint): \(message)")
         case .refused(let opcode, let status):
             instruments.log(
                 """
-                the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status \
+                the controller at \(endpoint) refused command 0x\(String(opcode, radix: 16)): status \
                 0x\(String(status, radix: 16))
                 """
             )

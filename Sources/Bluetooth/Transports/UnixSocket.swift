@@ -44,9 +44,9 @@ package struct UnixSocket: Sendable {
     package func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { place in
+        withUnsafeMutableBytes(of: &address.sun_path) { buffer in
             // The remaining bytes are zero and terminate the path.
-            for (index, byte) in path.utf8.enumerated() where index < Self.longestPath { place[index] = byte }
+            for (index, byte) in path.utf8.enumerated() where index < Self.longestPath { buffer[index] = byte }
         }
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
