@@ -57,7 +57,7 @@ struct MachineLinkTests {
     @Test(
         arguments: [NotificationWay.signals, .socket],
         [NotificationWay.signals, .socket])
-    func `a session over bluetoothd passes with all notification ways`(
+    func `a session over bluetoothd works with every notification way`(
         _ centralWay: NotificationWay, _ peripheralWay: NotificationWay
     ) async throws {
         let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {

@@ -124,7 +124,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func `our own connection is ended`() async throws {
+    @Test func `the link ends a connection that it established`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Ours")
         let (link, events) = central()
         await connect(link, events)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// The services arrive after the name, without another change.
-    @Test func `services that are found later are reported`() async throws {
+    @Test func `services that bluetoothd finds later are reported`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Late")
         let (link, events) = central()
         link.perform(.startScan)
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// A killed program of ours leaves its file without a lock.
-    @Test func `a connection left by an ended process of ours is ended`() async throws {
+    @Test func `a connection that a killed gateway left behind is ended`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
         try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
         let (link, events) = central()
@@ -211,7 +211,7 @@ import Testing
     }
 
     /// After a firmware update the services disappear and reappear.
-    @Test func `services that are resolved late are waited for`() async throws {
+    @Test func `discovery waits for services that are resolved late`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Updated")
         let (link, events) = central()
         await connect(link, events)

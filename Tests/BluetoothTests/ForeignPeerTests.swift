@@ -33,7 +33,7 @@ import Testing
         await application.value
     }
 
-    @Test func `a foreign central discovers our attribute table`() async throws {
+    @Test func `an independent central discovers the attribute table`() async throws {
         let path = temporarySocket()
         try await withPeripheral(path) {
             let result = try await python().run([Self.folder + "att_central.py", path, "dump"])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `the server survives a misbehaving foreign central`() async throws {
+    @Test func `the server survives invalid PDUs of an independent central`() async throws {
         let path = temporarySocket()
         try await withPeripheral(path) {
             let result = try await python().run([Self.folder + "att_central.py", path, "misuse"])
@@ -76,7 +76,7 @@ import Testing
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test func `our client discovers, reads and subscribes to a foreign peripheral`() async throws {
+    @Test func `the client discovers, reads and subscribes to an independent peripheral`() async throws {
         for lie in [[], ["--lie", "no-mtu"]] {
             try await withBottle(lie) { user in
                 let mtu = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `unexpected responses of a foreign peripheral are ignored`() async throws {
+    @Test func `unexpected responses of an independent peripheral are ignored`() async throws {
         try await withBottle(["--lie", "unasked"]) { user in
             _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
                 if case .connected = $0 { true } else { nil }

@@ -122,7 +122,7 @@ import Testing
         #expect(advertisement.name == "Hi" && advertisement.services == [BluetoothUUID(0xFFE0)])
     }
 
-    @Test func `extended advertising reports are equal, and anonymous ones are ignored`() {
+    @Test func `extended and legacy advertising reports are equal, and anonymous reports are ignored`() {
         var (host, _) = Self.ready()
         func report(_ kind: UInt8) -> [UInt8] {
             [1, 0, kind, 6, 5, 4, 3, 2, 0xA1, 1, 0, 0, 0, 0xCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 1, 6]

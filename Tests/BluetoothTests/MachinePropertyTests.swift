@@ -158,7 +158,7 @@ import Testing
 
     /// Server and client run in one thread and simulated time, with faults between them. Both become idle. A session
     /// after the faults succeeds.
-    @Test func `conversations with faults end`() throws {
+    @Test func `client and server become idle after link faults`() throws {
         var generator = generator("faultyConversationsComeToRest")
         for _ in 0..<300 {
             let words = [

@@ -139,7 +139,7 @@ import Testing
         #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))).isEmpty)
     }
 
-    @Test func `a peer's rejection has an ATT code, a device's failure has none`() throws {
+    @Test func `a rejection of the peer has an ATT error code, and a failure of the device has none`() throws {
         for (error, code, number) in [
             (UInt64(3), LinkError.Code.refused, UInt8?(3)), (0x85, .system, nil),
             (UInt64(bitPattern: -1), .system, nil),
@@ -188,7 +188,7 @@ import Testing
         #expect(error.isTransient && host.nextDeadline == nil)
     }
 
-    @Test func `an idle host unsubscribes`() {
+    @Test func `an idle host ends its subscription to advertisements`() {
         var host = Self.fresh()
         for input in [.request(.startScan), .opened, .received(Self.helloAndFeatures), .request(.stopScan)]
             as [ProxyHost.Input]
@@ -198,7 +198,7 @@ import Testing
         #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
     }
 
-    @Test func `a lost device fails all pending requests`() {
+    @Test func `the loss of the device fails all pending requests`() {
         var host = Self.fresh()
         for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] {
             _ = host.handle(input, at: Self.at(0))
@@ -211,7 +211,7 @@ import Testing
         #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
     }
 
-    @Test func `leaving ends when the device has answered, or after a second`() {
+    @Test func `closing ends when the device has answered, or after a second`() {
         var host = Self.connected()
         #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
         #expect(host.handle(.received(Self.message(6)), at: Self.at(1)) == [.close, .left])
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `wrong lengths do not allocate memory`() {
+    @Test func `an invalid length field allocates no memory`() {
         var frames = ProxyFrames(isSealed: false)
         frames.append([0, 0xFF, 0xFF, 0xFF, 0x7F, 1])
         #expect(frames.next() == .broken)
