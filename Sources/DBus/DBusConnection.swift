@@ -136,10 +136,10 @@ package actor DBusConnection {
         dbus_connection_close(connection)
         failPendingCalls(DBusFailure(DBusFailure.disconnected, "the bus connection is closed"))
         unanswered = [:]
-        let ends = closeHandlers
+        let handlers = closeHandlers
         subscriptions = [:]
         closeHandlers = []
-        for end in ends { end() }
+        for handler in handlers { handler() }
         // Close later, because this function can run inside a callback of libdbus.
         let box = SendablePointer(connection)
         executor.queue.async { [self] in

@@ -22,12 +22,12 @@ final class DBusLoop: @unchecked Sendable {
 
     /// Installs the functions in libdbus. This object must exist until `stop`.
     func start() {
-        let me = Unmanaged.passUnretained(self).toOpaque()
+        let context = Unmanaged.passUnretained(self).toOpaque()
         dbus_connection_set_watch_functions(
             connection,
             { watch, data in DBusLoop.of(data)?.add(watch: watch) == true ? 1 : 0 },
             { watch, data in DBusLoop.of(data)?.remove(watch: watch) },
-            { watch, data in DBusLoop.of(data)?.toggle(watch: watch) }, me, nil)
+            { watch, data in DBusLoop.of(data)?.toggle(watch: watch) }, context, nil)
         dbus_connection_set_timeout_functions(
             connection,
             { timeout, data in
@@ -37,14 +37,14 @@ final class DBusLoop: @unchecked Sendable {
             { timeout, data in
                 DBusLoop.of(data)?.remove(timeout: timeout)
                 DBusLoop.of(data)?.add(timeout: timeout)
-            }, me, nil)
+            }, context, nil)
         dbus_connection_set_dispatch_status_function(
             connection,
             { _, status, data in
                 guard status == DBUS_DISPATCH_DATA_REMAINS, let loop = DBusLoop.of(data) else { return }
                 // libdbus calls this function with its lock held, so dispatch later.
                 loop.queue.async { loop.dispatch() }
-            }, me, nil)
+            }, context, nil)
         dispatch()
     }
 

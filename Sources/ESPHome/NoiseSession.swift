@@ -66,10 +66,10 @@ struct NoiseSession {
     /// Handles the device's handshake message. After that, encryption is possible.
     mutating func finish(_ answer: [UInt8]) throws(Failure) {
         guard answer.count >= Self.keySize else { throw Failure() }
-        let half = Array(answer.prefix(Self.keySize))
-        mix(half)
-        mixKey(half)
-        guard let shared = try? own.sharedSecret(with: half) else { throw Failure() }
+        let peerKey = Array(answer.prefix(Self.keySize))
+        mix(peerKey)
+        mixKey(peerKey)
+        guard let shared = try? own.sharedSecret(with: peerKey) else { throw Failure() }
         mixKey(shared)
         _ = try cipher.open(Array(answer.dropFirst(Self.keySize)), hash)
         let keys = Self.derive(chaining, [], 2)
