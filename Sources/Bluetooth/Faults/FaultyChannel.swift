@@ -28,7 +28,7 @@ package struct FaultyChannel: Sendable {
     /// The earliest time at which `tick` delivers a PDU.
     package var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
 
-    /// Passes a sent PDU. `connection` is the caller's number of the connection.
+    /// Accepts a sent PDU, and returns the PDUs to deliver now. `connection` is the caller's number of the connection.
     package mutating func pass(
         _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
     ) -> [Effect] {

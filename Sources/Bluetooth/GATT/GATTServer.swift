@@ -90,7 +90,7 @@ package struct GATTServer: Sendable {
         effects.append(.event(.connected(id)))
     }
 
-    /// Changes a bearer, and removes it if that closed it.
+    /// Calls `body` with a bearer, collects the effects, and removes the bearer if it is closed.
     private mutating func update(_ id: CentralID, at now: MonotonicInstant, _ body: (inout ServerBearer) -> Void) {
         guard let index = index(of: id) else { return }
         bearers[index].now = now

@@ -51,7 +51,7 @@ extension HCIHost {
             if connections[handle] != nil { end(handle, reason: 0x08) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
-        // LE Advertising Report, LE Extended Advertising Report. An anonymous advertisement cannot be connected to.
+        // LE Advertising Report, LE Extended Advertising Report. An anonymous advertiser accepts no connections.
         case 0x02, 0x0D:
             for report in AdvertisingReport.all(in: bytes.span.bytes) where report.addressType != 0xFF {
                 effects.append(

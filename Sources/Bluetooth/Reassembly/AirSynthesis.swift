@@ -14,7 +14,7 @@ struct AirSynthesis {
     private struct Bearer {
         var accessAddress: UInt32
         var seed: UInt32
-        /// SN and NESN of the central's next packet; the peripheral's NESN is the opposite.
+        /// The value of SN and NESN in the central's next packet. The peripheral's next NESN has the other value.
         var bit: UInt8 = 0
         var channel: UInt8 = 0
     }

@@ -174,7 +174,7 @@ package struct ConversationReassembler {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
         case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
-            // LE has no channel 1: a handle whose start is not in the capture is BR/EDR.
+            // LE has no channel 1, so a connection with this channel is BR/EDR.
             table.slots[slot].isClassic = true
             abandon(slot, direction.opposite)
         case 5:

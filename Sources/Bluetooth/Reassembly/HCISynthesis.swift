@@ -49,7 +49,7 @@ struct HCISynthesis {
             CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
-    /// An LE Advertising Report event with one report (Core 5.4, Vol 4 Part E, 7.7.65.2). The name is never dropped.
+    /// Emits an LE Advertising Report event with one report (Core 5.4, Vol 4 Part E, 7.7.65.2).
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketHandler) rethrows {
         var event: [UInt8] = [
             0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0,
