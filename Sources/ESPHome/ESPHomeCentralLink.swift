@@ -86,7 +86,7 @@ private final class ProxyDriver: @unchecked Sendable {
             if events.count > Self.mostEvents {
                 queue.async { self.feed(.ended("too many pending events from \(self.host.endpoint)")) }
             }
-        case .left:
+        case .finished:
             let waiting = leaving
             leaving = []
             isClosed = true

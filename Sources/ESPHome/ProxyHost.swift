@@ -22,7 +22,7 @@ struct ProxyHost {
         /// Close the stream. No event follows.
         case close
         case event(CentralEvent)
-        case left
+        case finished
     }
 
     enum Limit {
@@ -279,7 +279,7 @@ struct ProxyHost {
         (stage, noise, isSubscribed, session, leavingDeadline, handshakeDeadline, idleDeadline) = (
             .closed, nil, false, nil, nil, nil, nil
         )
-        effects.append(.left)
+        effects.append(.finished)
     }
 
     /// Ends the subscription after the last request, so that other clients can use the device.

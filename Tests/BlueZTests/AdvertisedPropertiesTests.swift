@@ -16,7 +16,7 @@ import Testing
             shown.properties["ServiceUUIDs"]
                 == .strings(["0000180f-0000-1000-8000-00805f9b34fb", "0000180a-0000-1000-8000-00805f9b34fb"]))
         #expect(shown.properties["LocalName"] == .string("Hi"))
-        #expect(shown.leftOut == [])
+        #expect(shown.omitted == [])
     }
 
     @Test func `manufacturer data, service data, appearance and raw data become properties`() {
@@ -34,7 +34,7 @@ import Testing
         )
         #expect(shown.properties["Appearance"] == .uint16(0x0341))
         #expect(shown.properties["Data"] == nil)
-        #expect(shown.leftOut == ["AD type 0x12, 4 bytes: not supported by bluetoothd"])
+        #expect(shown.omitted == ["AD type 0x12, 4 bytes: not supported by bluetoothd"])
     }
 
     /// bluetoothd rejects a whole advertisement with a single AD type that it reserves.
@@ -54,7 +54,7 @@ import Testing
         ] as [[UInt8]])
     func `empty data is reported`(structure: [UInt8]) {
         let shown = properties(structure)
-        #expect(shown.leftOut.count == 1 && Set(shown.properties.keys) == ["Discoverable"])
+        #expect(shown.omitted.count == 1 && Set(shown.properties.keys) == ["Discoverable"])
     }
 
     @Test(
@@ -68,7 +68,7 @@ import Testing
             [2, 1, 6] + [24, 0xFF] + Array(repeating: 1, count: 23),
             [2, 0x0A, 4, 9, 0xFF] + Array(repeating: 2, count: 8))
         #expect(
-            shown.leftOut == [
+            shown.omitted == [
                 "AD type 0x0A, 1 bytes: not supported by bluetoothd", "AD type 0xFF, 8 bytes: no room",
             ])
     }

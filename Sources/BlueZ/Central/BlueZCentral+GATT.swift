@@ -98,7 +98,7 @@ extension BlueZCentral {
         let number = session?.number
         do throws(LinkError) {
             let path = try path(handle)
-            switch way {
+            switch notificationWay {
             case .socket where try await subscribeBySocket(handle, path): break
             default:
                 // Subscribe before the call, because the first value can arrive with its reply.

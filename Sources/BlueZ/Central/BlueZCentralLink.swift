@@ -22,7 +22,8 @@ package final class BlueZCentralLink: CentralLink {
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
         central = BlueZCentral(
-            adapter: adapter, bus: bus, way: notifications, held: held ?? HeldConnections(folder: nil), log: log)
+            adapter: adapter, bus: bus, notificationWay: notifications, held: held ?? HeldConnections(folder: nil),
+            log: log)
         events = central.flow.stream()
     }
 
@@ -45,7 +46,7 @@ actor BlueZCentral {
     nonisolated let flow = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let way: NotificationWay
+    let notificationWay: NotificationWay
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
@@ -94,13 +95,13 @@ actor BlueZCentral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, way: NotificationWay, held: HeldConnections,
+        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationWay, held: HeldConnections,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez central")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.way = way
+        self.notificationWay = notificationWay
         self.held = held
         self.log = log
     }

@@ -9,7 +9,7 @@ struct AdvertisedProperties: Equatable {
     /// Properties of `org.bluez.LEAdvertisement1`, without its type.
     var properties: [String: DBusValue] = [:]
     /// One text for each structure that has no D-Bus property or does not fit.
-    var leftOut: [String] = []
+    var omitted: [String] = []
 
     private static let room = 31
     private static let nameRoom = 29
@@ -39,7 +39,7 @@ struct AdvertisedProperties: Equatable {
                 continue
             }
             guard data.count + 2 <= free else {
-                leftOut.append("\(Self.label(type)), \(data.count) bytes: no room")
+                omitted.append("\(Self.label(type)), \(data.count) bytes: no room")
                 continue
             }
             // bluetoothd also rejects empty data.
@@ -56,7 +56,7 @@ struct AdvertisedProperties: Equatable {
                         .uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))
                 ]
             case _ where Self.refused.contains(type):
-                leftOut.append("\(Self.label(type)), \(data.count) bytes: not supported by bluetoothd")
+                omitted.append("\(Self.label(type)), \(data.count) bytes: not supported by bluetoothd")
                 continue
             default: other.append(DBusValue.Entry(.byte(type), .variant(.bytes(data))))
             }

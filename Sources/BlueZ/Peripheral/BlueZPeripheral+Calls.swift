@@ -29,12 +29,12 @@ extension BlueZPeripheral {
     private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || flow.count >= Self.eventLimit }
 
     func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
-        guard let characteristic = characteristics[uuid], characteristic.shape.properties.contains(.read) else {
+        guard let characteristic = characteristics[uuid], characteristic.definition.properties.contains(.read) else {
             return Self.refusal("NotPermitted")
         }
         let options = call.arguments[0].named ?? [:]
         let offset = options["offset"]?.integer ?? 0
-        if let constant = characteristic.shape.constant { return Self.part(of: constant, from: offset) }
+        if let constant = characteristic.definition.constant { return Self.part(of: constant, from: offset) }
         if offset > 0, offset <= characteristic.lastRead.count {
             return Self.part(of: characteristic.lastRead, from: offset)
         }
@@ -51,7 +51,7 @@ extension BlueZPeripheral {
 
     func writeValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
         guard let characteristic = characteristics[uuid],
-            !characteristic.shape.properties.isDisjoint(with: [.write, .writeWithoutResponse])
+            !characteristic.definition.properties.isDisjoint(with: [.write, .writeWithoutResponse])
         else {
             return Self.refusal("NotPermitted")
         }

@@ -21,7 +21,7 @@ package final class BlueZPeripheralLink: PeripheralLink {
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        peripheral = BlueZPeripheral(adapter: adapter, bus: bus, way: notifications, log: log)
+        peripheral = BlueZPeripheral(adapter: adapter, bus: bus, notificationWay: notifications, log: log)
         events = peripheral.flow.stream()
     }
 
@@ -49,7 +49,7 @@ actor BlueZPeripheral {
     nonisolated let flow = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let way: NotificationWay
+    let notificationWay: NotificationWay
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
@@ -87,7 +87,7 @@ actor BlueZPeripheral {
 
     struct Characteristic {
         var path: String
-        var shape: LocalCharacteristic
+        var definition: LocalCharacteristic
         /// The centrals that receive values through a socket, by device path.
         var sockets: [String: Subscriber] = [:]
         /// Whether bluetoothd has called StartNotify.
@@ -111,13 +111,13 @@ actor BlueZPeripheral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, way: NotificationWay,
+        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationWay,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez peripheral")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.way = way
+        self.notificationWay = notificationWay
         self.log = log
     }
 

@@ -61,21 +61,22 @@ extension BlueZPeripheral {
                                     .objectPath, included.map { .objectPath(PeripheralPaths.service($0)) }),
                             ])
                     ]))
-            for (index, shape) in service.characteristics.enumerated() {
+            for (index, definition) in service.characteristics.enumerated() {
                 let characteristic = PeripheralPaths.characteristic(number, index)
-                characteristics[shape.name] = Characteristic(path: characteristic, shape: shape)
-                objects.append(PeripheralObject(path: characteristic, interfaces: [interface(of: shape, in: path)]))
-                if let text = shape.userDescription {
+                characteristics[definition.name] = Characteristic(path: characteristic, definition: definition)
+                objects.append(
+                    PeripheralObject(path: characteristic, interfaces: [interface(of: definition, in: path)]))
+                if let text = definition.userDescription {
                     objects.append(
                         PeripheralObject(
                             path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
                 }
-                for (position, descriptor) in shape.descriptors.enumerated()
+                for (position, descriptor) in definition.descriptors.enumerated()
                 where !Self.ownDescriptors.contains(descriptor.uuid) {
                     let path = PeripheralPaths.descriptor(characteristic, position + 1)
                     var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
                     attribute.name = descriptor.name
-                    characteristics[descriptor.name] = Characteristic(path: path, shape: attribute)
+                    characteristics[descriptor.name] = Characteristic(path: path, definition: attribute)
                     objects.append(
                         PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
                 }
@@ -90,7 +91,7 @@ extension BlueZPeripheral {
         if let given = application.advertisement {
             let converted = AdvertisedProperties(given)
             properties.merge(converted.properties) { $1 }
-            for structure in converted.leftOut { log("not advertised: \(structure)") }
+            for structure in converted.omitted { log("not advertised: \(structure)") }
         } else {
             var name = application.name
             while name.utf8.count > 29 { name.removeLast() }
@@ -154,29 +155,29 @@ extension BlueZPeripheral {
             ])
     }
 
-    private func interface(of shape: LocalCharacteristic, in service: String) -> DBusInterface {
-        let uuid = shape.name
+    private func interface(of definition: LocalCharacteristic, in service: String) -> DBusInterface {
+        let uuid = definition.name
         var methods = readAndWrite(uuid)
         var properties: [String: DBusValue] = [
-            "UUID": .string(shape.uuid.busText), "Service": .objectPath(service),
-            "Flags": .strings(Self.flags(shape.properties)),
-            "Value": .bytes(shape.constant ?? []),
+            "UUID": .string(definition.uuid.busText), "Service": .objectPath(service),
+            "Flags": .strings(Self.flags(definition.properties)),
+            "Value": .bytes(definition.constant ?? []),
         ]
-        if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
+        if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
             properties["Notifying"] = .boolean(false)
             methods += [
                 method("StartNotify") { peripheral, _ in peripheral.startNotify(uuid) },
                 method("StopNotify") { peripheral, _ in peripheral.stopNotify(uuid) },
             ]
             // With this property, BlueZ acquires a socket and never calls StartNotify (src/gatt-database.c).
-            if way == .socket {
+            if notificationWay == .socket {
                 properties["NotifyAcquired"] = .boolean(false)
                 methods.append(
                     method("AcquireNotify", [Self.options], [.init("fd", "h"), .init("mtu", "q")]) {
                         $0.acquireNotify(uuid, $1)
                     })
             }
-            if shape.properties.contains(.indicate) { methods.append(method("Confirm") { _, _ in .done }) }
+            if definition.properties.contains(.indicate) { methods.append(method("Confirm") { _, _ in .done }) }
         }
         return DBusInterface(BlueZName.gattCharacteristic, methods: methods, properties: properties)
     }
