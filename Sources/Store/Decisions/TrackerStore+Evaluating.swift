@@ -59,7 +59,7 @@ extension TrackerStore {
             var isLeft = false
             switch try claims.unfinished(db) {
             case .inProgress: evaluation.decisions = []
-            case .abandoned(let left): (evaluation.decisions, isLeft) = (left, true)
+            case .abandoned(let rest): (evaluation.decisions, isLeft) = (rest, true)
             case .nothing:
                 evaluation.decisions = try begin(
                     evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)

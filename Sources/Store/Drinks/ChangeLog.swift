@@ -95,12 +95,12 @@ extension TrackerStore {
                 db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
             {
                 before = try row.decode(forColumn: "id")
-                let what: String = try row.decode(forColumn: "what")
+                let description: String = try row.decode(forColumn: "what")
                 guard let rows = [ChangedRow](json: try row.decode(forColumn: "before")),
                     try Self.includes(scope, rows, today, db)
                 else { continue }
                 if let asOf, try row.decode(Instant.self, forColumn: "at") > asOf {
-                    throw Refusal("changedSince", "Not undone: a newer change was made: \(what).")
+                    throw Refusal("changedSince", "Not undone: a newer change was made: \(description).")
                 }
                 guard try rows.allSatisfy({ try isEditable($0, db) }) else {
                     try db.run("DELETE FROM change WHERE id = ?", [before])
@@ -109,12 +109,12 @@ extension TrackerStore {
                 guard try rows.allSatisfy({ try $0.isUnchanged(db) }) else {
                     throw Refusal(
                         "changedLater",
-                        "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
+                        "undo failed: a later change touched the same entry (\(description)). Nothing was changed.")
                 }
                 try db.run("DELETE FROM change WHERE id = ?", [before])
                 // Restore the added row first, because at most one version of a drink counts at any time.
                 for changed in rows.reversed() { try restore(changed, context, db) }
-                return what
+                return description
             }
             throw Refusal("nothingToUndo", "There is nothing to undo.")
         }

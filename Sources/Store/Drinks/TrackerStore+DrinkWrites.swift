@@ -27,7 +27,7 @@ extension TrackerStore {
     ) throws -> StoredDrink {
         if let ml { try check(ml: ml) }
         return try write { db in
-            let old = try found(name, db)
+            let old = try requireDrink(name, db)
             let zone = (try? Zone(old.zone)) ?? context.zone
             let calendar = try dayCalendar(zone, db)
             let moved = time.map { Self.moment($0, in: old, calendar) } ?? instant
@@ -65,7 +65,7 @@ extension TrackerStore {
     /// Replaces a drink by a tombstone, so that the next poll does not add it again.
     package func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
-            let old = try found(name, db)
+            let old = try requireDrink(name, db)
             let before = try ChangedRow.drink(old.number, db)
             try markDeleted([old], context, db)
             try ChangeLog.record([before], "deletion of \(old.ml) ml", context, db)
@@ -81,8 +81,8 @@ extension TrackerStore {
             guard !drinks.isEmpty else { return [] }
             let before = try drinks.map { try ChangedRow.drink($0.number, db) }
             try markDeleted(drinks, context, db)
-            let what = "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))"
-            try ChangeLog.record(before, what, context, db)
+            let description = "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))"
+            try ChangeLog.record(before, description, context, db)
             return drinks
         }
     }
@@ -109,7 +109,7 @@ extension TrackerStore {
         return moments.min { abs($0.seconds(to: drink.at)) < abs($1.seconds(to: drink.at)) } ?? drink.at
     }
 
-    private func found(_ name: String, _ db: Database) throws -> StoredDrink {
+    private func requireDrink(_ name: String, _ db: Database) throws -> StoredDrink {
         guard let drink = try DrinkTable.matches(of: name, db).first else {
             throw Refusal("noSuchDrink", "There is no drink \"\(name)\".", category: .notFound, values: ["given": name])
         }

@@ -48,8 +48,8 @@ package enum FailedPollFiles {
                 attributes[.type] as? FileAttributeType == .typeRegular
             else { return nil }
             let id = String(name.dropLast(".btsnoop".count))
-            let story = read("\(folder)/\(id).txt", upTo: traceBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
-            let lines = story.split(whereSeparator: \.isNewline).map(String.init)
+            let trace = read("\(folder)/\(id).txt", upTo: traceBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let lines = trace.split(whereSeparator: \.isNewline).map(String.init)
             return (
                 attributes[.modificationDate] as? Date ?? .distantPast,
                 FailedPoll(id: id, story: lines, bytes: (attributes[.size] as? NSNumber)?.intValue ?? 0)

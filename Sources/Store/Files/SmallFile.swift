@@ -19,11 +19,11 @@ package enum SmallFile {
                 ?? Failure(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var found = stat()
-        guard fstat(descriptor, &found) == 0 else {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
             throw Failure(words: "cannot be read: \(String(cString: strerror(errno)))")
         }
-        if let failure = kind(found.st_mode) { throw failure }
+        if let failure = kind(status.st_mode) { throw failure }
         do {
             return try handle.read(upToCount: limit) ?? Data()
         } catch {
@@ -33,10 +33,10 @@ package enum SmallFile {
 
     /// The reason why the path is not a regular file; `nil` if it is one or does not exist.
     package static func kind(of path: String) -> Failure? {
-        var found = stat()
+        var status = stat()
         let savedErrno = errno
         defer { errno = savedErrno }
-        return stat(path, &found) == 0 ? kind(found.st_mode) : nil
+        return stat(path, &status) == 0 ? kind(status.st_mode) : nil
     }
 
     private static func kind(_ mode: mode_t) -> Failure? {

@@ -158,7 +158,7 @@ extension TrackerStore {
         do {
             return try body()
         } catch let error as StoreError {
-            let what = error.what.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
+            let text = error.what.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
             let code =
                 switch error.kind {
                 case .newer: "backupIsNewer"
@@ -167,7 +167,7 @@ extension TrackerStore {
                 case .cannotOpen, .readOnly: "backupCannotBeRead"
                 case .damaged, .foreign, .inputOutput, .other: "noBackup"
                 }
-            throw StoreError(error.kind, what, at: file, code: code)
+            throw StoreError(error.kind, text, at: file, code: code)
         }
     }
 
@@ -234,10 +234,10 @@ enum StoreCopy {
         guard store != ":memory:", let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
             return
         }
-        let ours = /-(?:replaced-\d{8}T\d{6}Z(?:-\d+)?|schema-\d{1,4})(?:\.new)?(?:-wal|-shm|-journal)?/
+        let pattern = /-(?:replaced-\d{8}T\d{6}Z(?:-\d+)?|schema-\d{1,4})(?:\.new)?(?:-wal|-shm|-journal)?/
         for name in names
         where name.hasPrefix(url.lastPathComponent) && (!onlyUnfinished || name.contains(unfinished)) {
-            guard name.dropFirst(url.lastPathComponent.count).wholeMatch(of: ours) != nil else { continue }
+            guard name.dropFirst(url.lastPathComponent.count).wholeMatch(of: pattern) != nil else { continue }
             guard unlink(folder + "/" + name) == 0 || onlyUnfinished || errno == EISDIR else {
                 throw failure(folder + "/" + name)
             }

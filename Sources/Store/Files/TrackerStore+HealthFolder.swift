@@ -46,9 +46,9 @@ extension TrackerStore {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let states = StateFile.leftovers(StateFile.name(beside: path), in: folder).map { "\(folder)/\($0)" }
         for file in HealthFile.both(beside: path).map(\.path) + [path + StateFile.ending] + states {
-            var found = stat()
+            var info = stat()
             // Files of other types do not belong to the store.
-            guard lstat(file, &found) == 0, found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT else {
+            guard lstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT else {
                 continue
             }
             throw StoreError(
@@ -87,8 +87,8 @@ private struct HealthFile {
     }
 
     static func isFolder(beside store: String) -> Bool {
-        var found = stat()
-        return stat(folder(beside: store), &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+        var info = stat()
+        return stat(folder(beside: store), &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Waits for the lock of writers.

@@ -378,25 +378,25 @@ private struct ImportTable {
                 WHERE s.origin IS NOT NULL AND (d.bottle IS NOT NULL OR d.source = 'bottle') AND d.instead IS NULL
                 ORDER BY s.rowid, abs(d.ml - s.ml), abs(d.instant - s.instant)
                 """)
-        var (found, taken): ([Int64: String], Set<String>) = ([:], [])
+        var (matched, used): ([Int64: String], Set<String>) = ([:], [])
         while let row = try rows.next() {
             let (sample, origin): (Int64, String) = (
                 try row.decode(forColumn: "sample"), try row.decode(forColumn: "origin")
             )
             let match = "\(try row.decode(Int64.self, forColumn: "id")) \(origin)"
-            guard found[sample] == nil, !taken.contains(match),
+            guard matched[sample] == nil, !used.contains(match),
                 HealthFiles.isSameAmount(try row.decode(forColumn: "drinkMl"), try row.decode(forColumn: "ml"))
             else { continue }
-            found[sample] = try row.decode(forColumn: "key")
-            taken.insert(match)
+            matched[sample] = try row.decode(forColumn: "key")
+            used.insert(match)
         }
-        for (sample, key) in found {
+        for (sample, key) in matched {
             try db.run("DELETE FROM temp.sample WHERE rowid = ?", [sample])
             // The drink was imported before the bottle delivered it.
             try db.run(
                 "UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
                 [Self.byBottle, context.now, key])
         }
-        return found.count
+        return matched.count
     }
 }

@@ -18,29 +18,29 @@ extension TrackerStore {
     /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
     /// - Parameter isHere: whether a stored address is the new one.
     package func speak(_ name: String, at address: String, isHere: (String) -> Bool) throws {
-        func known(_ db: Database) throws -> (place: String?, left: [String])? {
+        func known(_ db: Database) throws -> (place: String?, stale: [String])? {
             let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [name])
             return try row.map {
-                let left = try String.fetchAll(
+                let stale = try String.fetchAll(
                     db, sql: "SELECT DISTINCT place FROM leaving WHERE id = ?",
                     arguments: [$0.decode(String.self, atIndex: 1)])
-                return (try $0.decode(atIndex: 0), left)
+                return (try $0.decode(atIndex: 0), stale)
             }
         }
-        guard let state = try read(known), state.place != address || state.left.contains(where: isHere) else { return }
+        guard let state = try read(known), state.place != address || state.stale.contains(where: isHere) else { return }
         try write { db in
             guard let state = try known(db) else { return }
             if let old = state.place, !isHere(old) { try Self.leave(name, db) }
             try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
-            for left in state.left where isHere(left) {
+            for stale in state.stale where isHere(stale) {
                 try db.run(
                     """
                     INSERT OR IGNORE INTO outlet_topic (outlet, topic)
                         SELECT name, topic FROM outlet JOIN leaving USING (id) WHERE name = ? AND leaving.place = ?
-                    """, [name, left])
+                    """, [name, stale])
                 try db.run(
                     "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)",
-                    [left, name])
+                    [stale, name])
             }
         }
     }

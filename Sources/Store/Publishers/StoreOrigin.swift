@@ -112,9 +112,9 @@ extension TrackerStore {
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.
     private func originalExists(_ path: String, as name: String, beside own: String) throws -> Bool {
-        var (other, mine) = (stat(), stat())
-        guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
-        if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
+        var (info, ownInfo) = (stat(), stat())
+        guard stat(path, &info) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        if stat(own, &ownInfo) == 0, info.st_dev == ownInfo.st_dev, info.st_ino == ownInfo.st_ino { return false }
         guard let original = try? TrackerStore(path: path, for: .reading).identity(of: name) else {
             return Glibc.access(path, R_OK) != 0
         }

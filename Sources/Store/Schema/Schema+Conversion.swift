@@ -25,7 +25,7 @@ extension Schema {
                 try keep()
                 try replaceTables(db, path: path)
                 removed = try deleteRemovedFeatures(db)
-                try mark(db)
+                try setVersion(db)
                 return .commit
             }
             return removed

@@ -23,14 +23,14 @@ enum Schema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1", foreignKeyChecks: .immediate) { db in
             for part in [tables, indexes, triggers] { try db.execute(sql: part) }
-            try mark(db)
+            try setVersion(db)
             // A store in memory has no readers of positions and needs no random start.
             if path != ":memory:" { try DrinkPositions.initialise(db) }
         }
         return migrator
     }
 
-    static func mark(_ db: Database) throws {
+    static func setVersion(_ db: Database) throws {
         try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
     }
 

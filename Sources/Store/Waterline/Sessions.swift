@@ -74,9 +74,9 @@ extension TrackerStore {
     func summarise(_ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
         guard !session.isActive else { return }
         let view = try view(session, at: context.now, db)
-        var fresh = session
-        fresh.summarise(view.logs, warningThreshold: view.warningThreshold)
-        if fresh != session { try SessionTable.save(fresh, nil, context, db) }
+        var updated = session
+        updated.summarise(view.logs, warningThreshold: view.warningThreshold)
+        if updated != session { try SessionTable.save(updated, nil, context, db) }
     }
 }
 

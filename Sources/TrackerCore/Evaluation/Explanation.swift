@@ -53,10 +53,10 @@ extension Tracker {
         let waterline = facts.waterline.map {
             WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)
         }
-        let words = ReminderTexts(hydration: hydration, waterline: waterline, calendar: facts.calendar)
+        let texts = ReminderTexts(hydration: hydration, waterline: waterline, calendar: facts.calendar)
         let reminders = Explanation.kinds.map { kind in
             let guards = hydration.guards[kind] ?? waterline?.guards[kind] ?? [ReminderGuard(.sessionRuns, false)]
-            return Explanation.Reminder(kind: kind, conditions: guards.map { words.condition($0, of: kind) })
+            return Explanation.Reminder(kind: kind, conditions: guards.map { texts.condition($0, of: kind) })
         }
         return Explanation(at: now, zone: facts.zone.id, reminders: reminders)
     }

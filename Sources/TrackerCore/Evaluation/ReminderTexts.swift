@@ -205,10 +205,10 @@ struct ReminderTexts {
             let point =
                 session.grid.point(at: session.now).map { "the last one was at \(time($0))" }
                 ?? "the first one is at \(next)"
-            let told =
+            let status =
                 found.name == .gridPointCome ? "" : holds ? ", and was not sent" : ", and was sent or skipped"
             return (
-                "A reminder is due \(every) (waterline.intervalMinutes); \(point)\(told).",
+                "A reminder is due \(every) (waterline.intervalMinutes); \(point)\(status).",
                 holds ? "A reminder." : "Wait until \(next)."
             )
         case .stillLogging:

@@ -166,9 +166,9 @@ struct WaterlineReminders {
     private mutating func live() {
         let text = NotificationTexts.live(
             engine, nextReminder: nextReminder.map(calendar.timeOfDay), discreet: settings.discreet)
-        let words = text.title + "\n" + text.body
-        guard words != state.lastLiveText else { return }
-        decide(.waterlineLive, text, .live(text: words))
+        let liveText = text.title + "\n" + text.body
+        guard liveText != state.lastLiveText else { return }
+        decide(.waterlineLive, text, .live(text: liveText))
     }
 
     private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {

@@ -51,8 +51,8 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
 
     /// A countdown in whole seconds: `7:30`.
     static func countdown(_ seconds: Double) -> String {
-        let whole = Int(min(max(0, seconds), 1e9))
-        return "\(whole / 60):\(padded(whole % 60, 2))"
+        let wholeSeconds = Int(min(max(0, seconds), 1e9))
+        return "\(wholeSeconds / 60):\(padded(wholeSeconds % 60, 2))"
     }
 
     /// Times are epoch seconds; missing values are `null`.

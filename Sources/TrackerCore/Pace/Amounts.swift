@@ -26,10 +26,10 @@ package enum Amounts {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
         let unit = text.dropFirst(number.count).lowercased().filter { $0 != " " }
-        if let mark = number.firstIndex(where: { !$0.isNumber }), number[mark...].count == 4, unit != "l" {
-            let isGrouped = number[mark] == "," && (1...3).contains(number[..<mark].count)
+        if let separator = number.firstIndex(where: { !$0.isNumber }), number[separator...].count == 4, unit != "l" {
+            let isGrouped = number[separator] == "," && (1...3).contains(number[..<separator].count)
             if unit == "ml", isGrouped { return Int(number.filter(\.isNumber)) }
-            guard unit.hasSuffix("oz"), number[mark] == "." else { return nil }
+            guard unit.hasSuffix("oz"), number[separator] == "." else { return nil }
         }
         guard let unit = mlPerUnit[unit], number.contains(where: \.isNumber),
             number.count(where: { !$0.isNumber }) <= 1, let value = Double(String(number.map { $0 == "," ? "." : $0 }))
