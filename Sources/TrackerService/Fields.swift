@@ -60,12 +60,12 @@ package enum PlainValue: Hashable, Sendable, Codable {
 /// The JSON object of a request. An interface takes the values of all known keys, then calls `finish`, which rejects
 /// unknown keys, such as misspelt ones.
 package struct Fields: Hashable, Sendable {
-    private var rest: [String: PlainValue]
+    private var remaining: [String: PlainValue]
     /// Whether a number can also be given as text, such as "250".
     private var acceptsTextNumbers = false
 
     package init(_ values: [String: PlainValue] = [:], acceptsTextNumbers: Bool = false) {
-        (rest, self.acceptsTextNumbers) = (values, acceptsTextNumbers)
+        (remaining, self.acceptsTextNumbers) = (values, acceptsTextNumbers)
     }
 
     /// - Parameter what: the interface's term for the JSON: `body`.
@@ -77,7 +77,7 @@ package struct Fields: Hashable, Sendable {
             throw WrongInput("notText", "The \(what) is not text in UTF-8.")
         }
         do {
-            rest = try JSONDecoder().decode([String: PlainValue].self, from: json)
+            remaining = try JSONDecoder().decode([String: PlainValue].self, from: json)
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let key = context.codingPath.map(\.stringValue).joined(separator: ".").prefix(64)
             throw WrongInput(
@@ -109,17 +109,17 @@ package struct Fields: Hashable, Sendable {
 
     /// Removes and returns all keys.
     package mutating func all() -> [String: PlainValue] {
-        defer { rest = [:] }
-        return rest
+        defer { remaining = [:] }
+        return remaining
     }
 
     /// Removes and returns a value.
-    package mutating func take(_ key: String) -> PlainValue? { rest.removeValue(forKey: key) }
+    package mutating func take(_ key: String) -> PlainValue? { remaining.removeValue(forKey: key) }
 
     /// Removes a key with the value `null`, by which a client unsets a value. Returns whether there was one.
     package mutating func takeNull(_ key: String) -> Bool {
-        guard rest[key] == .null else { return false }
-        rest[key] = nil
+        guard remaining[key] == .null else { return false }
+        remaining[key] = nil
         return true
     }
 
@@ -133,7 +133,7 @@ package struct Fields: Hashable, Sendable {
     }
 
     /// Removes and returns a text, number or flag as text.
-    package mutating func word(_ key: String) throws -> String? {
+    package mutating func scalarText(_ key: String) throws -> String? {
         switch take(key) {
         case nil: return nil
         case .null, .list: throw Self.mismatch(key, "a text")
@@ -152,10 +152,10 @@ package struct Fields: Hashable, Sendable {
         }
     }
 
-    package mutating func whole(_ key: String) throws -> Int? {
+    package mutating func integer(_ key: String) throws -> Int? {
         guard let number = try number(key) else { return nil }
-        guard let whole = Int(exactly: number) else { throw Self.mismatch(key, "a whole number") }
-        return whole
+        guard let integer = Int(exactly: number) else { throw Self.mismatch(key, "a whole number") }
+        return integer
     }
 
     package mutating func flag(_ key: String) throws -> Bool? {
@@ -189,7 +189,7 @@ package struct Fields: Hashable, Sendable {
 
     /// Rejects remaining keys. Call it after all known keys.
     package func finish() throws {
-        guard let key = rest.keys.min() else { return }
+        guard let key = remaining.keys.min() else { return }
         throw WrongInput("unknownField", "\"\(key.prefix(64))\" is not a known field.")
     }
 

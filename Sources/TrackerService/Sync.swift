@@ -51,7 +51,7 @@ package struct SyncClient: Sendable {
             switch outcome {
             case .sent: pass.sent += 1
             case .refused(let status) where (400..<500).contains(status): pass.parked += 1
-            default: pass.trouble = trouble(outcome, item.operation.rawValue)
+            default: pass.trouble = message(outcome, item.operation.rawValue)
             }
         }
         if pass.trouble == nil, let profile = try store.profile() {
@@ -75,7 +75,7 @@ package struct SyncClient: Sendable {
     package func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
         let outcome = await post("deleteUser", body)
-        guard outcome == .sent else { throw SyncProblem(trouble(outcome, "deleteUser")) }
+        guard outcome == .sent else { throw SyncProblem(message(outcome, "deleteUser")) }
     }
 
     func send(_ item: OutboxItem) async -> SendOutcome { await post(item.operation.rawValue, Data(item.payload.utf8)) }
@@ -112,7 +112,7 @@ package struct SyncClient: Sendable {
             || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
     }
 
-    private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
+    private func message(_ outcome: SendOutcome, _ name: String) -> String {
         switch outcome {
         case .sent: "The server at \(server) accepted \(name)."
         case .refused(let status): "The server at \(server) answered \(name) with status \(status)."
@@ -157,7 +157,7 @@ package struct SyncClient: Sendable {
         if answer?.status == 404 { return "[]" }
         let outcome = outcome(answer)
         guard outcome == .sent, let body = answer?.body, !body.isEmpty else {
-            throw SyncProblem(trouble(outcome == .sent ? .nonsense : outcome, name))
+            throw SyncProblem(message(outcome == .sent ? .nonsense : outcome, name))
         }
         return String(decoding: body, as: UTF8.self)
     }

@@ -264,10 +264,10 @@ struct OutputSink: NotificationSink {
 enum TrackerDesktop {
     static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
         let desktop = DesktopNotifications(memory: memory(store: store))
-        var outlets = DesktopNotifications.Outlets()
-        outlets.log = log
-        outlets.trouble = { Diagnostics.warning($0) }
-        await desktop.attend(outlets)
+        var callbacks = DesktopNotifications.Outlets()
+        callbacks.log = log
+        callbacks.trouble = { Diagnostics.warning($0) }
+        await desktop.attend(callbacks)
         return desktop
     }
 
@@ -320,8 +320,8 @@ struct WhyCommand: StoreCommand {
         let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
         return [head]
             + shown.map { condition in
-                let mark = condition.holds ? "  + " : "  - "
-                return mark + condition.fact + (condition.holds ? "" : " To change this: \(condition.change)")
+                let sign = condition.holds ? "  + " : "  - "
+                return sign + condition.fact + (condition.holds ? "" : " To change this: \(condition.change)")
             }
     }
 

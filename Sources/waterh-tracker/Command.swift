@@ -42,7 +42,7 @@ extension StoreCommand {
 
     func run() async throws {
         do {
-            if let asking = self as? any AskingCommand, try asking.ask() { return }
+            if let command = self as? any ServiceCommand, try command.ask() { return }
             try await run(CommandContext(options, for: access))
         } catch {
             throw Failures.explained(error)
@@ -72,7 +72,7 @@ enum Confirmation {
 }
 
 /// A subcommand that writes to the store, or sends a request to the service if only that can open the store.
-protocol AskingCommand: StoreCommand {
+protocol ServiceCommand: StoreCommand {
     /// The request to the service.
     /// - Parameter context: opens the store, or a copy of the service's day, for reading.
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member])
@@ -82,7 +82,7 @@ protocol AskingCommand: StoreCommand {
     func words(_ answer: Data, _ context: CommandContext) throws -> [String]
 }
 
-extension AskingCommand {
+extension ServiceCommand {
     /// Sends the request to the service. Returns whether a service was available.
     func ask() throws -> Bool {
         let place = try ContextOpening(options).place

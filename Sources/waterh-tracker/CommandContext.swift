@@ -44,9 +44,9 @@ struct CommandContext {
     let service: ServiceDay?
     private let copy: ServiceDay.Copy?
     /// The time set by `--now`.
-    private let given: Instant?
+    private let fixedTime: Instant?
 
-    func clock(speed: Double) -> CommandClock { CommandClock(from: given, speed: speed) }
+    func clock(speed: Double) -> CommandClock { CommandClock(from: fixedTime, speed: speed) }
 
     var path: String { tracker.path }
     var context: WriteContext { tracker.context }
@@ -64,7 +64,7 @@ struct CommandContext {
             opening = try ContextOpening(options, place: copied)
         }
         tracker = try opening.context(for: access)
-        given = try opening.given(tracker.store)
+        fixedTime = try opening.fixedTime(tracker.store)
         console = Console()
         isJSON = options.json
         if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
@@ -138,14 +138,14 @@ struct ContextOpening {
     /// - Parameter now: the time to act at; `nil` uses the options or the clock.
     func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
         let store = try place.open(hostZone: choice.host.id, for: access)
-        let given = try given(store)
+        let fixedTime = try fixedTime(store)
         return try TrackerAPI(
-            store, now: now ?? given ?? Machine.now(), isExplicit: given != nil, zone: choice, source: "cli",
+            store, now: now ?? fixedTime ?? Machine.now(), isExplicit: fixedTime != nil, zone: choice, source: "cli",
             canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
     /// The time to act at from the options or the environment; `nil` uses the clock.
-    func given(_ store: TrackerStore) throws -> Instant? {
+    func fixedTime(_ store: TrackerStore) throws -> Instant? {
         let zone = choice.inForce(try store.settings())
         return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
     }
@@ -156,7 +156,7 @@ struct CommandClock: Sendable {
     /// The simulated start; `nil` for the host's clock.
     private let start: Instant?
     private let speed: Double
-    private let began = ContinuousClock.now
+    private let realStart = ContinuousClock.now
 
     init(from start: Instant?, speed: Double) {
         self.start = start ?? (speed == 1 ? nil : Machine.now())
@@ -164,7 +164,7 @@ struct CommandClock: Sendable {
     }
 
     func now() -> Instant {
-        start.map { $0.advanced(seconds: (ContinuousClock.now - began) / .seconds(1) * speed) } ?? Machine.now()
+        start.map { $0.advanced(seconds: (ContinuousClock.now - realStart) / .seconds(1) * speed) } ?? Machine.now()
     }
 
     /// The real duration of a simulated one.

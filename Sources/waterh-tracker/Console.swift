@@ -72,7 +72,6 @@ struct Console {
 }
 
 extension String {
-    /// Padded on the right to a width in characters.
     func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
     func aligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }

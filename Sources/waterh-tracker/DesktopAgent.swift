@@ -41,7 +41,7 @@ actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
     /// The delay from which a press is sent with its time.
-    private static let late = Duration.seconds(30)
+    private static let delay = Duration.seconds(30)
 
     private let store: String
     private let instance: String?
@@ -66,12 +66,12 @@ actor DesktopAgent {
 
     /// Runs until its task is cancelled.
     func run() async {
-        var outlets = DesktopNotifications.Outlets()
-        outlets.log = { Diagnostics.line($0) }
-        outlets.trouble = { Diagnostics.warning($0) }
-        outlets.pressed = { await self.pressed($0) }
-        outlets.appeared = { await self.wake() }
-        await desktop.attend(outlets)
+        var callbacks = DesktopNotifications.Outlets()
+        callbacks.log = { Diagnostics.line($0) }
+        callbacks.trouble = { Diagnostics.warning($0) }
+        callbacks.pressed = { await self.pressed($0) }
+        callbacks.appeared = { await self.wake() }
+        await desktop.attend(callbacks)
         let object = SessionObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }
         defer { offering.cancel() }
@@ -113,7 +113,7 @@ actor DesktopAgent {
                 switch event.name {
                 case "hello":
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
-                    (agent, page, trouble) = (hello.agent, hello.page, nil)
+                    (agent, page, lastProblem) = (hello.agent, hello.page, nil)
                     Diagnostics.line("Showing the notifications of the service of \(store) on this desktop.")
                     await sendPresses()
                 case "show":
@@ -130,10 +130,10 @@ actor DesktopAgent {
             }
         } catch {
             let sentence = (error as? CommandFailure)?.sentence ?? "The service at \(service.path): \(error)"
-            if trouble != sentence, !Task.isCancelled {
+            if lastProblem != sentence, !Task.isCancelled {
                 Diagnostics.warning("\(sentence) It is retried automatically.")
             }
-            trouble = sentence
+            lastProblem = sentence
         }
         return agent != nil
     }
@@ -185,7 +185,7 @@ actor DesktopAgent {
             JSONValue.Member("action", .string(press.press.action.rawValue)), .init("key", .string(press.press.key)),
         ]
         let waited = press.age
-        if waited >= Self.late { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
+        if waited >= Self.delay { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
         let answer = try await post("/api/v1/agent/press", .object(body), by: DrinkSource.notification.rawValue)
         return try JSONDecoder().decode(Done.self, from: answer).done
     }

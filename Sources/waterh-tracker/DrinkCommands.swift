@@ -20,7 +20,7 @@ extension CommandContext {
     }
 }
 
-struct Log: AskingCommand {
+struct Log: ServiceCommand {
     static let configuration = CommandConfiguration(commandName: "log", abstract: "Log water")
     @OptionGroup var options: StoreOptions
     @Argument(
@@ -38,7 +38,7 @@ struct Log: AskingCommand {
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
-        ("drinks", [JSONValue.Member("ml", .string(ml.word))] + (try moment(at, context)))
+        ("drinks", [JSONValue.Member("ml", .string(ml.argument))] + (try moment(at, context)))
     }
 
     func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
@@ -53,7 +53,7 @@ struct Log: AskingCommand {
 extension Amount: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
 
-    fileprivate var word: String {
+    fileprivate var argument: String {
         switch self {
         case .ml(let ml): "\(ml)"
         case .cup: "cup"
@@ -62,7 +62,7 @@ extension Amount: ExpressibleByArgument {
     }
 }
 
-struct Undo: AskingCommand {
+struct Undo: ServiceCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
         abstract: "Undo the last manual change")

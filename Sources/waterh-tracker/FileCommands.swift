@@ -138,13 +138,13 @@ struct Purge: StoreCommand {
         try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes, console: context.console)
         let report = try await context.tracker.purge()
         TrackerDesktop.memory(store: context.tracker.path).removeAll()
-        let left = try context.tracker.staleTopicCount()
+        let count = try context.tracker.staleTopicCount()
         try context.say(report) {
             ["All data is deleted. Start again with: waterh-tracker setup"]
-                + (left > 0
+                + (count > 0
                     ? [
                         """
-                        A broker keeps \(counted(left, "retained message")): the service deletes them when it reaches \
+                        A broker keeps \(counted(count, "retained message")): the service deletes them when it reaches \
                         the broker.
                         """
                     ] : [])
@@ -245,7 +245,7 @@ struct Restore: StoreCommand {
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
         StorePlace.report(removedSettings: removed)
         try context.say(contents) {
-            let kept =
+            let hint =
                 contents.replaced.map {
                     ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]
                 } ?? []
@@ -253,7 +253,7 @@ struct Restore: StoreCommand {
                 Tokens are not part of a backup: this store keeps its own. Sign in with waterh-gateway open, or make \
                 tokens with waterh-tracker token new.
                 """
-            return ["Restored \(contents.words)."] + kept + [tokens, context.summary(try context.tracker.state())]
+            return ["Restored \(contents.words)."] + hint + [tokens, context.summary(try context.tracker.state())]
         }
     }
 }

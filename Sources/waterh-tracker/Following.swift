@@ -203,11 +203,11 @@ struct DrinkStream: Sendable {
                 after: reader.position, known: reader.known, through: last, limit: Self.batch)
             var bytes: [UInt8] = []
             for line in found.lines {
-                let whole = bytes.count
+                let count = bytes.count
                 reader.format.append(line, to: &bytes)
-                guard bytes.count > Self.writeLimit, whole > 0 else { continue }
-                reader.pendingWrites.append(Array(bytes[..<whole]))
-                bytes.removeFirst(whole)
+                guard bytes.count > Self.writeLimit, count > 0 else { continue }
+                reader.pendingWrites.append(Array(bytes[..<count]))
+                bytes.removeFirst(count)
             }
             reader.pendingWrites.append(bytes)
             reader.position = found.position

@@ -28,7 +28,7 @@ struct HistoryCommand: StoreCommand {
                 report.notifications.isEmpty
                     ? ["No notification was shown yet."]
                     : report.notifications.map {
-                        "\(context.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))"
+                        "\(context.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.channels($0))"
                     }
             }
         } else if let day {
@@ -40,9 +40,9 @@ struct HistoryCommand: StoreCommand {
         }
     }
 
-    private static func places(_ line: ShownReport.Line) -> String {
-        let missed = line.missed.sorted { $0.key < $1.key }.map { place, reason in
-            "\(place) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"
+    private static func channels(_ line: ShownReport.Line) -> String {
+        let missed = line.missed.sorted { $0.key < $1.key }.map { channel, reason in
+            "\(channel) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"
         }
         return (line.sinks + missed).joined(separator: ", ")
     }

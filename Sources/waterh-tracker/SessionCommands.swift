@@ -5,7 +5,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-struct DrinkCommand: AskingCommand {
+struct DrinkCommand: ServiceCommand {
     static let configuration = CommandConfiguration(
         commandName: "drink", abstract: "Log an alcoholic drink",
         discussion: "Without a preset it uses waterline.defaultPreset, else a generic drink of 1.0 standard drinks.")
@@ -43,7 +43,7 @@ struct DrinkCommand: AskingCommand {
     }
 }
 
-struct Water: AskingCommand {
+struct Water: ServiceCommand {
     static let configuration = CommandConfiguration(
         commandName: "water", abstract: "Log a water in the session")
     @OptionGroup var options: StoreOptions
@@ -250,11 +250,11 @@ enum SessionWords {
         }
         return try lines
             + view.logs.map { log in
-                let what =
+                let description =
                     log.kind == .water
                     ? "water \(try context.volume(log.amountOz ?? 0))"
                     : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
-                return "  \(context.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
+                return "  \(context.time(log.timestamp))  \(description.padded(16)) \(log.shortName)"
             }
     }
 }
@@ -304,15 +304,15 @@ struct PresetCommand: ParsableCommand {
         @Option(help: "Type of drink") var type: DrinkType?
         @Option(
             help: "Size in fluid ounces, or with a unit, or none",
-            transform: { try $0 == "none" ? .nothing : .number(OunceText.value($0)) })
+            transform: { try $0 == "none" ? .unset : .number(OunceText.value($0)) })
         var oz: Amount?
         @Option(help: "Alcohol by volume in percent, or none") var abv: Amount?
         @Option(help: "Standard drinks (0.1–10)") var estimate: Double?
 
         func run(_ context: CommandContext) throws {
             var without: Set<PresetValues.Part> = []
-            if oz == .nothing { without.insert(.size) }
-            if abv == .nothing { without.insert(.strength) }
+            if oz == .unset { without.insert(.size) }
+            if abv == .unset { without.insert(.strength) }
             let changed = try context.tracker.editPreset(
                 preset,
                 PresetValues(
@@ -323,12 +323,12 @@ struct PresetCommand: ParsableCommand {
 
     /// A number, or the text `none`, which removes the value.
     enum Amount: ExpressibleByArgument, Equatable {
-        case nothing
+        case unset
         case number(Double)
 
         init?(argument: String) {
             if argument == "none" {
-                self = .nothing
+                self = .unset
             } else if let number = Double(argument) {
                 self = .number(number)
             } else {
@@ -346,8 +346,8 @@ struct PresetCommand: ParsableCommand {
         @Argument(help: "Name or ID of the preset") var preset: String
 
         func run(_ context: CommandContext) throws {
-            let gone = try context.tracker.deletePreset(preset)
-            try context.say(gone) { ["Deleted \(gone.preset.name)."] }
+            let deleted = try context.tracker.deletePreset(preset)
+            try context.say(deleted) { ["Deleted \(deleted.preset.name)."] }
         }
     }
 }

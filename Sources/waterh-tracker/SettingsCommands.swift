@@ -85,8 +85,8 @@ struct SettingsCommand: ParsableCommand {
             let words = stdin ? pairs + [readLine() ?? ""] : pairs
             let changes = stride(from: 0, to: words.count, by: 2).map { (name: words[$0], text: words[$0 + 1]) }
             if let bottle {
-                let own = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
-                let report = try context.tracker.set(own, ofBottle: bottle)
+                let bottleChanges = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
+                let report = try context.tracker.set(bottleChanges, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
                 return try context.say(report) {
                     report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
@@ -152,18 +152,18 @@ struct Setup: AsyncParsableCommand {
         var settings = try context.tracker.effectiveSettings()
         for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try context.tracker.isFirstVisit()
-        let asks = !yes && !context.isJSON && context.console.isInteractive
+        let asksQuestions = !yes && !context.isJSON && context.console.isInteractive
         if isFirst, !context.isJSON {
             context.console.line(context.console.paint(Onboarding.welcome, .bold))
             context.console.line(Onboarding.guardrail)
             context.console.line("")
         }
-        if isFirst, asks { changes += try ask(context, except: changes.map(\.name)) }
+        if isFirst, asksQuestions { changes += try ask(context, except: changes.map(\.name)) }
         // The unit of sessions also applies to the day, unless it has one.
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
-        let (words, choice) = try await allowNotifications(context, asks: isFirst && asks)
+        let (words, choice) = try await allowNotifications(context, asksQuestions: isFirst && asksQuestions)
         if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
         return Answers(isFirst: isFirst, changes: changes, notifications: words)
     }
@@ -216,11 +216,11 @@ struct Setup: AsyncParsableCommand {
     }
 
     /// Explains notifications, and sends a test notification if the user allows them.
-    private func allowNotifications(_ context: CommandContext, asks: Bool) async throws -> (
+    private func allowNotifications(_ context: CommandContext, asksQuestions: Bool) async throws -> (
         words: String, choice: Notifications?
     ) {
         var choice = notifications
-        if choice == nil, asks {
+        if choice == nil, asksQuestions {
             context.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
             guard let answer = readLine() else { throw Self.unanswered() }
             choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
@@ -265,7 +265,7 @@ struct TokenCommand: ParsableCommand {
                 [
                     new.token,
                     """
-                    It is shown only once. A client with it can \(scope.words). Other scopes: --scope \
+                    It is shown only once. A client with it can \(scope.permissions). Other scopes: --scope \
                     \(Self.others(than: scope))
                     """,
                     """

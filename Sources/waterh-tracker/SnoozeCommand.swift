@@ -4,7 +4,7 @@ import Foundation
 import TrackerCore
 import TrackerService
 
-struct SnoozeCommand: AskingCommand {
+struct SnoozeCommand: ServiceCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze", abstract: "Pause the hydration reminders",
         discussion: "Waterline reminders are not paused. Reminders that are due at the end of the pause are sent then.")

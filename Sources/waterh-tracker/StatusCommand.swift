@@ -82,15 +82,16 @@ extension StatusText {
         let pace = snapshot.pace
         let console = context.console
         let colour = console.colour(pace.displayUrgency)
-        let standing =
+        let summary =
             try context.tracker.hasBegun()
             ? console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
         let amount = snapshot.amountText
-        let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
-        let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)
+        let expected = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
+        let bar = console.bar(pace.progress, mark: expected, colour)
+        let graphics = [console.ring(pace.progress), bar].compactMap(\.self)
         var lines = [
             "\(console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
-            (graphics + ["\(amount)  \(pace.percent) %", standing]).joined(separator: "  "),
+            (graphics + ["\(amount)  \(pace.percent) %", summary]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
             next(snapshot, context),

@@ -429,7 +429,7 @@ import TrackerService
         }
         var fields = try Fields(ByteBuffer(string: body))
         #expect(
-            try fields.whole("ml") == 250 && fields.text("at") == "14:00"
+            try fields.integer("ml") == 250 && fields.text("at") == "14:00"
                 && fields.texts("list") == ["1", "two", "true"] && fields.flag("no") == false)
         try fields.finish()
     }
@@ -441,9 +441,9 @@ import TrackerService
                 string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
         #expect(throws: (any Error).self) { try fields.text("text") }
         #expect(throws: (any Error).self) { try fields.number("number") }
-        #expect(throws: (any Error).self) { try fields.whole("whole") }
+        #expect(throws: (any Error).self) { try fields.integer("whole") }
         #expect(throws: (any Error).self) { try fields.flag("flag") }
-        #expect(throws: (any Error).self) { try fields.word("word") }
+        #expect(throws: (any Error).self) { try fields.scalarText("word") }
         #expect(try fields.texts("list") == nil, "described as one that may be null")
     }
 

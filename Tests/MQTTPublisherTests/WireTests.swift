@@ -150,7 +150,7 @@ import TrackerService
                 var damaged = whole
                 damaged[index] = value
                 guard var request = try? CommandRequest(name: "log", payload: damaged) else { continue }
-                _ = try? request.fields.whole("ml")
+                _ = try? request.fields.integer("ml")
                 _ = request.fields.all()
             }
         }
@@ -167,7 +167,7 @@ import TrackerService
     ) throws {
         var settings = Settings()
         try settings.set("mqtt.url", to: url)
-        let told = MQTTAdvice.words(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
+        let told = MQTTAdvice.message(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
         #expect(told.hasPrefix("It went wrong. ") && words.allSatisfy(told.contains), "\(told)")
     }
 

@@ -96,7 +96,7 @@ import Testing
         let session = try MQTTConnection(options(broker)) { _ in }
         _ = try await session.connected()
         for message in [MQTTMessage("a/#", "x"), MQTTMessage("", "x")] {
-            #expect(try await session.publish([message]).map(\.isTaken) == [false])
+            #expect(try await session.publish([message]).map(\.isAccepted) == [false])
         }
         _ = try await session.publish([MQTTMessage("t", "x")])
         await session.close()

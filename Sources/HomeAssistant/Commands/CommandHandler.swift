@@ -85,12 +85,12 @@ struct CommandHandler: Sendable {
         var request = received
         switch request.name {
         case "log":
-            guard let word = try request.main("ml") else {
+            guard let text = try request.main("ml") else {
                 throw Self.missing("ml", "expected 1–2000, cup, quick1 …")
             }
-            guard let amount = Amount(word) else {
+            guard let amount = Amount(text) else {
                 throw WrongInput(
-                    "notAnAmount", "\"\(word.prefix(64))\" is not a valid amount: expected 1–2000, cup, quick1 …")
+                    "notAnAmount", "\"\(text.prefix(64))\" is not a valid amount: expected 1–2000, cup, quick1 …")
             }
             let at = try Self.moment(&request, tracker)
             return try finished(request) { try tracker.logDrink(amount, at: at) }
@@ -105,7 +105,7 @@ struct CommandHandler: Sendable {
                 throw Self.missing("drink", "expected a drink such as d12")
             }
             let change = EntryChange(
-                ml: try request.fields.whole("ml"), at: try Self.moment(&request, tracker),
+                ml: try request.fields.integer("ml"), at: try Self.moment(&request, tracker),
                 estimate: try request.fields.number("estimate"), oz: try request.fields.number("oz"))
             guard change != EntryChange() else { throw Self.missing("ml", "nothing to change") }
             return try finished(request) { try tracker.edit(name, change) }
@@ -120,21 +120,21 @@ struct CommandHandler: Sendable {
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
             return try finished(request) { try tracker.set([("hydration.goalMl", text)]) }
         case "reminders":
-            guard let word = try request.main("enabled") else { throw Self.missing("enabled", "expected on or off") }
-            return try finished(request) { try tracker.set([("reminders.enabled", word)]) }
+            guard let text = try request.main("enabled") else { throw Self.missing("enabled", "expected on or off") }
+            return try finished(request) { try tracker.set([("reminders.enabled", text)]) }
         case "snooze":
-            let (word, until) = (try request.main("minutes"), try request.fields.text("until"))
+            let (text, until) = (try request.main("minutes"), try request.fields.text("until"))
             let length = try Snooze(
-                minutes: word.flatMap(Int.init), until: until ?? word.flatMap { Int($0) == nil ? $0 : nil })
+                minutes: text.flatMap(Int.init), until: until ?? text.flatMap { Int($0) == nil ? $0 : nil })
             return try finished(request) { try tracker.snooze(length) }
         case "settings":
             let changes = request.fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else { throw Self.missing("NAME", "expected a setting and its value") }
-            if let own = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
+            if let rejected = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
                 throw Refusal(
                     "notOverMQTT",
                     """
-                    \"\(own.name.prefix(64))\" names an address, a file or a secret: it cannot be set over MQTT.
+                    \"\(rejected.name.prefix(64))\" names an address, a file or a secret: it cannot be set over MQTT.
                     """
                 )
             }
@@ -191,7 +191,7 @@ struct CommandHandler: Sendable {
             guard let mode = try request.main("mode") else {
                 throw Self.missing("mode", "expected one of \(CommandRequest.bottleReminders.joined(separator: ", "))")
             }
-            let (hours, minutes) = (try request.fields.text("hours"), try request.fields.word("minutes"))
+            let (hours, minutes) = (try request.fields.text("hours"), try request.fields.scalarText("minutes"))
             return try await send(["reminder", mode] + [hours, minutes].compactMap(\.self))
         default: throw Self.unknown(request.name)
         }
@@ -207,7 +207,7 @@ struct CommandHandler: Sendable {
     }
 
     private static func moment(_ request: inout CommandRequest, _ tracker: TrackerAPI) throws -> Instant? {
-        if let text = try request.fields.word("at") { return try tracker.moment(text) }
+        if let text = try request.fields.scalarText("at") { return try tracker.moment(text) }
         return Self.lateness(of: request, tracker.now).map { tracker.now.advanced(seconds: -$0) }
     }
 

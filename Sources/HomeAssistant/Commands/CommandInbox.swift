@@ -34,7 +34,7 @@ final class CommandInbox: Sendable {
         say: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
-        state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, own: id)))
+        state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, ownID: id)))
         (requests, queue) = AsyncStream.makeStream(
             of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.serviceRequestLimit))
     }

@@ -29,18 +29,18 @@ struct CommandRequest: Hashable {
         guard !payload.contains(0), let text = String(validating: payload, as: UTF8.self) else {
             throw WrongInput("notText", "The command is not text in UTF-8.")
         }
-        let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard word.hasPrefix("{") else {
-            guard word.utf8.count <= 256, !word.hasPrefix("[") else {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard trimmed.hasPrefix("{") else {
+            guard trimmed.utf8.count <= 256, !trimmed.hasPrefix("[") else {
                 throw WrongInput("notAnObject", "invalid command: expected a JSON object or one word")
             }
-            fields = Fields(word.isEmpty ? [:] : [Self.plainKey: .text(word)], acceptsTextNumbers: true)
+            fields = Fields(trimmed.isEmpty ? [:] : [Self.plainKey: .text(trimmed)], acceptsTextNumbers: true)
             (transaction, pressed) = (nil, nil)
             return
         }
         fields = try Fields(json: Data(payload), of: "command", acceptsTextNumbers: true)
         guard fields.take(Self.plainKey) == nil else { throw WrongInput("unknownField", "\"\" is not a known field.") }
-        transaction = fields.takeNull("transaction") ? nil : try fields.word("transaction")
+        transaction = fields.takeNull("transaction") ? nil : try fields.scalarText("transaction")
         if let transaction, !(1...128).contains(transaction.utf8.count) {
             throw WrongInput("transaction", "invalid \"transaction\": expected a text or number of 1–128 characters")
         }
@@ -48,5 +48,7 @@ struct CommandRequest: Hashable {
     }
 
     /// Removes and returns the plain text or, in an object, the value of a key.
-    mutating func main(_ key: String) throws -> String? { try fields.word(Self.plainKey) ?? fields.word(key) }
+    mutating func main(_ key: String) throws -> String? {
+        try fields.scalarText(Self.plainKey) ?? fields.scalarText(key)
+    }
 }

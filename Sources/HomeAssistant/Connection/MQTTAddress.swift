@@ -23,22 +23,22 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
             throw invalid("expected mqtt:// or mqtts://")
         }
         isEncrypted = scheme == "mqtts://"
-        var rest = text.dropFirst(scheme.count)
-        if rest.last == "/" { rest.removeLast() }
-        guard !rest.contains(where: { "/?#".contains($0) }) else { throw invalid("expected host and port only") }
+        var remainder = text.dropFirst(scheme.count)
+        if remainder.last == "/" { remainder.removeLast() }
+        guard !remainder.contains(where: { "/?#".contains($0) }) else { throw invalid("expected host and port only") }
         var digits: Substring?
-        if rest.first == "[" {
-            guard let end = rest.firstIndex(of: "]") else { throw invalid("the bracket is not closed") }
-            host = String(rest[rest.index(after: rest.startIndex)..<end])
-            let more = rest[rest.index(after: end)...]
+        if remainder.first == "[" {
+            guard let end = remainder.firstIndex(of: "]") else { throw invalid("the bracket is not closed") }
+            host = String(remainder[remainder.index(after: remainder.startIndex)..<end])
+            let more = remainder[remainder.index(after: end)...]
             guard more.isEmpty || more.first == ":" else { throw invalid("expected :PORT after the bracket") }
             digits = more.isEmpty ? nil : more.dropFirst()
-        } else if let colon = rest.lastIndex(of: ":") {
-            host = String(rest[..<colon])
+        } else if let colon = remainder.lastIndex(of: ":") {
+            host = String(remainder[..<colon])
             guard !host.contains(":") else { throw invalid("an IPv6 address needs brackets") }
-            digits = rest[rest.index(after: colon)...]
+            digits = remainder[remainder.index(after: colon)...]
         } else {
-            host = String(rest)
+            host = String(remainder)
         }
         guard !host.isEmpty, host.utf8.count <= 255,
             host.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value != 127 })

@@ -130,10 +130,10 @@ package final class MQTTConnection: Sendable {
         state.withLock { state in
             var all: [String: String] = [:]
             if !state.isRetainAvailable || !options.mayRetain {
-                all["retained messages"] = MQTTDelivery.words(Int32(MQTT_RC_RETAIN_NOT_SUPPORTED.rawValue))
+                all["retained messages"] = MQTTDelivery.reasonText(Int32(MQTT_RC_RETAIN_NOT_SUPPORTED.rawValue))
             }
             if state.maximumQoS == 0 || options.qos == 0 {
-                all["QoS 1"] = MQTTDelivery.words(Int32(MQTT_RC_QOS_NOT_SUPPORTED.rawValue))
+                all["QoS 1"] = MQTTDelivery.reasonText(Int32(MQTT_RC_QOS_NOT_SUPPORTED.rawValue))
             }
             return all
         }
@@ -391,18 +391,19 @@ extension MQTTConnection {
         if code >= 128 {
             let isTaken = code == MQTT_RC_SESSION_TAKEN_OVER.rawValue
             return MQTTFailure(
-                isTaken ? .takenOver : .lost, "\(broker) disconnected: \(MQTTDelivery.words(code))", code: code)
+                isTaken ? .takenOver : .lost, "\(broker) disconnected: \(MQTTDelivery.reasonText(code))", code: code)
         }
         if code == MOSQ_ERR_EAI.rawValue {
             return MQTTFailure(.unreachable, "\(broker) cannot be found: its name has no address")
         }
         if code == MOSQ_ERR_INVAL.rawValue {
-            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(words ?? MosquittoClient.words(code))")
+            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(words ?? MosquittoClient.text(code))")
         }
         let isTLS = code == MOSQ_ERR_TLS.rawValue || code == MOSQ_ERR_TLS_HANDSHAKE.rawValue
         if isTLS || !isAdmitted && options.address.isEncrypted && (words != nil || errno == EPROTO) {
             return MQTTFailure(
-                .tls, "No TLS connection with the broker at \(options.address): \(words ?? MosquittoClient.words(code))"
+                .tls,
+                "No TLS connection with the broker at \(options.address): \(words ?? MosquittoClient.text(code))"
             )
         }
         let isSystem = code == MOSQ_ERR_ERRNO.rawValue
@@ -411,8 +412,8 @@ extension MQTTConnection {
             return isClosed
                 ? MQTTFailure(.noGreeting, "\(broker) disconnected before it answered")
                 : MQTTFailure(
-                    .unreachable, "\(broker) cannot be reached: \(isSystem ? system : MosquittoClient.words(code))")
+                    .unreachable, "\(broker) cannot be reached: \(isSystem ? system : MosquittoClient.text(code))")
         }
-        return MQTTFailure(.lost, "\(broker) disconnected: \(isSystem ? system : MosquittoClient.words(code))")
+        return MQTTFailure(.lost, "\(broker) disconnected: \(isSystem ? system : MosquittoClient.text(code))")
     }
 }

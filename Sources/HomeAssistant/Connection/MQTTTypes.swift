@@ -62,7 +62,7 @@ package struct MQTTMessage: Hashable, Sendable {
 /// The broker's acknowledgement of a published message.
 package enum MQTTDelivery: Hashable, Sendable {
     /// - hasSubscriber: a client subscribes to the topic, as far as the broker reports it.
-    case taken(hasSubscriber: Bool)
+    case accepted(hasSubscriber: Bool)
     /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
@@ -72,22 +72,22 @@ package enum MQTTDelivery: Hashable, Sendable {
     /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
     init(code: Int32) {
         guard code >= 128 || code < 0 else {
-            self = .taken(hasSubscriber: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
+            self = .accepted(hasSubscriber: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
             return
         }
         let tooLong = [
             Int32(MQTT_RC_PACKET_TOO_LARGE.rawValue), -MOSQ_ERR_OVERSIZE_PACKET.rawValue,
             -MOSQ_ERR_PAYLOAD_SIZE.rawValue,
         ]
-        self = .denied(reason: Self.words(code), isTooLong: tooLong.contains(code))
+        self = .denied(reason: Self.reasonText(code), isTooLong: tooLong.contains(code))
     }
 
-    static func words(_ code: Int32) -> String {
+    static func reasonText(_ code: Int32) -> String {
         code < 0
-            ? MosquittoClient.words(-code) : mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
+            ? MosquittoClient.text(-code) : mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
     }
 
-    package var isTaken: Bool { if case .taken = self { true } else { false } }
+    package var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }
 
 /// The reason why a connection failed or ended.

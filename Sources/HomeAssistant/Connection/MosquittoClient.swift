@@ -37,7 +37,7 @@ enum MosquittoClient {
         return client
     }
 
-    static func words(_ code: Int32) -> String {
+    static func text(_ code: Int32) -> String {
         mosquitto_strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 
@@ -56,12 +56,12 @@ enum MosquittoClient {
         // The library has no asynchronous call with properties. This call stores them, and fails for the host `nil`.
         let code = mosquitto_connect_bind_v5(client, nil, 0, 30, nil, properties)
         guard code == MOSQ_ERR_INVAL.rawValue else {
-            throw MQTTFailure(.wrongUse, "libmosquitto rejects the properties: \(words(code))")
+            throw MQTTFailure(.wrongUse, "libmosquitto rejects the properties: \(text(code))")
         }
     }
 
     private static func check(_ code: Int32, _ what: String) throws(MQTTFailure) {
-        guard code == 0 else { throw MQTTFailure(.wrongUse, "libmosquitto rejects \(what): \(words(code))") }
+        guard code == 0 else { throw MQTTFailure(.wrongUse, "libmosquitto rejects \(what): \(text(code))") }
     }
 
     /// Enables TLS. The broker's certificate and host name are always verified.

@@ -14,11 +14,11 @@ package enum BrokerCheck: Sendable {
     /// - Parameters:
     ///   - store: read only.
     ///   - nonce: makes the client ID unique.
-    package static func ask(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
-        let own = (try? store.identity(of: MQTTPublisher.name)) ?? nil
+    package static func run(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
+        let identity = (try? store.identity(of: MQTTPublisher.name)) ?? nil
         var options = plan.options(id: "doctor-\(nonce)")
         (options.will, options.isTemporary, options.limit) = (nil, true, .seconds(5))
-        let conflict = Mutex(PrefixConflict(plan.topics, own: own?.id ?? ""))
+        let conflict = Mutex(PrefixConflict(plan.topics, ownID: identity?.id ?? ""))
         do {
             let connection = try await MQTTConnection.open(options) { message in
                 _ = conflict.withLock { $0.handle(message) }
@@ -34,7 +34,7 @@ package enum BrokerCheck: Sendable {
             }
             await connection.close()
         } catch {
-            return .failed(MQTTAdvice.words(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
+            return .failed(MQTTAdvice.message(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
         }
         if let id = conflict.withLock({ $0.id }) {
             let topics = "\(plan.topics.prefix)/…"
@@ -42,7 +42,7 @@ package enum BrokerCheck: Sendable {
                 "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(topics)")
         }
         // The errors of the running service.
-        let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words
-        return trouble.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): accepts the connection")
+        let problem = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words
+        return problem.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): accepts the connection")
     }
 }

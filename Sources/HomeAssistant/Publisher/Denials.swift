@@ -50,7 +50,7 @@ final class Denials: Sendable {
     /// - Parameter canSplit: whether a message that is too long can be sent in parts instead.
     func record(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
         switch delivery {
-        case .taken: record(topic, nil)
+        case .accepted: record(topic, nil)
         case .denied(_, isTooLong: true) where canSplit: state.withLock { _ = $0.tooLong.insert(topic) }
         case .denied(let reason, _): record(topic, reason)
         }

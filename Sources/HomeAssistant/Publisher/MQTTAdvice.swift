@@ -7,7 +7,7 @@ enum MQTTAdvice {
         """
 
     /// - Parameter isRepeated: whether the connection was lost again soon after its start.
-    static func words(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
+    static func message(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
         guard let failure = error as? MQTTFailure, let plan else {
             return (error as? any Problem)?.sentence ?? "\(error)"
         }

@@ -55,9 +55,11 @@ package final class MQTTChannel: NotificationSink {
             guard let link = state.link, link.connection.failure == nil,
                 !notification.kind.isWaterline || link.dependencies.sharesWaterline()
             else { return nil }
-            if let known = state.sent.first(where: { $0.announcement == announcement }) { return known.hasSubscriber }
+            if let earlier = state.sent.first(where: { $0.announcement == announcement }) {
+                return earlier.hasSubscriber
+            }
             let (number, start) = (state.number, ContinuousClock.now)
-            let hasSubscriber = queue.begin { [self] in
+            let hasSubscriber = queue.enqueue { [self] in
                 let hasSubscriber = await publishMissed(link, number) ? await send([notification], link) : false
                 guard hasSubscriber else {
                     self.state.withLock { $0.sent.removeAll { $0.announcement == announcement } }
@@ -101,18 +103,18 @@ package final class MQTTChannel: NotificationSink {
         }[...]
         while !waiting.isEmpty {
             let part = Array(waiting.prefix(Self.batch))
-            let known = state.withLock { Set($0.confirmed) }
-            let fresh = part.map(\.decision).filter { !known.contains($0.notificationId) }
+            let confirmed = state.withLock { Set($0.confirmed) }
+            let unsent = part.map(\.decision).filter { !confirmed.contains($0.notificationId) }
             guard state.withLock({ $0.number == number }) else { return false }
-            if !fresh.isEmpty {
-                guard await send(fresh, link) else {
+            if !unsent.isEmpty {
+                guard await send(unsent, link) else {
                     state.withLock { state in
                         guard state.number == number else { return }
                         state.pausedUntil = .now + state.backoff.next(chance: 1)
                     }
                     return false
                 }
-                recordConfirmed(fresh, number)
+                recordConfirmed(unsent, number)
             }
             guard (try? tracker.store.recordDelivered(part, name, through: part[part.count - 1].place)) != nil else {
                 return false
@@ -148,6 +150,6 @@ package final class MQTTChannel: NotificationSink {
             let deliveries = try? await link.connection.publish(messages)
         else { return false }
         for delivery in deliveries { link.denials.record(topic, delivery) }
-        return deliveries.allSatisfy { $0 == .taken(hasSubscriber: true) }
+        return deliveries.allSatisfy { $0 == .accepted(hasSubscriber: true) }
     }
 }

@@ -120,7 +120,7 @@ package actor MQTTPublisher {
                 plan = try self.plan()
                 guard let plan else {
                     try turnOff()
-                    await rest(DayObserver.checkInterval(hasFileEvents: isFollowing))
+                    await pauseFor(DayObserver.checkInterval(hasFileEvents: isFollowing))
                     continue
                 }
                 isOn = true
@@ -144,7 +144,7 @@ package actor MQTTPublisher {
         -> BrokerCheck?
     {
         guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
-        return await BrokerCheck.ask(plan, for: store, nonce: nonce)
+        return await BrokerCheck.run(plan, for: store, nonce: nonce)
     }
 
     nonisolated func plan() throws -> MQTTPlan? {
@@ -155,9 +155,9 @@ package actor MQTTPublisher {
     nonisolated func open(_ tracker: TrackerAPI) throws -> Publisher {
         try tracker.store.noteSharing(dependencies.sharesWaterline())
         return try hadIdentity.withLock { hadIdentity in
-            let outlet = try tracker.store.openOutlet(Self.name, tellsAll: hadIdentity) { Self.newID(tracker) }
+            let identity = try tracker.store.openOutlet(Self.name, tellsAll: hadIdentity) { Self.newID(tracker) }
             hadIdentity = true
-            return outlet
+            return identity
         }
     }
 
@@ -181,7 +181,7 @@ package actor MQTTPublisher {
     func noteOtherStore(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
-            if let words = sharedPrefix(topics) { dependencies.say(.prefixShared(words)) }
+            if let message = sharedPrefix(topics) { dependencies.say(.prefixShared(message)) }
         }
         recordProblem()
     }
@@ -197,9 +197,9 @@ package actor MQTTPublisher {
 
     /// Stores the errors, which `status` and `doctor` show.
     private func recordProblem() {
-        let words = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.sentences
+        let message = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.sentences
         if let tracker = try? dependencies.tracker() {
-            try? tracker.store.recordProblem(words, of: Self.name, at: tracker.now)
+            try? tracker.store.recordProblem(message, of: Self.name, at: tracker.now)
         }
     }
 
@@ -209,7 +209,7 @@ package actor MQTTPublisher {
 
     func removeConfirmed(through last: Int64) { unrecordedChanges = unrecordedChanges.filter { $0.sequence > last } }
 
-    func waitForChanges() async { await rest(isFollowing ? Self.slowInterval : Self.fastInterval) }
+    func waitForChanges() async { await pauseFor(isFollowing ? Self.slowInterval : Self.fastInterval) }
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
@@ -250,12 +250,12 @@ package actor MQTTPublisher {
     }
 
     private func report(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
-        let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
-        guard words != lastProblem, !Task.isCancelled else { return }
-        lastProblem = words
+        let text = MQTTAdvice.message(error, plan, isRepeated: isRepeated)
+        guard text != lastProblem, !Task.isCancelled else { return }
+        lastProblem = text
         dependencies.say(
             isCopy(error)
-                ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
+                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .nameShared(text) : .trouble(text))
         // Do this last, because it can wait for the store.
         recordProblem()
     }
@@ -264,11 +264,11 @@ package actor MQTTPublisher {
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {
         let end = ContinuousClock.now + length
         while !Task.isCancelled, ContinuousClock.now < end {
-            await rest(min(Self.settingsInterval, end - .now))
+            await pauseFor(min(Self.settingsInterval, end - .now))
             guard (try? self.plan()) == plan || plan == nil else { return }
         }
     }
 
     /// Waits until the time has passed or `poke` is called.
-    private func rest(_ length: Duration) async { await pause.wait { try? await Task.sleep(for: length) } }
+    private func pauseFor(_ length: Duration) async { await pause.wait { try? await Task.sleep(for: length) } }
 }

@@ -146,13 +146,13 @@ struct MQTTSession {
     }
 
     private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
-        let what = "a subscription to \(filters[0])"
+        let subject = "a subscription to \(filters[0])"
         do throws(MQTTFailure) {
             try await connection.subscribe(filters, isOwnIgnored: isOwnIgnored)
-            denials.record(what, nil)
+            denials.record(subject, nil)
         } catch {
             guard error.kind == .refused, let code = error.code else { throw error }
-            denials.record(what, MQTTDelivery.words(code))
+            denials.record(subject, MQTTDelivery.reasonText(code))
         }
     }
 
@@ -164,16 +164,16 @@ struct MQTTSession {
             let due = try tracker.store.changes(for: identity.name, limit: limit)
             guard let last = due.last else { return }
             let known = await publisher.unrecordedChanges
-            let fresh = due.filter { !known.contains($0) }
+            let unsent = due.filter { !known.contains($0) }
             let mayReadWaterline = dependencies.sharesWaterline()
             let deliveries = try await publish(
-                fresh.map {
+                unsent.map {
                     let sip = SipPayload($0, now: tracker.now, mayReadWaterline: mayReadWaterline)
                     return MQTTMessage(topics.sip, try TrackerAPI.json(sip))
                 })
-            let answers = zip(fresh, deliveries)
-            await publisher.addConfirmed(answers.filter { $1.isTaken }.map(\.0))
-            let denied = answers.first { !$1.isTaken }?.0.sequence
+            let answers = zip(unsent, deliveries)
+            await publisher.addConfirmed(answers.filter { $1.isAccepted }.map(\.0))
+            let denied = answers.first { !$1.isAccepted }?.0.sequence
             let through = denied.map { denied in due.last { $0.sequence < denied } } ?? last
             // If this write fails (full disk), `unrecordedChanges` prevents a second publication.
             if let through {
@@ -221,7 +221,7 @@ struct MQTTSession {
         if sharesWaterline { all.append((topics.waterline, try text(topics.waterline, waterline))) }
         all.append((topics.availability, "online"))
         all.append((topics.bridgeInfo, try TrackerAPI.json(info(bottles, sharesWaterline))))
-        try await keep(all, again: isHeartbeat, devices: devices.wholeDevices, tracker.store)
+        try await publishRetained(all, again: isHeartbeat, devices: devices.wholeDevices, tracker.store)
         basis = now
         // Publish a device in parts after the broker has rejected its message as too long.
         if devices.wholeDevices.contains(where: denials.isTooLong) {
@@ -231,23 +231,23 @@ struct MQTTSession {
     }
 
     /// Publishes the retained messages that have changed, and deletes those that are not in the list.
-    private mutating func keep(
+    private mutating func publishRetained(
         _ all: [(topic: String, text: String)], again: Bool, devices: Set<String>, _ store: TrackerStore
     ) async throws {
-        let wanted = Set(all.map(\.topic))
-        if !wanted.isSubset(of: retainedTopics) {
+        let currentTopics = Set(all.map(\.topic))
+        if !currentTopics.isSubset(of: retainedTopics) {
             // Store the topics before publishing, so that a crash does not leave unknown retained messages.
             try store.noteKept(all.map(\.topic), of: identity.name)
-            retainedTopics.formUnion(wanted)
+            retainedTopics.formUnion(currentTopics)
         }
-        let fresh = all.filter {
+        let unsent = all.filter {
             (sentTexts[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
                 && denials.mayTry($0.topic)
         }
-        let messages = fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
+        let messages = unsent.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
         let deliveries = try await publish(messages, canSplit: devices)
-        for ((topic, text), delivery) in zip(fresh, deliveries) { sentTexts[topic] = delivery.isTaken ? text : nil }
-        let stale = retainedTopics.subtracting(wanted)
+        for ((topic, text), delivery) in zip(unsent, deliveries) { sentTexts[topic] = delivery.isAccepted ? text : nil }
+        let stale = retainedTopics.subtracting(currentTopics)
         guard !stale.isEmpty else { return }
         try await clear(stale)
         try store.forgetKept(stale.sorted(), of: identity.name)
@@ -263,13 +263,13 @@ struct MQTTSession {
         let day = HomeDevice.day(
             id: identity.id, version: dependencies.version, topics: topics, commands: plan.obeysCommands,
             waterline: sharesWaterline)
-        let others = bottles.map {
+        let bottleDevices = bottles.map {
             HomeDevice.bottle(
                 $0, id: identity.id, version: dependencies.version, topics: topics, commands: plan.obeysCommands,
                 isOnly: bottles.count == 1)
         }
         var (messages, wholeDevices): ([(topic: String, text: String)], Set<String>) = ([], [])
-        for device in [day] + others {
+        for device in [day] + bottleDevices {
             let topic = device.topic(discovery)
             if denials.isTooLong(topic) {
                 messages += try device.messages(discovery)
@@ -333,7 +333,7 @@ struct MQTTSession {
         for (message, delivery) in zip(messages, deliveries) {
             denials.record(message.topic, delivery, canSplit: canSplit.contains(message.topic))
         }
-        await publisher.count(published: deliveries.count { $0.isTaken })
+        await publisher.count(published: deliveries.count { $0.isAccepted })
         return deliveries
     }
 }

@@ -8,11 +8,11 @@ struct PrefixConflict: Sendable {
     private struct Info: Decodable { var id: String }
 
     let topics: Topics
-    let own: String
+    let ownID: String
     private var isOnline = false
     private(set) var id: String?
 
-    init(_ topics: Topics, own: String) { (self.topics, self.own) = (topics, own) }
+    init(_ topics: Topics, ownID: String) { (self.topics, self.ownID) = (topics, ownID) }
 
     /// Handles a message of the subscribed topics. Returns `false` for messages of other topics.
     mutating func handle(_ message: MQTTMessage) -> Bool {
@@ -21,8 +21,8 @@ struct PrefixConflict: Sendable {
             if message.isRetained { isOnline = message.text == "online" }
             if message.text == "offline" { id = nil }
         case topics.bridgeInfo:
-            let other = try? JSONDecoder().decode(Info.self, from: Data(message.payload))
-            if let other, other.id != own, !message.isRetained || isOnline { id = String(other.id.prefix(64)) }
+            let info = try? JSONDecoder().decode(Info.self, from: Data(message.payload))
+            if let info, info.id != ownID, !message.isRetained || isOnline { id = String(info.id.prefix(64)) }
         default: return false
         }
         return true

@@ -43,14 +43,15 @@ extension DesktopNotifications {
     /// Reserves the display for this process. Fails if another process has reserved it and is still on the bus.
     private func reserve(_ notification: Announcement, _ server: Server) async -> Bool {
         let lease = Double(limits.lateAnswer.components.seconds) + 5
-        var gone: String?
+        var departed: String?
         if let other = memory.processShowing(of: notification, owner: server.owner, within: lease) {
             guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
             else { return false }
-            gone = other
+            departed = other
         }
         return memory.reserve(
-            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
+            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease,
+            insteadOf: departed)
     }
 
     /// Shows resident notifications again after a restart of the server.
@@ -80,13 +81,13 @@ extension DesktopNotifications {
     private func answered(
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {
-        let wanted = waiting.removeValue(forKey: number)
+        let continuation = waiting.removeValue(forKey: number)
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
                 server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
-                rest(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
-                wanted?.resume(returning: false)
+                startPause(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
+                continuation?.resume(returning: false)
                 return
             }
             // If the server has ended, its notifications are gone.
@@ -95,21 +96,21 @@ extension DesktopNotifications {
             } else {
                 server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             }
-            if wanted == nil { wake() }
+            if continuation == nil { wake() }
             callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
-            wanted?.resume(returning: true)
+            continuation?.resume(returning: true)
         case .failure(let failure):
             server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             // Only an awaited response affects the pause.
-            if wanted != nil { rest(failure, of: server) }
-            wanted?.resume(returning: false)
+            if continuation != nil { startPause(failure, of: server) }
+            continuation?.resume(returning: false)
         }
     }
 
     private func timedOut(_ number: UInt64, _ server: Server) {
-        guard let wanted = waiting.removeValue(forKey: number) else { return }
-        rest(DBusFailure(DBusFailure.noReply, "there was no response"), of: server)
-        wanted.resume(returning: false)
+        guard let continuation = waiting.removeValue(forKey: number) else { return }
+        startPause(DBusFailure(DBusFailure.noReply, "there was no response"), of: server)
+        continuation.resume(returning: false)
     }
 
     // MARK: - Signals

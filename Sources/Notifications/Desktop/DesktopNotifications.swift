@@ -124,7 +124,7 @@ package actor DesktopNotifications: NotificationSink {
             lastProblem = nil
             return server
         } catch {
-            rest(error)
+            startPause(error)
             return nil
         }
     }
@@ -152,11 +152,11 @@ package actor DesktopNotifications: NotificationSink {
     func wake() { (pause, pausedUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
-    func rest(_ failure: DBusFailure, of server: Server) {
-        if server.change == change { rest(failure) }
+    func startPause(_ failure: DBusFailure, of server: Server) {
+        if server.change == change { startPause(failure) }
     }
 
-    private func rest(_ failure: DBusFailure) {
+    private func startPause(_ failure: DBusFailure) {
         server = nil
         let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
         (self.pause, pausedUntil) = (pause, .now + pause)

@@ -37,9 +37,9 @@ package final class PendingActions: Sendable {
     package func append(_ press: DesktopPress) -> [ButtonPress] {
         change { presses in
             presses.append(ButtonPress(press))
-            let lost = Array(presses.prefix(max(0, presses.count - Self.limit)))
-            presses.removeFirst(lost.count)
-            return lost
+            let dropped = Array(presses.prefix(max(0, presses.count - Self.limit)))
+            presses.removeFirst(dropped.count)
+            return dropped
         }
     }
 

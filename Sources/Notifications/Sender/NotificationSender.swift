@@ -214,8 +214,8 @@ package actor NotificationSender: NotificationSink {
         let age = age(of: message, tracker)
         guard age < .seconds(channel.lifetime) else {
             waitStarts[message.sequence] = nil
-            let what = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
-            dependencies.say(.dropped("\"\(message.announcement.title)\" \(what) and was dropped"))
+            let reason = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
+            dependencies.say(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
             return nil
         }
         guard !message.announcement.kind.isWaterline || dependencies.sharesWaterline() else { return nil }

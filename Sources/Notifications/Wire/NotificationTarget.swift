@@ -17,11 +17,11 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter person: the service's instance name.
     /// - Throws: an error with a sentence about the invalid setting.
     package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
-        let own = settings[channel]
-        guard let url = own.url else { return nil }
+        let channelSettings = settings[channel]
+        guard let url = channelSettings.url else { return nil }
         (self.channel, self.url, self.person) = (channel, url, person)
-        token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, channel) }
-        authorities = own.caFile
+        token = try channelSettings.token ?? channelSettings.tokenFile.map { try Self.firstLine(of: $0, channel) }
+        authorities = channelSettings.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         let name = channel.rawValue
         if authorities != nil, !url.lowercased().hasPrefix("https://") {

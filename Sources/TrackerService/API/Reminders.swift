@@ -467,11 +467,11 @@ package final class SerialQueue: Sendable {
     package init() {}
 
     package func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
-        await begin(body).value
+        await enqueue(body).value
     }
 
     /// Enqueues a closure without waiting for its end.
-    package func begin<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
+    package func enqueue<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
         last.withLock { last in
             let before = last
             let task = Task {

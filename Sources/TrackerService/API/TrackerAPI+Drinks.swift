@@ -28,26 +28,26 @@ extension TrackerAPI {
     }
 
     /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
-    package func edit(_ name: String, _ wanted: EntryChange) throws -> EntryOutcome {
+    package func edit(_ name: String, _ newValues: EntryChange) throws -> EntryOutcome {
         try change {
             guard try isSessionEntry(name) else {
-                guard wanted.estimate == nil, wanted.oz == nil else {
+                guard newValues.estimate == nil, newValues.oz == nil else {
                     throw WrongInput(
                         "noSessionEntry", "\(name) is not a session entry: change its amount in ml or its time.",
                         values: ["name": name])
                 }
-                let time = wanted.time ?? wanted.typed.flatMap(TimeOfDay.init)
-                let at = try time == nil ? wanted.typed.map(moment) ?? wanted.at : nil
-                return .drink(try outcome(store.editDrink(name, ml: wanted.ml, at: at, time: time, context)))
+                let time = newValues.time ?? newValues.typed.flatMap(TimeOfDay.init)
+                let at = try time == nil ? newValues.typed.map(moment) ?? newValues.at : nil
+                return .drink(try outcome(store.editDrink(name, ml: newValues.ml, at: at, time: time, context)))
             }
-            guard wanted.ml == nil, wanted.time == nil else {
+            guard newValues.ml == nil, newValues.time == nil else {
                 throw WrongInput(
                     "sessionEntry", "\(name) is a session entry: change its standard drinks, ounces or time.",
                     values: ["name": name])
             }
             let log = try store.editLog(
-                name, at: wanted.typed.map(moment) ?? wanted.at, estimate: wanted.estimate,
-                amountOz: Self.checkedWater(wanted.oz), context)
+                name, at: newValues.typed.map(moment) ?? newValues.at, estimate: newValues.estimate,
+                amountOz: Self.checkedWater(newValues.oz), context)
             return .session(try latestSession(else: log.sessionID))
         }
     }
@@ -105,8 +105,8 @@ extension TrackerAPI {
             if let preset {
                 draft = .drink(try self.preset(preset), estimate: estimate)
             } else if type == nil, sizeOz == nil, abv == nil {
-                let usual = try store.settings().defaultPreset.flatMap { try store.preset(named: $0) }
-                draft = usual.map { .drink($0, estimate: estimate) } ?? .drink(estimate: estimate ?? 1)
+                let defaultPreset = try store.settings().defaultPreset.flatMap { try store.preset(named: $0) }
+                draft = defaultPreset.map { .drink($0, estimate: estimate) } ?? .drink(estimate: estimate ?? 1)
             } else {
                 draft = .drink(
                     estimate: estimate ?? PresetValues.estimate(sizeOz, abv) ?? 1, drinkType: type, sizeOz: sizeOz,

@@ -269,7 +269,7 @@ extension TrackerAPI {
 
     private func changedLight(of bottle: String, _ evaluation: Evaluation) throws -> BottleLight? {
         let settings = try store.ownSettings(ofBottle: bottle) ?? store.settings().bottle
-        let wanted = evaluation.light(by: settings)
-        return try wanted == store.light(ofBottle: bottle) ? nil : wanted
+        let light = evaluation.light(by: settings)
+        return try light == store.light(ofBottle: bottle) ? nil : light
     }
 }

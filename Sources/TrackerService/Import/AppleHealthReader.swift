@@ -45,11 +45,11 @@ final class AppleHealthReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         guard let head = prolog else { return try parse(repair.repair(bytes, isLast: false)) }
         prolog = head + bytes
-        try begin(isLast: false)
+        try parseProlog(isLast: false)
     }
 
     func finish() throws {
-        try begin(isLast: true)
+        try parseProlog(isLast: true)
         try parse(repair.repair(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true))
         xmlParseChunk(context, nil, 0, 1)
         try check()
@@ -57,7 +57,7 @@ final class AppleHealthReader {
 
     /// Parses the collected bytes once the root element has begun. Removes the document type: the document then has no
     /// entities to expand, and Apple's document type is not well-formed.
-    private func begin(isLast: Bool) throws {
+    private func parseProlog(isLast: Bool) throws {
         guard let head = prolog else { return }
         let text = head[FileHead.start(of: head)...]
         guard let document = try FileHead.withoutDocumentType(text, isLast: isLast) else { return }

@@ -166,11 +166,11 @@ enum AmountText: Equatable {
         let isGap: (Character) -> Bool = { " '\u{2019}\u{A0}\u{202F}".contains($0) }
         let hasGaps = text.contains(where: isGap)
         if hasGaps {
-            let whole = text.prefix { $0 != "." && $0 != "," }
-            guard Self.isGrouped(whole.split(omittingEmptySubsequences: false, whereSeparator: isGap)) else {
+            let integerPart = text.prefix { $0 != "." && $0 != "," }
+            guard Self.isGrouped(integerPart.split(omittingEmptySubsequences: false, whereSeparator: isGap)) else {
                 return nil
             }
-            text = whole.filter { !isGap($0) } + text[whole.endIndex...]
+            text = integerPart.filter { !isGap($0) } + text[integerPart.endIndex...]
         }
         guard text.contains(where: \.isNumber), text.utf8.allSatisfy({ "0123456789+-.,eE".utf8.contains($0) }) else {
             return nil

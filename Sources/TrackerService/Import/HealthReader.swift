@@ -183,26 +183,26 @@ enum FileHead {
         -> (bytes: [UInt8], root: Int)?
     {
         var result: [UInt8] = []
-        var rest = bytes
-        while let mark = rest.firstIndex(of: UInt8(ascii: "<")) {
-            result += rest[..<mark]
-            rest = rest[mark...]
+        var tail = bytes
+        while let mark = tail.firstIndex(of: UInt8(ascii: "<")) {
+            result += tail[..<mark]
+            tail = tail[mark...]
             let end: Int?
-            if rest.starts(with: "<?".utf8) {
-                end = rest.end(of: "?>")
-            } else if rest.starts(with: "<!--".utf8) {
-                end = rest.end(of: "-->")
-            } else if rest.starts(with: "<!D".utf8) {
-                end = rest.end(of: ">", behindBrackets: true)
-            } else if rest.count > 3 || isLast, !rest.starts(with: "<!".utf8) {
-                return (result + rest, result.count)
+            if tail.starts(with: "<?".utf8) {
+                end = tail.end(of: "?>")
+            } else if tail.starts(with: "<!--".utf8) {
+                end = tail.end(of: "-->")
+            } else if tail.starts(with: "<!D".utf8) {
+                end = tail.end(of: ">", behindBrackets: true)
+            } else if tail.count > 3 || isLast, !tail.starts(with: "<!".utf8) {
+                return (result + tail, result.count)
             } else {
                 end = nil
             }
             guard let end else { break }
             result +=
-                rest.starts(with: "<!D".utf8) ? rest[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(rest[..<end])
-            rest = rest[end...]
+                tail.starts(with: "<!D".utf8) ? tail[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(tail[..<end])
+            tail = tail[end...]
         }
         if isLast { throw HealthFileError(reason: "The document has no element: the file is truncated or not XML.") }
         guard bytes.count <= limit else {
@@ -216,22 +216,22 @@ enum FileHead {
 extension ArraySlice<UInt8> {
     /// The index after the first occurrence of a text. With `behindBrackets`, after the `]` of the first `[`.
     fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
-        let wanted = Array(text.utf8)
+        let pattern = Array(text.utf8)
         var index = startIndex
-        if behindBrackets, let mark = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == wanted[0] }),
-            self[mark] != wanted[0]
+        if behindBrackets, let mark = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == pattern[0] }),
+            self[mark] != pattern[0]
         {
             index = mark
             while index < endIndex {
                 guard let close = self[index...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
                 guard let next = self[(close + 1)...].firstIndex(where: { !FileHead.isSpace($0) }) else { return nil }
-                if self[next] == wanted[0] { return next + 1 }
+                if self[next] == pattern[0] { return next + 1 }
                 index = close + 1
             }
             return nil
         }
-        while index + wanted.count <= endIndex {
-            if self[index..<(index + wanted.count)].elementsEqual(wanted) { return index + wanted.count }
+        while index + pattern.count <= endIndex {
+            if self[index..<(index + pattern.count)].elementsEqual(pattern) { return index + pattern.count }
             index += 1
         }
         return nil

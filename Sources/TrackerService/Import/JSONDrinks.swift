@@ -80,7 +80,7 @@ struct HealthEntry: Decodable {
         var sample = try SampleFields.sample(date: startDate, value: value, shown: "\(value)")
         (sample.uuid, sample.sourceName, sample.original) = (try name(.uuid), try name(.source), try name(.original))
         (sample.bottle, sample.raw) = (try name(.bottle), try SampleFields.bytes(texts[.raw] ?? ""))
-        try fields.place(&sample, zone: texts[.zone], day: texts[.day], source: name(.drinkSource))
+        try fields.setOrigin(&sample, zone: texts[.zone], day: texts[.day], source: name(.drinkSource))
         return sample
     }
 }

@@ -49,7 +49,7 @@ struct SampleFields {
     }
 
     /// Sets the zone, day and source of an exported drink (JSON only).
-    mutating func place(_ sample: inout HealthSample, zone: String?, day: String?, source: String?)
+    mutating func setOrigin(_ sample: inout HealthSample, zone: String?, day: String?, source: String?)
         throws(HealthFileError)
     {
         if let zone {

@@ -227,7 +227,7 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 
     package static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
 
-    package var words: String {
+    package var permissions: String {
         switch self {
         case .widget: "show the widgets and use their buttons"
         case .read: "read"

@@ -91,8 +91,8 @@ extension HTTPProblem {
             if problem.category == .busy { headers[.retryAfter] = "2" }
             if problem.code == "underWay" { headers[.retryAfter] = "5" }
         case let error as any HTTPResponseError:
-            let (code, words) = HTTPProblem.words(error.status)
-            self.init(error.status, code, words)
+            let (code, description) = HTTPProblem.description(error.status)
+            self.init(error.status, code, description)
         case is CancellationError:
             self.init(.serviceUnavailable, "stopping", "The service is stopping.")
         default:
@@ -117,7 +117,7 @@ extension HTTPProblem {
         }
     }
 
-    private static func words(_ status: HTTPResponse.Status) -> (code: String, words: String) {
+    private static func description(_ status: HTTPResponse.Status) -> (code: String, description: String) {
         switch status {
         case .notFound: ("notFound", "There is no resource at this path.")
         case .contentTooLarge: ("tooLarge", "The request is too large.")

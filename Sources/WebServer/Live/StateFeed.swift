@@ -88,7 +88,7 @@ actor StateFeed {
     private let tracker: @Sendable () throws -> TrackerAPI
     private let service: ServiceClient?
     /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
-    private let opened: @Sendable () async -> Void
+    private let viewerArrived: @Sendable () async -> Void
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
@@ -107,11 +107,11 @@ actor StateFeed {
 
     init(
         tracker: @escaping @Sendable () throws -> TrackerAPI, service: ServiceClient?,
-        opened: @escaping @Sendable () async -> Void = {}
+        viewerArrived: @escaping @Sendable () async -> Void = {}
     ) {
         self.tracker = tracker
         self.service = service
-        self.opened = opened
+        self.viewerArrived = viewerArrived
     }
 
     var watcherCount: Int { watchers.count }
@@ -173,7 +173,7 @@ actor StateFeed {
             receivedThrough: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
         if isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
-        if showsNotifications { await opened() }
+        if showsNotifications { await viewerArrived() }
         return (id, stream)
     }
 
@@ -333,9 +333,9 @@ extension StateFeed.View {
     /// The JSON of the state with these keys only.
     func selecting(_ fields: [String]) -> ByteBuffer {
         let object = try? JSONSerialization.jsonObject(with: Data(bytes.readableBytesView)) as? [String: Any]
-        let wanted = (object ?? [:]).filter { fields.contains($0.key) }
+        let selected = (object ?? [:]).filter { fields.contains($0.key) }
         let data = try? JSONSerialization.data(
-            withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes])
+            withJSONObject: selected, options: [.sortedKeys, .withoutEscapingSlashes])
         return ByteBuffer(bytes: data ?? Data("{}".utf8))
     }
 }

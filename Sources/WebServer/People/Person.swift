@@ -33,6 +33,6 @@ package struct Person: Sendable {
         self.wrote = wrote
         self.agents = agents
         self.page = page
-        feed = StateFeed(tracker: tracker, service: service, opened: wrote)
+        feed = StateFeed(tracker: tracker, service: service, viewerArrived: wrote)
     }
 }

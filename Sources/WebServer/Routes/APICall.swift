@@ -75,18 +75,18 @@ struct APICall: Sendable {
 
     /// Rejects a query with more than one of these parameters.
     func allowOne(of names: Set<String>) throws {
-        let given = names.filter { query($0) != nil }.sorted()
-        guard given.count <= 1 else {
+        let present = names.filter { query($0) != nil }.sorted()
+        guard present.count <= 1 else {
             throw HTTPProblem.wrong(
                 "severalParameters",
-                "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may be in the query.")
+                "Only one of \(present.map { "\"\($0)\"" }.joined(separator: ", ")) may be in the query.")
         }
     }
 
     /// Whether a parameter with only one valid value is present. Other values are rejected.
     func queryIs(_ name: String, _ value: String) throws -> Bool {
-        guard let given = query(name) else { return false }
-        guard given == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" must be \"\(value)\".") }
+        guard let present = query(name) else { return false }
+        guard present == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" must be \"\(value)\".") }
         return true
     }
 

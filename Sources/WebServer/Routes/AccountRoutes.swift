@@ -39,18 +39,18 @@ enum AccountRoutes {
             return answer
         }
         table.write(.post, "purge", needs: .admin) { call, tracker, fields in
-            let word = try fields.text("confirm")
+            let confirmation = try fields.text("confirm")
             try fields.finish()
-            guard word == "purge" else {
+            guard confirmation == "purge" else {
                 throw HTTPProblem.wrong(
                     "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
-            let own = try call.context.caller.token.flatMap { token in
+            let ownToken = try call.context.caller.token.flatMap { token in
                 try tracker.use(token: token.text).map { (token.text, $0) }
             }
             let report = try await tracker.purge()
             // The requesting browser stays signed in, because its page continues with setup.
-            if let (text, record) = own { try tracker.restore(token: text, record) }
+            if let (text, record) = ownToken { try tracker.restore(token: text, record) }
             log.notice("Everything deleted by \(call.context.caller.name).")
             return .json(report)
         }

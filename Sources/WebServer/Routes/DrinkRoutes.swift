@@ -6,13 +6,13 @@ import TrackerService
 enum DrinkRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "drinks", needs: .log) { _, tracker, fields in
-            guard let word = try fields.word("ml") else {
+            guard let amountText = try fields.scalarText("ml") else {
                 throw HTTPProblem.wrong("missingField", "\"ml\" is missing: expected 1 to 2000, \"cup\", \"quick1\" …")
             }
-            guard let amount = Amount(word) else {
+            guard let amount = Amount(amountText) else {
                 throw HTTPProblem.wrong(
                     "notAnAmount",
-                    "\"\(word.prefix(64))\" is not a valid amount: expected a whole number of ml, \"cup\", \"quick1\" …"
+                    "\"\(amountText.prefix(64))\" is not a valid amount: expected 1 to 2000, \"cup\", \"quick1\" …"
                 )
             }
             let at = try fields.moment("at", tracker)
@@ -21,7 +21,7 @@ enum DrinkRoutes {
         }
         table.write(.patch, "drinks/:drink", needs: .log) { call, tracker, fields in
             let change = EntryChange(
-                ml: try fields.whole("ml"), at: try fields.moment("at", tracker), time: try fields.timeOfDay("time"))
+                ml: try fields.integer("ml"), at: try fields.moment("at", tracker), time: try fields.timeOfDay("time"))
             try fields.finish()
             guard change != EntryChange() else {
                 throw HTTPProblem.wrong("missingField", "Nothing to change: give \"ml\", \"at\" or \"time\".")
@@ -48,7 +48,7 @@ enum DrinkRoutes {
             return .json(try tracker.undo(reach))
         }
         table.write(.post, "snooze", needs: .log) { _, tracker, fields in
-            let length = try Snooze(minutes: fields.whole("minutes"), until: fields.text("until"))
+            let length = try Snooze(minutes: fields.integer("minutes"), until: fields.text("until"))
             try fields.finish()
             return .json(try tracker.snooze(length))
         }

@@ -10,8 +10,8 @@ import TrackerService
 enum FileRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.stream("export", query: ["format"]) { call in
-            let word = call.query("format") ?? HealthFiles.Format.json.rawValue
-            guard let format = HealthFiles.Format(rawValue: word) else {
+            let formatName = call.query("format") ?? HealthFiles.Format.json.rawValue
+            guard let format = HealthFiles.Format(rawValue: formatName) else {
                 throw HTTPProblem.wrong(
                     "notAFormat",
                     "\"format\" must be one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -66,9 +66,9 @@ enum FileRoutes {
         _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
     ) throws -> Response {
         let scratch = try ScratchFolder(besideStore: tracker.store.path)
-        let place = scratch.file("answer")
-        guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: place)
+        let path = scratch.file("answer")
+        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let file = FileHandle(forWritingAtPath: path)
         else { throw noSpace }
         defer { try? file.close() }
         try fill { bytes in

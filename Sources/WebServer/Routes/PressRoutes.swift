@@ -15,12 +15,12 @@ enum PressRoutes {
             let action = try fields.action()
             try fields.finish()
             let tracker = try person.tracker().seeing(waterline: person.sharesWaterline())
-            guard let done = try tracker.press(action, withKey: key) else { throw gone }
+            guard let done = try tracker.press(action, withKey: key) else { throw unknownNotification }
             await person.wrote()
             return .json(["done": done])
         }
     }
 
-    private static let gone = HTTPProblem(
+    private static let unknownNotification = HTTPProblem(
         .gone, "noSuchNotification", "This notification no longer exists. Nothing was changed.")
 }

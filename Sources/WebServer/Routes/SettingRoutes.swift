@@ -16,15 +16,15 @@ enum SettingRoutes {
             return .json(try call.person.tracker().setting(name))
         }
         table.write(.patch, "settings", needs: .control) { call, tracker, fields in
-            let given = fields.all().sorted { $0.key < $1.key }
-            try check(call, given.map(\.key))
-            try checkReach(call, given.map(\.key))
-            let changes = given.map { (name: $0.key, text: $0.value.text) }
+            let members = fields.all().sorted { $0.key < $1.key }
+            try check(call, members.map(\.key))
+            try checkReach(call, members.map(\.key))
+            let changes = members.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
             _ = try tracker.set(changes)
-            let reaching = given.map(\.key).filter { SettingReach(of: $0) > .day }
+            let reaching = members.map(\.key).filter { SettingReach(of: $0) > .day }
             if !reaching.isEmpty {
                 log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
             }
@@ -36,12 +36,12 @@ enum SettingRoutes {
                 "interval": "waterline.intervalMinutes",
                 "threshold": "waterline.warningThreshold", "units": "waterline.units", "goal": "hydration.goalMl",
             ]
-            var given = fields.all()
-            let notifications = given.removeValue(forKey: "notifications")
+            var members = fields.all()
+            let notifications = members.removeValue(forKey: "notifications")
             guard notifications == nil || notifications == .text("skip") || notifications == .text("enable") else {
                 throw HTTPProblem.wrong("notAChoice", "\"notifications\" must be \"enable\" or \"skip\".")
             }
-            var changes = try given.sorted { $0.key < $1.key }.map { key, value in
+            var changes = try members.sorted { $0.key < $1.key }.map { key, value in
                 guard let name = names[key] else {
                     throw HTTPProblem.wrong("unknownField", "Unknown field \"\(key.prefix(64))\".")
                 }

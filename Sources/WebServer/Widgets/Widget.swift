@@ -42,7 +42,7 @@ enum Widget {
         }
         // Two words fit next to the gauge.
         let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map {
-            index, words in text(100, 106 + Double(index) * 18, 13, String(words))
+            index, label in text(100, 106 + Double(index) * 18, 13, String(label))
         }
         return frame(
             160, 160, session.waterDueText,
@@ -62,10 +62,10 @@ enum Widget {
         let zone = (try? Zone(state.zone)) ?? .utc
         let lines = logs.suffix(3).reversed().enumerated().map { index, log in
             let time = zone.wall(at: log.log.timestamp).timeText.prefix(5)
-            let words =
+            let label =
                 log.log.kind == .water
                 ? "Water" : "\(log.presetName ?? "Drink") \(digits(log.log.standardDrinkEstimate ?? 1))"
-            return text(28, 206 + Double(index) * 44, 18, "\(time)  \(words)", anchor: "start")
+            return text(28, 206 + Double(index) * 44, 18, "\(time)  \(label)", anchor: "start")
         }
         return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
     }
@@ -91,13 +91,13 @@ enum Widget {
     private static func idle(_ state: TrackerSnapshot, _ last: SessionSummary?, _ width: Double, _ height: Double)
         -> String
     {
-        let words =
+        let label =
             last.map { "Last: \($0.durationText), \(counted($0.drinks, "drink")), \(counted($0.waters, "water"))" }
             ?? "Start a session"
         return frame(
             width, height, "No Session",
             card(width, height) + text(width / 2, height / 2 - 26, 22, "No Session")
-                + text(width / 2, height / 2 + 8, 16, words)
+                + text(width / 2, height / 2 + 8, 16, label)
                 + text(width / 2, height / 2 + 38, 16, state.amountText))
     }
 
@@ -148,7 +148,7 @@ enum Widget {
     }
 
     private static func text(
-        _ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal",
+        _ x: Double, _ y: Double, _ size: Double, _ label: String, anchor: String = "middle", weight: String = "normal",
         hasNoCard: Bool = false
     ) -> String {
         // Text without a card has a pale outline, because the embedding page can have any background.
@@ -162,7 +162,7 @@ enum Widget {
         return """
             <text class="ink\(hasNoCard ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" \
             font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
-            text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
+            text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(label))</text>
             """
     }
 

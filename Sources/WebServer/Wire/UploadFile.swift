@@ -36,9 +36,9 @@ final class UploadFile: Sendable {
             group.addTask { try await Self.write(body, to: place, upTo: limit, progress) }
             group.addTask {
                 while true {
-                    let rest = ContinuousClock.now.duration(to: progress.limit)
-                    guard rest > .zero else { return nil }
-                    try await Task.sleep(for: rest)
+                    let remainingTime = ContinuousClock.now.duration(to: progress.limit)
+                    guard remainingTime > .zero else { return nil }
+                    try await Task.sleep(for: remainingTime)
                 }
             }
             defer { group.cancelAll() }
