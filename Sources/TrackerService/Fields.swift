@@ -98,7 +98,7 @@ package struct Fields: Hashable, Sendable {
     /// (RFC 8259, section 4), so a proxy might have checked another one.
     package static func repeatedKey(in json: String) -> String? {
         var seen: Set<String> = []
-        // Each match is a whole string of the JSON, and a key if a colon follows.
+        // Each match is one JSON string. It is a key if a colon follows.
         let strings = /("(?:[^"\\]++|\\.)*+")\s*(:)?/.matchingSemantics(.unicodeScalar)
         for match in json.matches(of: strings) where match.2 != nil {
             let key = (try? JSONDecoder().decode(String.self, from: Data(match.1.utf8))) ?? String(match.1)

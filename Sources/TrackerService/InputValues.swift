@@ -126,7 +126,7 @@ package struct ZoneChoice: Hashable, Sendable {
 package struct EntryChange: Hashable, Sendable {
     package var ml: Int?
     package var at: Instant?
-    /// The local time of a drink, in its own time zone. Its day stays.
+    /// The new local time of a drink in its own time zone, on the same day.
     package var time: TimeOfDay?
     /// The time as text. A time of day is on the day of a drink; for a session entry it is the most recent one.
     package var typed: String?

@@ -121,7 +121,7 @@ package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     package var description: String { sentence }
 
-    /// Whether a retry does not help, because the user has to change something.
+    /// Whether the user must change something before a retry can succeed.
     package var needsUserAction: Bool { [.invalidRequest, .tls].contains(kind) }
 }
 

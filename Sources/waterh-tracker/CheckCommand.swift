@@ -243,7 +243,7 @@ struct OutputSink: NotificationSink {
     private let console: Console
 
     init(show: Bool, isJSON: Bool, console: Console) {
-        isReadByAPerson = show || TextOutput.standard.isTerminal
+        hasReader = show || TextOutput.standard.isTerminal
         self.isJSON = isJSON
         self.console = console
     }

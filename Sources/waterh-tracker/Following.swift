@@ -38,7 +38,7 @@ struct StoreFollow: Sendable {
             group.cancelAll()
             return first
         }
-        // Do not wait for a write, which a reader that does not read can block.
+        // Do not wait for a write: a reader of the pipe that has stopped can block it.
         work.cancel()
         if status != .done { throw ExitCode(status.rawValue) }
     }
@@ -188,7 +188,7 @@ struct DrinkStream: Sendable {
             reader.isAtBeginning = false
         }
         try reader.writePending(out)
-        // The file might reappear.
+        // The store is missing and might reappear.
         if store.found == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPlace()
         let isAnother = reader.file != nil && file != nil && reader.file != file

@@ -14,7 +14,7 @@ import Testing
             ([:], ["/run/user/7/bus"], "unix:path=/run/user/7/bus"),
             ([:], [], nil),
         ] as [([String: String], Set<String>, String?)])
-    func `the session bus address follows its variable`(
+    func `the session bus address comes from DBUS_SESSION_BUS_ADDRESS`(
         environment: [String: String], files: Set<String>, address: String?
     ) {
         #expect(SessionBus.find(environment, user: 7, isThere: files.contains) == address.map { .address($0) })

@@ -21,7 +21,7 @@ import Testing
         #expect(Escaping.shellWord(text) == word)
     }
 
-    @Test func `replacements are applied in order`() {
+    @Test func `text replacements are applied in order`() {
         #expect(Escaping.replacing("a\r\nb\n", ["\n": " "]).utf8.elementsEqual("a\r b ".utf8))
         #expect(
             Escaping.replacing("\\\"\u{301}", ["\\": "\\\\", "\"": "\\\""]).utf8.elementsEqual("\\\\\\\"\u{301}".utf8))

@@ -452,7 +452,7 @@ import TrackerService
         if status == 405 { #expect(reply.headers["allow"] != nil) }
     }
 
-    @Test func `huge bodies and headers are rejected`() async throws {
+    @Test func `bodies and headers above the limits are rejected`() async throws {
         let house = try await ServedHousehold()
         let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
         #expect(try await house.post("drinks", huge).status == 413)
@@ -464,7 +464,7 @@ import TrackerService
         #expect(try await house.ask("GET", "/healthz").status == 200)
     }
 
-    @Test func `a request truncated at any byte does not harm the server`() async throws {
+    @Test func `the server survives a request truncated at any byte`() async throws {
         let house = try await ServedHousehold()
         let request = """
             POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\

@@ -95,7 +95,7 @@ import TrackerCore
         }
     }
 
-    @Test func `each size shows its part of the session`() async throws {
+    @Test func `each widget size shows its part of the session`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         let visit = try await day.serve()
@@ -140,7 +140,8 @@ import TrackerCore
     }
 
     /// The picture expires after a minute, and shared caches must not store it.
-    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func `a picture can be cached for a minute`(
+    @Test(arguments: ["circular", "corner", "small", "medium", "large"])
+    func `a widget image can be cached for a minute`(
         name: String
     ) async throws {
         let visit = try await CheckedDay().serve()

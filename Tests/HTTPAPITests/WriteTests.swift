@@ -162,7 +162,7 @@ import TrackerService
         #expect(Fields.repeatedKey(in: json) == key)
     }
 
-    @Test func `undo reverts the entry on the page`() async throws {
+    @Test func `undo reverts the latest entry that the page shows`() async throws {
         let house = try await ServedHousehold()
         func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
             try await house.post("\(path)", body)
@@ -307,7 +307,7 @@ import TrackerService
         #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 500)
     }
 
-    @Test func `a token is only in the response that created it`() async throws {
+    @Test func `a token appears only in the response that created it`() async throws {
         let house = try await ServedHousehold()
         let made = try await house.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
         #expect(
@@ -317,7 +317,7 @@ import TrackerService
         #expect(known.answer == nil)
     }
 
-    @Test func `writes need a valid token`() async throws {
+    @Test func `a write is rejected without a valid token`() async throws {
         let house = try await ServedHousehold()
         let bare = try await house.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
         #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notSignedIn")
@@ -396,7 +396,7 @@ import TrackerService
         #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
     }
 
-    @Test func `a day over HTTP`() async throws {
+    @Test func `a day of drinks works over HTTP`() async throws {
         let house = try await ServedHousehold()
         func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
             try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)
@@ -435,7 +435,7 @@ import TrackerService
     }
 
     /// A client that sends `{"oz": null}` to delete a value must get an error.
-    @Test func `null is not a value of a field`() throws {
+    @Test func `null is rejected as the value of a field`() throws {
         var fields = try Fields(
             ByteBuffer(
                 string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
@@ -451,7 +451,7 @@ import TrackerService
         "{\"a\":\(String(repeating: "[", count: 5000))", "{\"a\": [[1]]}", "{\"a\": {\"b\": 1}}", "\"text\"", "[]",
         "nul", "{\"a\": \u{1}}",
     ])
-    func `a body that is not an object of plain values is rejected`(body: String) {
+    func `a body is rejected when it is not a JSON object of plain values`(body: String) {
         #expect(throws: (any Error).self) { try Fields(ByteBuffer(string: body)) }
     }
 }

@@ -239,7 +239,7 @@ import TrackerService
         ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),
     ]
 
-    @Test func `every command is answered`() async throws {
+    @Test func `every command gets a response`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for (name, payload, code) in Self.commands {
             let before = ear.payloads(at: "h/response/\(name)").count
@@ -302,7 +302,7 @@ import TrackerService
         await again.stop()
     }
 
-    @Test func `a button counts at the time when it was pressed`() async throws {
+    @Test func `a delayed command counts at the time when it was sent`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         let pressed = Int(Date().timeIntervalSince1970) - 7200
         for (command, more) in [("log", #", "ml": 130"#), ("light", #", "mode": "calm""#)] {
@@ -562,7 +562,7 @@ import TrackerService
         await again.stop()
     }
 
-    @Test func `commands need permission`() async throws {
+    @Test func `commands are ignored unless mqtt.commands is on`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#")
         try await broker.publish("h/cmd/log", "100")
         _ = try rig.tracker().logDrink(.ml(1))
@@ -572,7 +572,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `devices follow bottles and settings`() async throws {
+    @Test func `published devices follow the bottles and settings`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
@@ -776,7 +776,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a session is published only if it is shared`() async throws {
+    @Test func `a session is published only when Waterline is shared`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
@@ -803,7 +803,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a reminder is published once and counts`() async throws {
+    @Test func `a published reminder is sent once and counts as shown`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#")

@@ -54,7 +54,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `a missing broker is an error`() async throws {
+    @Test func `a connection fails when no broker listens`() async throws {
         let options = MQTTOptions(
             address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
         let session = try MQTTConnection(options) { _ in }
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// With MQTT 5 the broker drops messages above the size limit, and later messages arrive.
-    @Test func `a huge message is rejected`() async throws {
+    @Test func `a message above the size limit is rejected`() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())
         let session = try MQTTConnection(options(broker)) { inbox.take($0) }
         _ = try await session.connected()
@@ -265,7 +265,9 @@ import Testing
     }
 
     @Test(arguments: [("me", "right", true), ("me", "wrong", false), ("you", "right", false)])
-    func `a password is required`(user: String, password: String, isLetIn: Bool) async throws {
+    func `a broker with a password rejects a connection without it`(user: String, password: String, isLetIn: Bool)
+        async throws
+    {
         let broker = try await brokerWithPassword()
         var options = try options(broker)
         (options.user, options.password) = (user, password)
@@ -278,7 +280,7 @@ import Testing
         #expect(failure?.kind == .refused && failure?.needsUserAction == true, "\(failure?.sentence ?? "")")
     }
 
-    @Test func `TLS verifies certificate and name`() async throws {
+    @Test func `the certificate and the host name of a broker are verified`() async throws {
         let certificates = try await Certificates()
         let port = try Broker.freePort()
         let broker = try await Broker(

@@ -26,8 +26,9 @@ import Testing
                 && seen.headers["user-agent"] == "waterh" && seen.headers["expect"] == nil)
     }
 
-    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func `methods without a body work`(method: String) async throws
-    {
+    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func `a request without a body is sent with each method`(
+        method: String
+    ) async throws {
         let peer = try await WebPeer()
         let answer = try await client.send(OutgoingRequest(method, "\(peer.url)/x"))
         #expect(answer.status == 200 && answer.body.isEmpty == (method == "HEAD"))
@@ -84,7 +85,7 @@ import Testing
         #expect(ContinuousClock.now - began < .seconds(10))
     }
 
-    @Test func `a long response is truncated if only the status is needed`() async throws {
+    @Test func `a response is truncated when only its status is needed`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"flood": 300000}"#)
         let client = OutgoingClient(limit: .seconds(10), responseLimit: 1 << 16, truncatesResponses: true)
@@ -92,7 +93,7 @@ import Testing
         #expect(answer.status == 200 && answer.body.count == 1 << 16)
     }
 
-    @Test func `a missing server is an error`() async throws {
+    @Test func `a request fails when no server listens`() async throws {
         let port = try Broker.freePort()
         let failure = await #expect(throws: OutgoingFailure.self) {
             try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
@@ -103,7 +104,7 @@ import Testing
                 && failure?.sentence.contains("s3cret") == false)
     }
 
-    @Test func `a cancelled request ends`() async throws {
+    @Test func `a cancelled request ends at once`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
@@ -130,7 +131,7 @@ import Testing
     }
 
     /// The certificate and its name are verified with the system's authorities, or those in the configured file.
-    @Test func `TLS is verified`() async throws {
+    @Test func `the certificate and the host name of a server are verified`() async throws {
         let folder = try TemporaryFolder()
         let script = """
             openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE \

@@ -72,7 +72,7 @@ import TrackerService
         await last.stop()
     }
 
-    @Test func `new notifications follow missed ones`() async throws {
+    @Test func `missed notifications are sent before new ones`() async throws {
         let peer = try await WebPeer()
         let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)

@@ -119,7 +119,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `Retry-After is respected`() async throws {
+    @Test func `a sender waits as long as Retry-After requires`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 429, "headers": {"Retry-After": "3"}}]"#)
         let rig = try PhoneRig.ntfy(peer)
@@ -150,7 +150,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `old notifications are dropped`() async throws {
+    @Test func `a notification is dropped when it is older than 15 minutes`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
         var rig = try PhoneRig.ntfy(peer)
@@ -424,7 +424,7 @@ import TrackerService
     }
 
     /// Notifications over the limit are reported, and the newest stay.
-    @Test func `the queue is limited`() throws {
+    @Test func `the notification queue drops the oldest entry when it is full`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         var givenUp = 0
         for number in 1...(TrackerStore.queueLimit + 5) {

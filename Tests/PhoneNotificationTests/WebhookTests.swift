@@ -52,7 +52,7 @@ import TrackerCore
         #expect(body["data"] as? NSDictionary == expected)
     }
 
-    @Test func `without a secret nothing is signed`() throws {
+    @Test func `a webhook is not signed when no secret is set`() throws {
         #expect(
             try plan([]).request(message, now: Instant(seconds: 1)).headers.map(\.name) == [
                 "Content-Type", "webhook-id", "webhook-timestamp",

@@ -69,7 +69,9 @@ import TrackerCore
         (NotificationUrgency.low, true, 2), (.normal, true, 3), (.critical, true, 4), (.low, false, 2),
         (.normal, false, 2), (.critical, false, 2),
     ])
-    func `urgency maps to ntfy priorities`(urgency: NotificationUrgency, sound: Bool, priority: Int) {
+    func `the urgency of a notification determines the ntfy priority`(
+        urgency: NotificationUrgency, sound: Bool, priority: Int
+    ) {
         #expect(NtfyMessage.priority(notice(urgency: urgency, sound: sound).announcement) == priority)
     }
 

@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Executes MQTT commands by calls of `TrackerAPI` or the service.
+/// Executes MQTT commands through `TrackerAPI` or the service.
 struct CommandHandler: Sendable {
     static let storeCommands = [
         "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
@@ -116,7 +116,7 @@ struct CommandHandler: Sendable {
             return try finished(request) { try tracker.delete(name) }
         case "goal":
             guard let goal = try request.main("ml") else { throw Self.missing("ml", "expected the goal in ml") }
-            // Home Assistant's slider sends 2000.0.
+            // Home Assistant's slider sends 2000.0 instead of 2000.
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
             return try finished(request) { try tracker.set([("hydration.goalMl", text)]) }
         case "reminders":

@@ -166,7 +166,7 @@ package final class MQTTConnection: Sendable {
 
     /// Runs the connection until its end, and releases the client.
     private func run(_ made: OpaquePointer) {
-        // DNS resolution blocks.
+        // This call blocks while it resolves the host name.
         var code = mosquitto_connect_async(made, options.address.host, Int32(options.address.port), 30)
         if code == 0, mosquitto_socket(made) >= Self.descriptorLimit {
             end(with: MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))

@@ -121,6 +121,6 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    /// Whether a retry does not help, because the user must change something.
+    /// Whether the user must change something before a retry can succeed.
     package var needsUserAction: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }

@@ -21,7 +21,7 @@ package final class MQTTChannel: NotificationSink {
 
     private struct State {
         var link: Link?
-        /// The number of connections so far.
+        /// The number of the current connection, counted from the start of the process.
         var number = 0
         /// The published notifications of this connection, oldest first. The broker can confirm them late.
         var sent: [(announcement: Announcement, hasSubscriber: Task<Bool, Never>)] = []

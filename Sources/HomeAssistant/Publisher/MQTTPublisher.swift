@@ -68,7 +68,7 @@ package actor MQTTPublisher {
 
     static let name = "mqtt"
     private static let fastInterval = Duration.milliseconds(150)
-    /// The interval between checks if writes are reported.
+    /// The interval between checks for changes if file events report writes to the store.
     private static let slowInterval = Duration.seconds(2)
     private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of drinks that wait for a broker: about three years of drinks.

@@ -97,10 +97,10 @@ package final class ShownNotifications: Sendable {
     /// Marks a kind as over, so that it is not shown again after a restart of the server.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
-    /// Discards the numbers of all other servers. Their resident notifications become lost.
+    /// Discards the notification numbers of all other servers. Their resident notifications become lost.
     func keepOnly(owner: String) { lose { $0 != owner } }
 
-    /// Discards the numbers of a server that has ended. Its resident notifications become lost.
+    /// Discards the notification numbers of a server that has ended. Its resident notifications become lost.
     func lose(owner: String) { lose { $0 == owner } }
 
     private func lose(_ isGone: (String) -> Bool) {

@@ -58,7 +58,7 @@ package actor NotificationSender: NotificationSink {
 
     nonisolated let channel: NotificationChannel
     nonisolated let dependencies: Dependencies
-    /// The name of the channel, also in the store.
+    /// The name of the channel in reports and in the store.
     package nonisolated let name: String
     private let senderID: String
     /// The interval between checks of the settings, and of the messages that other processes send.

@@ -171,7 +171,7 @@ package actor ReminderLoop {
         self.sleep = sleep
     }
 
-    /// Whether a channel was available at the last evaluation: `notifications` in the state.
+    /// Whether a channel was available at the last evaluation. The state has this as `notifications`.
     package nonisolated var hasReceivers: Bool { isChannelAvailable.withLock { $0 } }
 
     /// Runs until its task is cancelled. Returns at once without a channel.
@@ -213,7 +213,7 @@ extension ReminderLoop {
     package func follow(_ writes: AsyncStream<Void>) async {
         await DayObserver(writes: writes) {
             if (try? await self.isChangedByOthers()) == true { await self.poke() }
-            // `run` handles changes by time.
+            // The method `run` handles changes by time.
             return .seconds(3600)
         }.run()
     }

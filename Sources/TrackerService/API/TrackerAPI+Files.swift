@@ -3,8 +3,8 @@ import Store
 import TrackerCore
 
 extension TrackerAPI {
-    /// Writes every counted drink, oldest first, in parts of at least 64 KiB. Includes water of sessions if the caller
-    /// has access to Waterline.
+    /// Writes all drinks that count, oldest first, in parts of at least 64 KiB. Includes water of sessions if the
+    /// caller has access to Waterline.
     package func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)

@@ -10,7 +10,7 @@ import TrackerCore
 package struct TrackerAPI: Sendable {
     package private(set) var store: TrackerStore
     package var context: WriteContext
-    /// Whether a notification channel is available: `notifications` in the state.
+    /// Whether a notification channel is available. The state has this as `notifications`.
     package let canNotify: Bool
     /// Whether the caller has access to Waterline. Otherwise entries of sessions are hidden and not undone.
     package private(set) var mayReadWaterline = true
@@ -208,7 +208,7 @@ extension TrackerAPI {
         return DayDrinksReport(day: DayReport(day: day, record: record), drinks: drinks.map(report))
     }
 
-    /// The week that contains a day. `week.firstDay` determines its first day.
+    /// The week that contains a day. The setting `week.firstDay` determines the first day of weeks.
     package func week(of day: LocalDay) throws -> WeekReport {
         let week = History.week(containing: day, firstDay: try store.settings().weekFirstDay)
         let today = try today()

@@ -1,6 +1,6 @@
 import TrackerCore
 
-/// Converts the texts of a file to a sample, with limits.
+/// Validates the texts of a file and converts them to a sample.
 struct SampleFields {
     private var zones: [String: Zone] = [:]
 

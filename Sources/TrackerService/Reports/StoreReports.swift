@@ -29,7 +29,7 @@ package struct JunkReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// Records and bytes that do not count.
+/// The quarantined records, and the received bytes that are not records.
 package struct JournalReport: Hashable, Sendable, Encodable {
     package let records: [RecordReport]
     package let junk: [JunkReport]

@@ -8,7 +8,7 @@ package struct BottleInRange: Hashable, Sendable, Codable {
     package var name: String?
     /// Signal strength of the last advertisement in dBm.
     package var rssi: Int?
-    /// The first advertisement, in seconds since 1970.
+    /// The time of the first advertisement, in seconds since 1970.
     package var since: Int64?
 
     package init(address: String, name: String?, rssi: Int?, since: Int64? = nil) {

@@ -28,7 +28,7 @@ struct ErrorMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Rejects requests that a proxy may have parsed differently.
+    /// Rejects requests that a proxy could parse differently, which would bypass its access rules.
     private static func checkFraming(_ request: Request) throws {
         // The first `Host` became the authority. A proxy may have used another one (RFC 9112, 3.2).
         guard request.headers[values: .host].isEmpty else {

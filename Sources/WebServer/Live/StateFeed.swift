@@ -136,8 +136,8 @@ actor StateFeed {
 
     // MARK: - Watching
 
-    /// The events from now on, starting with the state. Notifications after `lastID` are sent first, in order; a `Gap`
-    /// reports those that are not stored.
+    /// Starts a stream of events. The first event is the state; the notifications after `lastID` follow in order. A
+    /// `Gap` reports missed notifications that are no longer stored.
     /// - Parameters:
     ///   - mayReadWaterline: whether this caller has access to Waterline, evaluated for each event.
     ///   - isVisible: whether a user has the page open and visible, so that the data must be fresh.

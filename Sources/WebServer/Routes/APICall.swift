@@ -5,7 +5,7 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// One request as a route handles it.
+/// A request to an API route, with its context and the person whose data it concerns.
 struct APICall: Sendable {
     /// The time limit for a client to send a body, seconds.
     static let bodySeconds = 10
@@ -38,7 +38,7 @@ struct APICall: Sendable {
                 .forbidden, "notThisMachine",
                 "Only programs on the service's machine may forward requests.")
         }
-        guard Self.surfaces.contains(name) else {
+        guard Self.forwardedSources.contains(name) else {
             throw HTTPProblem.wrong(
                 "unknownValue", "Waterh-Surface must be \(Self.forwardedSources.joined(separator: " or ")).")
         }

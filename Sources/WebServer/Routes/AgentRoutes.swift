@@ -17,7 +17,7 @@ enum AgentRoutes {
                 guard let (agent, events) = await sink.attach(disconnectClient: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
                 }
-                // Deliver notifications that had no channel so far.
+                // An agent is available now: deliver the notifications that had no channel.
                 await person.wrote()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }

@@ -67,7 +67,7 @@ enum EventRoutes {
         }
     }
 
-    /// The requested parts of the stream; all if none is named.
+    /// The parts of the stream that the client has requested; all by default.
     private struct Parts {
         /// The requested keys of the state; `nil` for all.
         var state: [String]?

@@ -23,7 +23,7 @@ final class UploadFile: Sendable {
     private let hash: UInt64
 
     var path: String { scratch.file("body") }
-    /// Distinguishes this body from another one with the same key.
+    /// Identifies the content, to detect another body with the same idempotency key.
     var fingerprint: String { "\(count) \(hash)" }
 
     init(of request: Request, besideStore store: String, limit: Int = UploadFile.limit) async throws {
