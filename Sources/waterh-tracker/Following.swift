@@ -83,7 +83,7 @@ struct StatusFollow: Sendable {
                     .stateAndDuration()
                 guard let line = try line(TrackerAPI.json(state.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
-                return clock.real(state.lasts)
+                return clock.real(state.validFor)
             } catch {
                 lines.trouble("\(Failures.explained(error))")
                 return DayObserver.longestPause

@@ -114,7 +114,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// The state of the day, and the time until it changes without a write.
-    package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
+    package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, validFor: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
     }
