@@ -159,7 +159,7 @@ struct Setup: AsyncParsableCommand {
             context.console.line("")
         }
         if isFirst, asksQuestions { changes += try ask(context, except: changes.map(\.name)) }
-        // The unit of sessions also applies to the day, unless it has one.
+        // The unit chosen for sessions also becomes the unit of the day, unless the day has its own.
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
@@ -177,7 +177,7 @@ struct Setup: AsyncParsableCommand {
                     "  presets".padded(33) + (report.presets ?? []).map(\.preset.name).joined(separator: ", "), "",
                     answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
-                    "A token for writes over HTTP: waterh-tracker token",
+                    "For writes over HTTP, create a token: waterh-tracker token",
                 ]
         }
     }

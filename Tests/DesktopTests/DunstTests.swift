@@ -54,7 +54,7 @@ struct DunstTests {
     }
 
     @Test
-    func `dunst shows, replaces, acts and closes`() async throws {
+    func `dunst shows, replaces and closes notifications and performs actions`() async throws {
         let desktop = await fixture.desktop()
         #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))

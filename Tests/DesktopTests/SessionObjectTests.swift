@@ -49,7 +49,7 @@ struct SessionObjectTests {
         #expect(try await call(bus, "GetState").exitCode != 0, "gone")
     }
 
-    @Test func `two instances in one session each have a bus name of their own`() async throws {
+    @Test func `each of two instances in a session has its own bus name`() async throws {
         let bus = try await PrivateBus()
         func ask(_ name: String) async throws -> String {
             try await bus.run("busctl", ["call", name, SessionObject.path, SessionObject.name, "GetState"]).output

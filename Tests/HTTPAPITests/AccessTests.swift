@@ -280,7 +280,7 @@ import TrackerService
         #expect(try await house.get("settings").json["hydration.countSessionWater"] as? Bool == false)
     }
 
-    @Test func `a service without its store is not ready`() async throws {
+    @Test func `a service is not ready when its store is missing`() async throws {
         let folder = try TemporaryFolder()
         let house = try await ServedHousehold(try TrackerStore(path: folder.file("s.sqlite")))
         _ = try await house.post("drinks", #"{"ml": 100}"#)
@@ -444,7 +444,7 @@ import TrackerService
         ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200), ("GET", "/api/v1/sessions/%00", 404),
         ("GET", "/api/v1/history?month=2026-13", 422), ("GET", "/api/v1/events?fields=", 422),
     ])
-    func `an unknown path is 404`(method: String, path: String, status: Int) async throws {
+    func `a request for an unknown path gets status 404`(method: String, path: String, status: Int) async throws {
         let house = try await ServedHousehold()
         let reply = try await house.ask(method, path)
         #expect(reply.status == status, "\(path): \(reply.body)")

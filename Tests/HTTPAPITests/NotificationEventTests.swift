@@ -307,7 +307,7 @@ import WebServer
         #expect(try await house.get("why?at=12%3A30").status == 200)
     }
 
-    @Test func `an unchanged state is 304`() async throws {
+    @Test func `a request for an unchanged state gets status 304`() async throws {
         let house = try await ServedHousehold()
         let tag = try #require(try await house.get("state").headers["etag"])
         let again = try await house.get("state", headers: ["If-None-Match": tag])

@@ -190,7 +190,7 @@ import TrackerService
         ] { #expect(try await post("undo", body).status == 422, "\(body)") }
     }
 
-    @Test func `an unknown method is 405`() async throws {
+    @Test func `a request with an unknown method gets status 405`() async throws {
         let house = try await ServedHousehold()
         let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
         #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")

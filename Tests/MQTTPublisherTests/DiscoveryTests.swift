@@ -27,7 +27,7 @@ import TrackerService
             commands: commands, isOnly: isOnly)
     }
 
-    @Test func `a discovery message has device and availability`() throws {
+    @Test func `a discovery message contains device and availability`() throws {
         let (device, other) = (day(), try bottle())
         #expect(device.topic("homeassistant") == "homeassistant/device/waterh_abc/config")
         #expect(other.topic("homeassistant") == "homeassistant/device/waterh_abc_a4c138010203/config")

@@ -85,7 +85,7 @@ import TrackerService
         (0, false, SipPayload.Event.sip), (900, false, .sip), (901, false, .historical), (-60, false, .sip),
         (0, true, .deleted), (100_000, true, .deleted),
     ])
-    func `a drink has its MQTT payload`(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
+    func `a drink is encoded as an MQTT payload`(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
         let payload = SipPayload(
             DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)),
             now: Instant(seconds: 1_000_000 + age))
@@ -96,7 +96,7 @@ import TrackerService
                 && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
     }
 
-    @Test func `a deleted drink has its MQTT payload`() throws {
+    @Test func `a deleted drink is encoded as an MQTT payload`() throws {
         let json = try TrackerAPI.json(
             SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
         #expect(

@@ -64,7 +64,7 @@ import Testing
         )
     }
 
-    @Test func `a silent broker ends at the time limit`() async throws {
+    @Test func `a connection to a silent broker ends at the time limit`() async throws {
         let broker = try await Broker()
         broker.signal(SIGSTOP)
         defer { broker.signal(SIGCONT) }
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// Messages posted for a processed message fail, because the connection is closed. No thread blocks.
-    @Test func `a broker can die while a message is processed`() async throws {
+    @Test func `no thread blocks when the broker dies while a message is processed`() async throws {
         let broker = try await Broker()
         let began = Box(0)
         let goesOn = DispatchSemaphore(value: 0)

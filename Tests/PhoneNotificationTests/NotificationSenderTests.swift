@@ -200,7 +200,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `ntfy does not get notifications that stay until their reason is gone`() async throws {
+    @Test func `ntfy does not get resident notifications`() async throws {
         let rig = try PhoneRig.ntfy(try await WebPeer())
         rig.shares.withLock { $0 = true }
         rig.start()

@@ -61,9 +61,9 @@ package struct MQTTMessage: Hashable, Sendable {
 
 /// The broker's acknowledgement of a published message.
 package enum MQTTDelivery: Hashable, Sendable {
-    /// - hasSubscriber: a client subscribes to the topic, as far as the broker reports it.
+    /// - hasSubscriber: whether a client subscribes to the topic. `true` if the broker does not report this.
     case accepted(hasSubscriber: Bool)
-    /// - isTooLong: the broker might accept a shorter message.
+    /// - isTooLong: whether the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
     /// The code for a message that needs no packet. It counts as accepted.
