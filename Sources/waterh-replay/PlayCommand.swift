@@ -99,7 +99,7 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     private func script() throws -> AnsweringScript {
-        var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
+        var found: (scripts: [AnsweringScript], readingError: String?) = ([], nil)
         do {
             let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
@@ -112,7 +112,7 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
-        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); the part before it is used") }
+        if let error = found.readingError { Diagnostics.warning("\(file): \(error); the part before it is used") }
         let wanted = bottle
         let candidates = found.scripts.filter { wanted == nil || $0.address == wanted }
         guard let script = candidates.max(by: { $0.records.count < $1.records.count }) else {
@@ -133,14 +133,14 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     /// The scripts of all captures in the file. Captures without a bottle are skipped if another one has a bottle.
-    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [AnsweringScript], trouble: String?) {
-        var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
+    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [AnsweringScript], readingError: String?) {
+        var found: (scripts: [AnsweringScript], readingError: String?) = ([], nil)
         var failure: AnsweringScriptError?
         for part in parts {
             do {
                 let read = try AnsweringScript.read(part.path, given: attribution.given)
                 found.scripts += read.scripts
-                found.trouble = found.trouble ?? part.readingError ?? read.trouble
+                found.readingError = found.readingError ?? part.readingError ?? read.trouble
             } catch let error as AnsweringScriptError {
                 failure =
                     failure

@@ -41,13 +41,13 @@ package struct AnsweringScript: Sendable {
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
         var file = CaptureFile(path: path)
         let builder = ScriptBuilder(path: path, given: given)
-        let trouble = try file.feed([builder]).error?.description
+        let readingError = try file.feed([builder]).error?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
-            if let trouble { throw AnsweringScriptError(sentence: "\(path): \(trouble)") }
+            if let readingError { throw AnsweringScriptError(sentence: "\(path): \(readingError)") }
             throw AnsweringScriptError(sentence: "no WaterH bottle in \(path)")
         }
-        return (scripts, trouble)
+        return (scripts, readingError)
     }
 }
 
