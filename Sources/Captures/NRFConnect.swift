@@ -14,7 +14,7 @@ import Bluetooth
 ///     I  22:21:21.000  Disconnected
 ///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …        (iOS)
 ///
-/// A line has, separated by tabs, a level (D V I A W E), a time of day without a zone (read as UTC) and a message.
+/// A line has a level (D V I A W E), a time of day and a message, separated by tabs. Times have no zone: read as UTC.
 /// Values are in the I lines, and an A line repeats the value. A log exported at the level "Application" has only the A
 /// lines, without the characteristic. The parser skips other lines, and spaces and `>` before a line, as in an email.
 /// Source: published exports.

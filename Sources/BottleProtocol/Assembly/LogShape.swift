@@ -35,8 +35,8 @@ enum LogShape {
         return index == value.count && index > 0
     }
 
-    /// Whether a value that starts with PT is a frame header. Amounts and TDS values can also have the bytes of PT, so
-    /// the length field must be a sum of log entries and the first entry must fit.
+    /// Whether a value that starts with PT is a frame header. Amounts and TDS values can also have the bytes of PT.
+    /// Therefore the length field must be a sum of log entries, and the first entry must fit.
     static func isLogHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = header(value), operation == .put else { return false }
         guard length > 0 else { return value.count == Frame.headerSize }

@@ -41,9 +41,9 @@ struct PartialFrame {
         return part.count
     }
 
-    /// Adds a repeated value. A repeated value usually counts once (protocol spec P3.4, rule 7). If all values are
-    /// shorter than a record, equal values can also be equal log bytes (`00`, `00`), so the payload is kept with and
-    /// without them. The variant with repeats applies if it fills the frame with plausible records only.
+    /// Adds a repeated value, which usually counts once (protocol spec P3.4, rule 7). If all values are shorter than a
+    /// record, they can also be equal log bytes (`00`, `00`). Then the payload is kept with and without repeats. The
+    /// variant with repeats applies if it fills the frame with plausible records only.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
@@ -106,8 +106,8 @@ struct PartialFrame {
 }
 
 extension PartialFrame {
-    /// The transfer so far. An incomplete frame counts records only up to the first sign of a loss, because a lost
-    /// notification shifts all following bytes if the MTU is small.
+    /// The transfer so far. An incomplete frame has records only up to the first sign of a loss: with a small MTU, a
+    /// lost notification shifts all following bytes.
     var transfer: LogTransfer {
         var transfer = LogTransfer(
             recordBytes: records(upTo: isComplete ? payload.count : trustedEnd), payload: payload, length: length,

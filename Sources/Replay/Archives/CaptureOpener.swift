@@ -2,8 +2,8 @@ import Captures
 import Foundation
 import Glibc
 
-/// Opens a plain capture, a packed one (gzip, bzip2, xz, zstd, lz4, .Z), a zip or tar with captures (such as an Android
-/// bug report), or a text with a packed Bluetooth log (btsnooz).
+/// Opens a plain or compressed capture (gzip, bzip2, xz, zstd, lz4, .Z), or finds captures in a directory, zip or tar.
+/// Also finds packed Bluetooth logs (btsnooz) in texts such as Android bug reports.
 ///
 /// Packed data is unpacked within limits to unnamed files in the temporary folder. The opened files stay unchanged.
 package struct CaptureOpener: Sendable {

@@ -1,7 +1,7 @@
 /// An output buffer of fixed size with fast formatting functions, which passes its content to a sink when it is full.
 ///
-/// `drinks`, `commands` and `att` use it, because a capture of 70 MB can have millions of drinks, and `String` and
-/// Foundation's formatters cost a microsecond per field. It allocates no memory per line.
+/// `drinks`, `commands` and `att` use it, because a capture of 70 MB can have millions of drinks. `String` and
+/// Foundation's formatters would cost a microsecond per field. It allocates no memory per line.
 package final class LineBuffer {
     /// Receives a full block. The bytes are only valid during the call.
     package typealias Sink = (UnsafeRawBufferPointer) throws -> Void

@@ -5,8 +5,8 @@ import FoundationEssentials
 /// The commands and drinks read from a capture, or the expected ones from an expectation file, for comparison.
 ///
 /// In JSON Lines, the first line describes the file (`{"capture":{…}}`). One line follows for each command
-/// (`{"command":{…}}`) and each delivery of a drink record, including duplicates (`{"drink":{…}}`), with the keys of
-/// `waterh-replay commands` and `drinks --raw`.
+/// (`{"command":{…}}`) and each delivery of a drink record, including duplicates (`{"drink":{…}}`). The keys are those
+/// of `waterh-replay commands` and `drinks --raw`.
 package struct CaptureReading: Sendable, Equatable {
     /// The counts and the digest of the file; `nil` if an expectation has none.
     package var head: Row?
