@@ -99,7 +99,7 @@ import Testing
             let write = try await bench.peripheralEvents.next("a write") {
                 if case .write(_, 0xFFE9, let value, nil) = $0 { value } else { nil }
             }
-            #expect(came == [value])
+            #expect(write == [value])
         }
         await bench.close()
     }

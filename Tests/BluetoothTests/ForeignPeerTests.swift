@@ -79,19 +79,19 @@ import Testing
     @Test func `the client discovers, reads and subscribes to an independent peripheral`() async throws {
         for lie in [[], ["--lie", "no-mtu"]] {
             try await withBottle(lie) { user in
-                let mtu = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+                let mtu = try await user.perform(.connect(user.peer, limit: .seconds(5))) {
                     if case .connected(_, let mtu) = $0 { mtu } else { nil }
                 }
                 #expect(mtu == (lie.isEmpty ? 247 : 23))
-                let services = try await user.ask(.discover) { if case .discovered(let all) = $0 { all } else { nil } }
+                let services = try await user.perform(.discover) { if case .discovered(let all) = $0 { all } else { nil } }
                 #expect(services.map(\.uuid) == [0x1800, 0x180A, 0xFFE5, 0xFFE0])
                 #expect(services.flatMap(\.characteristics).map(\.handle) == [3, 6, 9, 12])
-                let serial = try await user.ask(.read(handle: 6)) {
+                let serial = try await user.perform(.read(handle: 6)) {
                     if case .read(6, let value) = $0 { value } else { nil }
                 }
                 #expect(serial == Array("A4:C1:38:0F:0E:0D".utf8))
-                _ = try await user.ask(.subscribe(handle: 12)) { if case .subscribed = $0 { true } else { nil } }
-                let answer = try await user.ask(.write(handle: 9, value: [0x47, 0x54, 0, 1, 6], withResponse: false)) {
+                _ = try await user.perform(.subscribe(handle: 12)) { if case .subscribed = $0 { true } else { nil } }
+                let answer = try await user.perform(.write(handle: 9, value: [0x47, 0x54, 0, 1, 6], withResponse: false)) {
                     if case .notification(12, let value) = $0 { value } else { nil }
                 }
                 #expect(answer == bytes("52 50 00 03 02 06 01"))
@@ -101,10 +101,10 @@ import Testing
 
     @Test func `unexpected responses of an independent peripheral are ignored`() async throws {
         try await withBottle(["--lie", "unasked"]) { user in
-            _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+            _ = try await user.perform(.connect(user.peer, limit: .seconds(5))) {
                 if case .connected = $0 { true } else { nil }
             }
-            let services = try await user.ask(.discover) { event -> [RemoteService]? in
+            let services = try await user.perform(.discover) { event -> [RemoteService]? in
                 if case .discovered(let services) = event { services } else { nil }
             }
             #expect(!services.isEmpty)
@@ -114,10 +114,10 @@ import Testing
     @Test(arguments: ["endless-services", "wrong-lengths"])
     func `discovery of an invalid attribute table ends with a reason`(lie: String) async throws {
         try await withBottle(["--lie", lie]) { user in
-            _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+            _ = try await user.perform(.connect(user.peer, limit: .seconds(5))) {
                 if case .connected = $0 { true } else { nil }
             }
-            let error = try await user.ask(.discover) { event -> LinkError? in
+            let error = try await user.perform(.discover) { event -> LinkError? in
                 switch event {
                 case .discoveryFailed(let error), .disconnected(let error?): error
                 default: nil
@@ -129,7 +129,7 @@ import Testing
 
     @Test func `a connection to a silent peripheral ends at the time limit`() async throws {
         try await withBottle(["--lie", "mute"]) { user in
-            let error = try await user.ask(.connect(user.peer, limit: .milliseconds(300))) {
+            let error = try await user.perform(.connect(user.peer, limit: .milliseconds(300))) {
                 if case .connectFailed(let error) = $0 { error } else { nil }
             }
             #expect(error.code == .timeout)
