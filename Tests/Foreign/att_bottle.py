@@ -124,7 +124,7 @@ class Bottle:
             self.acknowledged += count
             self.records = self.records[count:]
         elif value[:2] == b"PT" and len(value) == 24:
-            # Goal, clock and reminder in one.
+            # One command sets the goal, the clock and the reminder.
             entries = value[4:8] + b"\x02\x03\x00" + value[16:24]
             self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
 
@@ -146,7 +146,7 @@ class Bottle:
 
 
 def drinks(count):
-    """One each minute until ten minutes ago, 100 ml and a little more each time."""
+    """One record per minute until ten minutes ago. The first has 100 ml, and each later one a little more."""
     now = time.time()
     return [retail.record(time.localtime(now - 600 - 60 * (count - number)), 100 + number % 50) for number in range(count)]
 

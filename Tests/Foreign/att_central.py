@@ -59,7 +59,7 @@ class Central:
         self.mtu = max(23, min(mtu, theirs))
 
     def pages(self, opcode, first, last, kind):
-        """Read By (Group) Type until there is no more: (item, size) of each entry."""
+        """Reads By (Group) Type until the server has no more entries. Yields each entry."""
         while first <= last:
             try:
                 answer = self.request(struct.pack("<BHHH", opcode, first, last, kind))
@@ -118,7 +118,7 @@ class Central:
         self.send(struct.pack("<BH", 0x52, handle) + bytes(value))
 
     def wait(self, handle, fits, limit=10):
-        """The values of `handle` until `fits` says that they are enough."""
+        """Collects the values of `handle` until `fits` returns true for them."""
         end = time.monotonic() + limit
         while True:
             mine = [value for at, value in self.values if at == handle]
@@ -161,7 +161,7 @@ def drain(central, profile):
     found = ask(retail.ASK_LOG, retail.records)
     if found:
         central.command(command["handle"], retail.acknowledgement(len(found)))
-        # The acknowledgement is a command: the response to a later question shows that it was received.
+        # The acknowledgement is a write without response. The response to a later request shows that it was received.
         ask(retail.ASK_STATUS, lambda data: retail.payload(data, b"RP"))
     return {"records": [each.hex() for each in found], "battery": status[2]}
 
@@ -190,7 +190,7 @@ def dump(central):
 
 
 def misuse(path):
-    """Each abuse on a connection of its own; afterwards the peripheral must still serve another central."""
+    """Sends each kind of invalid traffic on a separate connection. Afterwards the peripheral must still serve a central."""
     def refused(central, pdu, code):
         try:
             answer = central.request(pdu)

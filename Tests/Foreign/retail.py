@@ -24,7 +24,7 @@ def status():
 
 
 def log(records, more=0):
-    """The notifications of a log: eight records in each. `more`: so many bytes are announced, but not sent."""
+    """The notifications of a log, with eight records in each. The header announces `more` bytes that are not sent."""
     groups = [records[i : i + 8] for i in range(0, len(records), 8)]
     entries = [bytes([1 + 13 * len(group), 6]) + b"".join(group) for group in groups]
     entries[0] = b"PT" + struct.pack(">H", sum(map(len, entries)) + more) + entries[0]
