@@ -127,7 +127,7 @@ extension BottleInRange {
 }
 
 extension PollOptions {
-    /// Sets the bottle that a command uses: the named one, or those of the configuration.
+    /// Sets the bottle that a command uses: the named bottle, else the bottles of the configuration.
     mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
             bottle = AdoptedBottle.meant(wanted ?? file.bottles.first, among: own)

@@ -34,7 +34,7 @@ enum BrokerAdvice {
         case .tls:
             set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")
         case .noGreeting: set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
-        case .wrongUse: "See what is set: waterh-tracker settings get --store \(store)"
+        case .wrongUse: "Check the settings: waterh-tracker settings get --store \(store)"
         case .unreachable, .takenOver, .lost, .noAnswer, .tooMuch, .closed:
             "Check that the broker is running (systemctl status mosquitto). If it is on another machine: "
                 + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")

@@ -20,7 +20,7 @@ final class PollRecorder: Sendable {
     /// The maximum number of packets and bytes.
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The minimum time between files for the same reason, so that they do not replace those of other reasons.
+    /// The minimum time between files for the same reason, so that other reasons keep their files.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())

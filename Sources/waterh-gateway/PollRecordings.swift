@@ -75,6 +75,6 @@ struct PollRecordings {
         let parts = stores.enumerated().flatMap { number, store in
             (PollRecordings(store: store)?.traces ?? []).map { "store \(number + 1), \($0.capture)\n\($0.trace)" }
         }
-        return parts.isEmpty ? "No failed polls are kept." : parts.joined(separator: "\n")
+        return parts.isEmpty ? "No failed polls are stored." : parts.joined(separator: "\n")
     }
 }

@@ -3,8 +3,8 @@ import BottleProtocol
 import Foundation
 import Emulator
 
-/// The protocol of `waterh-emulator control`. A request is a JSON object on one line: `{"do":"sip","value":"120"}`. So
-/// is its response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
+/// The protocol of `waterh-emulator control`, with one JSON object per line. Request: `{"do":"sip","value":"120"}`.
+/// Response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
 package enum ControlMessages {
     package struct Malformed: Error, Sendable, CustomStringConvertible {
         package let description: String
@@ -66,7 +66,7 @@ package enum ControlMessages {
         do {
             request = try JSONDecoder().decode(Request.self, from: line)
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.first?.stringValue == "value" {
-            throw Malformed(description: "invalid value: expected a text or a number")
+            throw Malformed(description: "invalid value: expected a string or a number")
         } catch {
             throw Malformed(
                 description: #"invalid request: expected a JSON object per line, such as {"do":"sip","value":"120"}"#)

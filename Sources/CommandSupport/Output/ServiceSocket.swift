@@ -19,7 +19,7 @@ package struct ServiceSocket: Sendable {
         (self.path, self.limitSeconds, self.advice) = (path, limitSeconds, advice)
     }
 
-    /// The sockets of the other services on this machine, as far as this user can access them. Each has 2 s to respond.
+    /// The sockets of other services on this machine that this user can access. Each service has 2 s to respond.
     /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
         let own = [own(forStore: store), path(forStore: store)]

@@ -53,8 +53,8 @@ package struct Configuration: Equatable, Sendable {
     /// The maximum size of the file in bytes.
     private static let limitBytes = 1 << 20
 
-    /// Reads the given file, else the file at the default path if it exists. If the latter cannot be read, it belongs
-    /// to a service: the defaults apply, and `isHidden` is set.
+    /// Reads the given file, else the file at the default path if it exists. An unreadable file at the default path
+    /// belongs to a service: the defaults apply, and `isHidden` is set.
     package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()

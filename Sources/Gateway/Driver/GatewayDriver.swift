@@ -101,7 +101,7 @@ package actor GatewayDriver {
         ] { take(event) }
     }
 
-    /// Passes an event to the poll and executes its effects, and those of the resulting events, until none is left.
+    /// Passes an event to the poll, and executes its effects until the poll has handled all resulting events.
     private func take(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }

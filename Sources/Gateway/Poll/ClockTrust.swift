@@ -7,7 +7,7 @@ enum ClockTrust: Hashable, Sendable {
     case synchronised
     /// The bottle's clock or the newest record of its log has about the same time.
     case plausible
-    /// Neither applies. The text is the reason.
+    /// The clock must not date records. The text is the reason.
     case untrusted(String)
 
     var isTrusted: Bool { if case .untrusted = self { false } else { true } }

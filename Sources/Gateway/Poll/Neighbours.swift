@@ -7,7 +7,7 @@ struct Neighbours: Sendable {
     var others: [PeerID: Advertisement] = [:]
     /// Peers that a connection has shown not to be the requested bottle.
     var rejected: Set<PeerID> = []
-    /// A remark of the link about the scan.
+    /// A warning of the link about the scan, for the same message.
     var remark: String?
     private var names: [PeerID: String?] = [:]
 

@@ -108,7 +108,7 @@ extension Poll {
         }.joined()
     }
 
-    /// The addresses of those bottles, for advice.
+    /// The addresses of bottles in range that do not belong to this store, for the advice.
     var othersValues: [String: String] {
         let strangers = neighbours.others.values.map { $0.address?.description ?? $0.peer.text }
             .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)

@@ -14,7 +14,7 @@ extension PeripheralProfile {
     /// The services that a Bluetooth stack provides.
     package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
-    /// Returns the profile without these services and their exchanges.
+    /// Returns the profile without the given services and their exchanges.
     package func leavingOut(_ uuids: Set<BluetoothUUID>) -> PeripheralProfile {
         var rest = self
         var removedHandles: Set<UInt16> = []
