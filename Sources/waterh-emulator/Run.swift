@@ -232,7 +232,7 @@ struct Run: AsyncParsableCommand {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }
         for remark in fill?.remarks ?? [] { log(remark) }
-        for remark in fill?.leftOut ?? [] { log("\(remark); name it with --address to use them") }
+        for remark in fill?.leftOut ?? [] { log("\(remark); to use them: --address ADDRESS") }
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
         if let stored = try store?.load() {

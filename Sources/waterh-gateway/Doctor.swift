@@ -190,7 +190,7 @@ enum DoctorChecks {
             let failure = CommandFailure(problem)
             return [Finding("store", .bad, failure.sentence, advice: failure.advice)]
         } catch {
-            return [Finding("store", .bad, "\(error)", advice: "Name another with --store.")]
+            return [Finding("store", .bad, "\(error)", advice: "Name another store with --store.")]
         }
     }
 

@@ -31,7 +31,7 @@ struct Identity: AsyncParsableCommand {
         // Showing the identity must not create a store.
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(
-                .refused, "no store: \(store.path) does not exist", advice: "Name another with --store.")
+                .refused, "no store: \(store.path) does not exist", advice: "Name another store with --store.")
         }
         // Showing the identity requires only read permission and changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .reading)) }

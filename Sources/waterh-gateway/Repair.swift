@@ -34,7 +34,7 @@ struct Repair {
         let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0
             ? Repair(check: check, isDone: true, words: line)
-            : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(output))")
+            : Repair(check: check, isDone: false, words: "\(line) (failed: exit code \(result.exitCode)\(output))")
     }
 
     static func line(_ remedy: Remedy) -> String {

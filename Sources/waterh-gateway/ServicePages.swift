@@ -142,7 +142,7 @@ struct ServicePages: Sendable {
         var status = stat()
         guard lstat(path, &status) == 0 else { return lock }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-            throw InUse(description: "another file is there")
+            throw InUse(description: "a file that is not a socket exists there")
         }
         guard !ServiceSocket(path: path).isAnswering else { throw InUse(description: "another service listens there") }
         unlink(path)

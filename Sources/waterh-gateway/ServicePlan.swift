@@ -82,7 +82,7 @@ struct ServicePlan: Sendable {
             do { _ = try NotificationTarget(service, settings, person: instance) } catch let problem as any Problem {
                 throw CommandFailure(
                     .badInput, "invalid [\(service.rawValue)] in the configuration: \(problem.sentence)",
-                    advice: "Fix it, then start the service again.")
+                    advice: "Fix the value, then restart the service.")
             }
         }
     }

@@ -43,7 +43,7 @@ package struct CaptureFill: Sendable {
         for other in found.keys.sorted() where other != chosen?.key {
             leftOut.append(
                 """
-                left out: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") \
+                not used: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") \
                 of \(other)
                 """
             )

@@ -45,7 +45,7 @@ extension Poll {
         case .done:
             try flushAssembler()
             if case .reading(let session, let reader) = state { try finishReading(session, reader) }
-        case .silent: try lose(silence("log"))
+        case .silent: try lose(silence("read the log"))
         }
     }
 

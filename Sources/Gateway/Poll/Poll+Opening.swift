@@ -6,11 +6,11 @@ import TrackerCore
 enum Opening: Hashable, Sendable {
     case discovering, readingName, readingSerial, subscribing
 
-    var words: String {
+    var action: String {
         switch self {
-        case .discovering: "discover"
-        case .readingName: "readName"
-        case .readingSerial: "readSerial"
+        case .discovering: "discover the services"
+        case .readingName: "read the name"
+        case .readingSerial: "read the serial number"
         case .subscribing: "subscribe"
         }
     }

@@ -18,7 +18,6 @@ extension Poll {
         return .goal(ml: wanted)
     }
 
-    /// Whether the bottle's clock was lost or its drift exceeds the limit.
     private var isClockOff: Bool {
         guard let limit = options.correctClockBeyond, report.snapshot?.clock != nil else { return false }
         guard let drift = report.clockDriftSeconds else { return true }
@@ -28,7 +27,9 @@ extension Poll {
     /// Warns that the clock will be set. After a power loss the clock has no date, and so no drift.
     mutating func warnOfDrift() {
         guard let drift = report.clockDriftSeconds else { return }
-        say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
+        let seconds = drift.magnitude
+        let size = seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+        say(.warning, "The bottle's clock is \(size) \(drift < 0 ? "slow" : "fast") and is set now.")
     }
 
     /// The command that shows today's amount on the bottle's screen. Before the first complete reading of the log, it

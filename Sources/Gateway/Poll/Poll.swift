@@ -184,11 +184,11 @@ package struct Poll: Sendable {
         case .connecting:
             perform(.disconnect)
             fail(LinkError(.connectFailed, "The bottle did not connect within \(limits.connect).", isTransient: true))
-        case .opening(_, let opening, _): try lose(silence(opening.words))
+        case .opening(_, let opening, _): try lose(silence(opening.action))
         case .commanding(let session, let step, let exchange): try exchangeTick(session, step, exchange)
         case .reading(let session, _):
             try follow(updateReader { $0.tick(isWriting: session.writesUnderWay > 0, at: $1) })
-        case .acknowledging: try lose(silence("acknowledge"))
+        case .acknowledging: try lose(silence("acknowledge the records"))
         case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
         case .disconnecting(let next, _): proceed(next)

@@ -37,7 +37,7 @@ package struct BluetoothDiagnosis {
         case .noBluetooth:
             return [
                 Finding(
-                    "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth loaded",
+                    "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth module loaded",
                     advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.otherLinks)", isAbsence: true,
                     remedy: Remedy(["modprobe", "bluetooth"], needsRoot: true))
             ]
