@@ -161,7 +161,6 @@ actor BenchDayConnection {
 }
 
 extension CentralEvent {
-    /// The error of a failed request.
     fileprivate var requestError: LinkError? {
         switch self {
         case .scanFailed(let error), .unavailable(let error), .connectFailed(let error), .discoveryFailed(let error),

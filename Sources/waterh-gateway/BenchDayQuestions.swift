@@ -4,6 +4,7 @@ import Emulator
 
 /// An open question about the protocol, answered by the recorded steps.
 struct BenchDayQuestion: Sendable {
+    /// The answer to the question, with its reason.
     struct Finding: Sendable {
         /// `yes`, `no` or `unknown`.
         let answer: String

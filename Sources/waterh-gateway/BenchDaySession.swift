@@ -14,7 +14,6 @@ actor BenchDaySession {
         /// Stores the bottle's log and returns its records.
         let store: @Sendable () async throws -> Set<[UInt8]>
         let isWanted: @Sendable (Advertisement) -> Bool
-        /// Returns the local time.
         let wall: @Sendable () -> BottleClock
     }
 
@@ -24,7 +23,7 @@ actor BenchDaySession {
     private var peer: PeerID?
     private var part = ""
 
-    /// Thrown to end a part early.
+    /// Thrown to skip the rest of a part.
     private struct Skip: Error { let reason: String }
 
     init(_ setup: Setup) { (self.setup, record) = (setup, BenchDayRecord(hasRadio: setup.hasRadio)) }

@@ -1,7 +1,7 @@
 import HomeAssistant
 
+/// Advice for errors of the MQTT broker.
 enum BrokerAdvice {
-    /// - Parameter store: the path of the store.
     static func about(_ event: MQTTPublisher.LogEvent, store: String) -> String? {
         switch event {
         case .copied:

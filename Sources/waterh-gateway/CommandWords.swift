@@ -3,6 +3,7 @@ import CommandSupport
 import Gateway
 import TrackerCore
 
+/// Parses the commands of `send`.
 enum CommandWords {
     static let help = """
         goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register; \

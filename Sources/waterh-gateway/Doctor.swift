@@ -126,6 +126,7 @@ extension Finding.Status {
     }
 }
 
+/// The checks of the doctor, each with its findings.
 enum DoctorChecks {
     /// Checks the store, or whether one can be created. Writes nothing.
     /// - Parameter zone: the time zone of instants; `nil` for that of the day.
@@ -252,7 +253,7 @@ enum DoctorChecks {
             : Finding("bottles", .good, names.joined(separator: ", "))
     }
 
-    /// Opens the link and scans for at most 3 s.
+    /// Opens the link, and scans for at most 3 s.
     static func link(_ options: LinkOptions, _ own: [AdoptedBottle]) async -> Finding {
         let central: any CentralLink
         do {

@@ -54,6 +54,7 @@ struct Invite: ParsableCommand {
     }
 }
 
+/// The former name of `invite`.
 struct Pair: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "pair", shouldDisplay: false)
 
@@ -67,7 +68,6 @@ struct Pair: ParsableCommand {
 
 /// An access code of the running service, and the addresses of its page.
 struct Invitation: Decodable {
-    /// The code, ten characters.
     var code: String
     /// The validity of the code in seconds.
     var seconds: Int

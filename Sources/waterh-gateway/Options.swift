@@ -7,6 +7,7 @@ import Gateway
 import Store
 import TrackerCore
 
+/// The options of commands that open a link to a bottle.
 struct LinkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -91,6 +92,7 @@ struct LinkOptions: ParsableArguments {
     var selectedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
+/// The options of commands that poll into a store.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var location: LocationOptions
 
@@ -111,7 +113,6 @@ struct StoreOptions: ParsableArguments {
 
     func place(_ file: Configuration) throws -> StorePlace { try location.place(file) }
 
-    /// The time zone by option, environment or configuration.
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }
 

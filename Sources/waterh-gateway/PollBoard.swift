@@ -14,7 +14,7 @@ actor PollBoard {
         ("received", "Records received from bottles.", { $0.received }),
         ("new", "Records that were stored for the first time.", { $0.new }),
         ("duplicate", "Records that were already stored.", { $0.duplicates }),
-        ("suspect", "Records that are kept and not counted.", { $0.suspect }),
+        ("suspect", "Quarantined records: stored, but not counted.", { $0.suspect }),
         ("acknowledged", "Records that were acknowledged to bottles.", { $0.acknowledged }),
     ]
 
@@ -34,7 +34,6 @@ actor PollBoard {
     private var results: [String: Int] = [:]
     private var totals = [Int](repeating: 0, count: counters.count)
     private var seconds = 0.0
-    /// The cumulative histogram of durations.
     private var bucketCounts = [Int](repeating: 0, count: buckets.count)
     /// The battery levels by identity, because names can change.
     private var battery: [String: Int] = [:]

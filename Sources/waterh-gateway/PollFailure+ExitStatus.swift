@@ -14,6 +14,5 @@ extension PollFailure {
 }
 
 extension Finding {
-    /// The exit code of a bad finding.
     var exitStatus: ExitStatus { isAbsence ? .noLink : .failed }
 }

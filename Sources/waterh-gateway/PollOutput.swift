@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import TrackerCore
 
+/// The output of `poll --json`.
 struct PollJSON: Encodable {
     var report: PollReport
     var state: TrackerSnapshot?
@@ -65,6 +66,7 @@ struct PollJSON: Encodable {
     }
 }
 
+/// The report of a poll as lines of text.
 enum PollText {
     static func lines(
         _ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?

@@ -73,7 +73,7 @@ final class PollRecorder: Sendable {
         return nil
     }
 
-    /// The reason to keep a poll; `nil` if it was normal.
+    /// The reason to store the files of a poll; `nil` if it was normal.
     static func reason(_ report: PollReport) -> String? {
         if let failure = report.failure { return failure.kind == .interrupted ? nil : failure.kind.text }
         if report.quarantined > 0 { return "Unreadable bytes" }

@@ -70,7 +70,6 @@ struct PollRecordings {
         return lines.filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
 
-    /// The traces of all stores, for a report.
     static func traces(_ stores: [String]) -> String {
         let parts = stores.enumerated().flatMap { number, store in
             (PollRecordings(store: store)?.traces ?? []).map { "store \(number + 1), \($0.capture)\n\($0.trace)" }

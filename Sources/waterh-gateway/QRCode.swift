@@ -2,7 +2,6 @@ import CQREncode
 
 /// A QR code (ISO/IEC 18004) for a terminal: two modules per character.
 enum QRCode {
-    /// The width of the quiet zone in modules.
     private static let margin = 2
 
     /// Returns the lines of the code; `nil` if the text is too long.

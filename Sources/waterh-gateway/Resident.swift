@@ -29,7 +29,6 @@ final class Resident: Sendable {
     private let sinks: [any NotificationSink]
     private let lights: LightTrigger
     private let desktop: ServiceDesktop?
-    /// Programs in the user's session that show notifications.
     private let agents = AgentSink()
     private let pages: PageAddress?
 

@@ -80,7 +80,6 @@ actor ServiceStore {
         }
     }
 
-    /// Whether the service has no bottle to poll.
     func isUnadopted() -> Bool { look().isEmpty }
 
     /// The options of a scan, which uses no setting of a bottle except the time limits.

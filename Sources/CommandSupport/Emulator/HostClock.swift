@@ -1,6 +1,7 @@
 import Foundation
 import Emulator
 
+/// The host's clock for emulated bottles and captures.
 package enum HostClock {
     package static func localTime() -> LocalTime {
         var now = timespec()

@@ -1,6 +1,7 @@
 import Foundation
 import Emulator
 
+/// Reads and writes device profiles as JSON files.
 package enum ProfileFile {
     /// The maximum size of a document in bytes. A larger document is not read.
     package static let largest = 256 << 20
@@ -40,8 +41,7 @@ package enum ProfileFile {
         return try decode(data, path: path)
     }
 
-    /// Decodes a device profile.
-    /// - Parameter path: the path in error messages.
+    /// Decodes a device profile. Error messages contain the path.
     package static func decode(_ data: Data, path: String) throws(Failure) -> PeripheralProfile {
         do {
             let profile = try JSONDecoder().decode(PeripheralProfile.self, from: data)

@@ -28,7 +28,6 @@ package struct Configuration: Equatable, Sendable {
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
-    /// The address of the page, or `off`.
     package var listen: String?
     /// Whether Waterline is shown on other machines.
     package var shareWaterline: Bool?

@@ -1,6 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
+/// The state of the emulated bottle's connection to a central.
 struct Session: Sendable {
     /// A value to send, with the earliest time for it.
     struct Waiting: Sendable {

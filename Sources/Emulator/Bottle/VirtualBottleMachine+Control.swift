@@ -21,6 +21,7 @@ package enum ControlReply: Hashable, Sendable {
     case refused(String)
 }
 
+/// The state of the emulated bottle, for the control socket.
 package struct BottleStatus: Hashable, Sendable {
     package var identity: BottleIdentity
     package var records: Int
@@ -37,7 +38,6 @@ package struct BottleStatus: Hashable, Sendable {
     /// The reminder light; `nil` if never set.
     package var light: ReminderLight?
     package var isRegistered: Bool
-    /// The number of times the light blinked because of a setting.
     package var blinks: Int
     package var connections: Int
     package var central: CentralID?

@@ -44,6 +44,7 @@ struct RetryRule: Sendable {
     }
 }
 
+/// The retry rules by error code.
 package enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(.noAdapter, [], failure: .noAdapter),

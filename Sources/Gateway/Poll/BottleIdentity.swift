@@ -36,6 +36,7 @@ enum BottleIdentity {
     }
 }
 
+/// A bottle's address or name, as the user specifies it.
 package struct BottleSelector: Hashable, Sendable {
     package var text: String
 

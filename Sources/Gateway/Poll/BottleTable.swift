@@ -1,6 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
+/// The handles of the characteristics that a poll uses.
 struct BottleTable: Hashable, Sendable {
     var handles: ProfileHandles
     /// The handles of Device Name (2A00) and Serial Number String (2A25), if readable.

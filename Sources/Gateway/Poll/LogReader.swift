@@ -85,7 +85,6 @@ struct LogReader: Hashable, Sendable {
         }
     }
 
-    /// The command that requests the log.
     var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
     var isWhole: Bool { oddity == nil }
     var isNotified: Bool { packet == nil }

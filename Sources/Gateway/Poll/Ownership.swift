@@ -56,7 +56,6 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// The reason why a bottle was skipped.
     func refusal(name: String?, identity: String) -> PollFailure {
         let bottle = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {

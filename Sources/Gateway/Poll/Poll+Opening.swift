@@ -16,6 +16,7 @@ enum Opening: Hashable, Sendable {
     }
 }
 
+/// An event of a kept connection while no poll is running.
 package enum ConnectionEvent: Hashable, Sendable {
     case reported
     case lost
@@ -263,7 +264,6 @@ extension Poll {
 
     package var isHolding: Bool { if case .held = state { true } else { false } }
 
-    /// Handles a link event while no poll is running.
     package mutating func note(_ event: CentralEvent) -> ConnectionEvent? {
         guard case .held(var session) = state else { return nil }
         switch event {

@@ -33,6 +33,7 @@ package struct Poll: Sendable {
         case finish
     }
 
+    /// The times and the journal of the event that `handle` processes, and the effects so far.
     struct Turn: Sendable {
         var now = MonotonicInstant(nanoseconds: 0)
         var wall = Instant(milliseconds: 0)
@@ -61,7 +62,6 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    /// The number of byte sequences that could not be decoded.
     var junk = 0
     var values = 0
     /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.

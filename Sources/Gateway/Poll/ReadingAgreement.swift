@@ -6,9 +6,8 @@ struct ReadingAgreement: Hashable, Sendable {
     var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
 
-    /// Adds a whole reading.
-    /// - Returns: `false` if it contradicts the previous reading; then both are discarded. A log only loses its oldest
-    ///   records and gains new ones.
+    /// Adds a whole reading. Returns `false`, and discards all readings, if it contradicts the previous one: a log only
+    /// loses its oldest records and gains new ones.
     mutating func add(_ reading: [RawRecord]) -> Bool {
         if let before = readings.last, !Self.follows(reading, before) {
             readings = []

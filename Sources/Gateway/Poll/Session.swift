@@ -37,6 +37,7 @@ struct Session: Sendable {
     var isAfterLog: Bool { log.isDone && !steps.contains(.log) }
 }
 
+/// The state of the log on one connection: its readings so far, and whether it is done.
 struct LogProgress: Sendable {
     var agreement = ReadingAgreement()
     var latest: [RawRecord]?

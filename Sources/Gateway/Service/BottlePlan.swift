@@ -60,7 +60,6 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 /// A plan with its current poll interval, and the request to keep its connection.
 package struct ScheduledBottle: Sendable {
     package var plan: BottlePlan
-    /// The poll interval; `nil` if it is unknown.
     package var interval: PollSchedule?
     /// The request to keep the bottle's connection between polls, if any.
     package var holdRequest: HoldRequest?

@@ -54,13 +54,13 @@ package enum HoldTimes {
 
 // The kept connection: its deadline, its read interval, and the time of the next attempt.
 extension ServiceMachine {
+    /// The state of a bottle's kept connection over several polls.
     struct Hold {
         var holdRequest: HoldRequest?
         /// The number of consecutive failed polls and short connections.
         var failures = 0
         var lostAt: MonotonicInstant?
         var freeUntil: MonotonicInstant?
-        /// Whether the bottle reported its last drink.
         var reportsDrinks = false
         /// The number of consecutive reports without a drink.
         var emptyPolls = 0

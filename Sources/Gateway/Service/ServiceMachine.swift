@@ -19,9 +19,7 @@ package struct ServiceMachine: Sendable {
         case connectionLost
         /// Reports the end of a poll. It starts no other poll.
         case pollOver(PollReport)
-        /// Reports the end of a job other than a poll.
         case jobOver(PollReport)
-        /// Starts no further poll.
         case stop
     }
 
@@ -33,6 +31,7 @@ package struct ServiceMachine: Sendable {
         case say(ServiceNews)
     }
 
+    /// The schedule and the last results of a bottle.
     struct BottleState {
         var plan: BottlePlan
         var interval: PollSchedule?
@@ -193,6 +192,7 @@ package struct ServiceMachine: Sendable {
     }
 }
 
+/// A message of the service for its log.
 package enum ServiceNews: Sendable {
     /// A poll failed. `isNew` is true if the cause differs from that of the previous failure.
     case failed(BottlePlan, PollFailure, isNew: Bool)

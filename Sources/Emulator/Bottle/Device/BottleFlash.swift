@@ -24,7 +24,6 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     package private(set) var nextNumber: UInt64 = 1
     /// The number of records that were overwritten before an acknowledgement.
     package private(set) var overwritten = 0
-    /// The number of acknowledged or cleared records.
     package private(set) var dropped = 0
 
     /// The last drinks. A new drink must differ from them in time or amount; see `VirtualBottleMachine.sip`.

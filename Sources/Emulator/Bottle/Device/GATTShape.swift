@@ -6,6 +6,7 @@ extension BottleProfile {
     var response: BluetoothUUID { BluetoothUUID(responseCharacteristic) }
 }
 
+/// The GATT tables of the emulated bottle (protocol spec P1).
 enum GATTShape {
     static let deviceInformation: BluetoothUUID = 0x180A
     static let serialNumber: BluetoothUUID = 0x2A25

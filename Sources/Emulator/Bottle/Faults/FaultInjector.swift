@@ -1,6 +1,7 @@
 import Bluetooth
 import BottleProtocol
 
+/// Applies the faults of a plan to the values that the emulated bottle sends.
 struct FaultInjector: Sendable {
     let plan: BottleFaults
     private var generator: SplitMix64
@@ -22,7 +23,6 @@ struct FaultInjector: Sendable {
         return finish([Outgoing(value: value, kind: .answer)])
     }
 
-    /// Applies the faults to a log transfer.
     /// - Parameter values: all its notifications in order.
     mutating func applyFaults(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
         var values = values

@@ -14,7 +14,6 @@ extension PeripheralProfile {
         /// Whether the capture has the discovery of the service, or only its traffic.
         package var source: Source
         package var includes: [Include]
-        /// The characteristics in the order of their handles.
         package var characteristics: [Characteristic]
 
         package init(
