@@ -36,9 +36,9 @@ struct Faults: ParsableCommand {
         let bottle = BottleFaultOption.all.map { ($0.example, $0.meaning) }
         let link = FaultPlan.vocabulary
         let width = (bottle + link).map { $0.0.count }.max() ?? 0
-        func list(_ title: String, _ words: [(String, String)]) {
+        func list(_ title: String, _ entries: [(String, String)]) {
             TextOutput.standard.line(title)
-            for (word, meaning) in words {
+            for (word, meaning) in entries {
                 TextOutput.standard.line("  " + word + String(repeating: " ", count: width - word.count + 2) + meaning)
             }
         }
@@ -58,9 +58,9 @@ struct FaultOptions {
     var link: FaultPlan?
 
     init(_ text: String) throws {
-        let words = text.split(separator: ",").map { $0.filter { $0 != " " } }
-        bottle = try BottleFaults(words.filter { !FaultPlan.isLinkFault($0) }.joined(separator: ","))
-        let others = words.filter(FaultPlan.isLinkFault)
+        let names = text.split(separator: ",").map { $0.filter { $0 != " " } }
+        bottle = try BottleFaults(names.filter { !FaultPlan.isLinkFault($0) }.joined(separator: ","))
+        let others = names.filter(FaultPlan.isLinkFault)
         link = others.isEmpty ? nil : try FaultPlan(others.joined(separator: ","))
     }
 }

@@ -24,10 +24,10 @@ enum BrokerAdvice {
     }
 
     static func line(_ kind: MQTTFailure.Kind, inFile: Bool, store: String) -> String {
-        func set(_ keys: String, _ words: String) -> String {
+        func set(_ keys: String, _ arguments: String) -> String {
             inFile
                 ? "Write in the table [mqtt] of waterh.toml: \(keys)"
-                : "waterh-tracker settings set \(words) --store \(store)"
+                : "waterh-tracker settings set \(arguments) --store \(store)"
         }
         return switch kind {
         case .refused: set("user = \"NAME\" and password-file = \"FILE\"", "mqtt.user NAME mqtt.passwordFile FILE")

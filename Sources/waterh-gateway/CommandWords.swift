@@ -10,9 +10,9 @@ enum CommandWords {
         light blue|breathe|calm|rainbow|warmth|christmas [RRGGBB]; reminder off|periodic|smart [08:00-20:00] [MINUTES].
         """
 
-    static func command(_ words: [String], zone: Zone, now: Instant) throws -> HostCommand {
-        let rest = Array(words.dropFirst())
-        switch (words.first?.lowercased(), rest.count) {
+    static func command(_ arguments: [String], zone: Zone, now: Instant) throws -> HostCommand {
+        let rest = Array(arguments.dropFirst())
+        switch (arguments.first?.lowercased(), rest.count) {
         case ("goal", 1): return .goal(ml: try millilitres(rest[0]))
         case ("amount", 1): return .amount(ml: try millilitres(rest[0]))
         case ("clock", 0...1): return .clock(try clock(rest.first, zone: zone, now: now))
@@ -27,11 +27,11 @@ enum CommandWords {
         default:
             // The command is known, but has missing or extra arguments.
             if let form = forms.first(where: {
-                $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
+                $0.split(separator: " ").first.map(String.init) == arguments.first?.lowercased()
             }) {
-                throw wrong("'\(words.joined(separator: " "))' is not valid: expected \(form).")
+                throw wrong("'\(arguments.joined(separator: " "))' is not valid: expected \(form).")
             }
-            throw wrong("'\(words.joined(separator: " "))' is not a command.")
+            throw wrong("'\(arguments.joined(separator: " "))' is not a command.")
         }
     }
 
@@ -61,13 +61,13 @@ enum CommandWords {
         return clock
     }
 
-    private static func reminder(_ words: [String]) throws -> ReminderSetting {
+    private static func reminder(_ values: [String]) throws -> ReminderSetting {
         var setting = ReminderSetting.standard
-        guard let mode = ["off", "periodic", "smart"].firstIndex(of: words[0]) else {
-            throw wrong("'\(words[0])' is not a valid reminder: expected off, periodic or smart.")
+        guard let mode = ["off", "periodic", "smart"].firstIndex(of: values[0]) else {
+            throw wrong("'\(values[0])' is not a valid reminder: expected off, periodic or smart.")
         }
         setting.mode = UInt8(mode)
-        for word in words.dropFirst() {
+        for word in values.dropFirst() {
             if let minutes = UInt8(word), minutes > 0 {
                 setting.intervalMinutes = minutes
                 continue
@@ -82,11 +82,13 @@ enum CommandWords {
         return setting
     }
 
-    private static func light(_ words: [String]) throws -> ReminderLight {
-        let named = ReminderLight.modeNames.first { $0.name == words[0].lowercased() }?.mode
-        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is not a valid light.") }
-        let colour = try words.count > 1 ? hex(words[1]) : [0, 0, 0xFF]
-        guard colour.count == 3 else { throw wrong("'\(words[1])' is not a colour: expected six hex digits (RRGGBB).") }
+    private static func light(_ values: [String]) throws -> ReminderLight {
+        let named = ReminderLight.modeNames.first { $0.name == values[0].lowercased() }?.mode
+        guard let mode = named ?? UInt8(values[0]) else { throw wrong("'\(values[0])' is not a valid light.") }
+        let colour = try values.count > 1 ? hex(values[1]) : [0, 0, 0xFF]
+        guard colour.count == 3 else {
+            throw wrong("'\(values[1])' is not a colour: expected six hex digits (RRGGBB).")
+        }
         return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
     }
 

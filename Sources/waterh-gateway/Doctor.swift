@@ -164,7 +164,7 @@ enum DoctorChecks {
                 \(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from \
                 bottles, \(counts.quarantined) quarantined
                 """
-            let words =
+            let text =
                 switch store.found {
                 case .store: content
                 case .older: "\(content); from an earlier version, the next poll updates it"
@@ -172,17 +172,17 @@ enum DoctorChecks {
                 }
             let trouble = StorePlace.writeProblem(path)
             var findings = [
-                trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
+                trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, text)
             ]
             if let other = place.serviceStore {
                 findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
             let day = (try? StoreProvider.zones(zone, place))?.day ?? .utc
             for trouble in try store.outletTroubles() {
-                let words = trouble.text(now: Machine.now()) {
+                let text = trouble.text(now: Machine.now()) {
                     "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
                 }
-                findings.append(Finding(trouble.outlet, .note, "last error of a service: \(words)"))
+                findings.append(Finding(trouble.outlet, .note, "last error of a service: \(text)"))
             }
             return findings + privacy(path)
         } catch let error as CommandFailure {
@@ -217,16 +217,16 @@ enum DoctorChecks {
                 nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {
             case nil: []
-            case .good(let words): [Finding("mqtt", .good, words)]
-            case .taken(let words):
+            case .good(let text): [Finding("mqtt", .good, text)]
+            case .taken(let text):
                 [
                     Finding(
-                        "mqtt", .bad, words,
+                        "mqtt", .bad, text,
                         advice: BrokerAdvice.prefixTaken(inFile: file.settings["mqtt.prefix"] != nil, store: place.path)
                     )
                 ]
-            case .failed(let words, let kind):
-                [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, inFile: inFile, store: place.path))]
+            case .failed(let text, let kind):
+                [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: place.path))]
             }
         } catch {
             return [

@@ -94,12 +94,12 @@ actor PollBoard {
         let result = report.failure?.kind.rawValue ?? "done"
         count(report, result)
         if wasOnKeptConnection, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
-        let words =
+        let text =
             report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
         lines.insert(
             PollLine(
-                at: now, bottle: report.bottle, result: result, sentence: words, received: report.received,
+                at: now, bottle: report.bottle, result: result, sentence: text, received: report.received,
                 new: report.new, duplicates: report.duplicates,
                 suspect: report.suspect, acknowledged: report.acknowledged, seconds: report.seconds),
             at: 0)

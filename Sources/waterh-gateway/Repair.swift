@@ -38,7 +38,7 @@ struct Repair {
     }
 
     static func line(_ remedy: Remedy) -> String {
-        let words = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
-        return words.map(Escaping.shellWord).joined(separator: " ")
+        let arguments = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
+        return arguments.map(Escaping.shellWord).joined(separator: " ")
     }
 }

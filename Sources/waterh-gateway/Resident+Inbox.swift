@@ -22,7 +22,7 @@ extension Resident {
             } catch {
                 current.insert(sentence("\(error)"))
             }
-            for words in current.subtracting(reported) { log.warning("Health: \(words)") }
+            for problem in current.subtracting(reported) { log.warning("Health: \(problem)") }
             reported = current
             try? await Task.sleep(for: Self.inboxInterval)
         }

@@ -36,14 +36,14 @@ extension Resident {
                 switch event {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is retried automatically.")
-                case .nameShared(let words):
-                    log.warning("MQTT: \(sentence(words)) It is retried automatically.\(advice)")
-                case .copied(let words), .prefixShared(let words): log.warning("MQTT: \(words)\(advice)")
+                case .nameShared(let text):
+                    log.warning("MQTT: \(sentence(text)) It is retried automatically.\(advice)")
+                case .copied(let text), .prefixShared(let text): log.warning("MQTT: \(text)\(advice)")
                 case .off: log.notice("MQTT: no broker is configured now.")
-                case .stays(let words): log.warning("MQTT: \(words)")
-                case .denied(let words): log.warning("MQTT: \(words)")
-                case .accepted(let words): log.notice("MQTT: \(words)")
-                case .ignored(let words): log.warning("MQTT: \(words)")
+                case .stays(let text): log.warning("MQTT: \(text)")
+                case .denied(let text): log.warning("MQTT: \(text)")
+                case .accepted(let text): log.notice("MQTT: \(text)")
+                case .ignored(let text): log.warning("MQTT: \(text)")
                 }
             })
         return MQTTPublisher(dependencies, channel: channel)

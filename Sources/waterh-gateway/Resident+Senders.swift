@@ -19,12 +19,12 @@ extension Resident {
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     say: { event in
                         switch event {
-                        case .on(let words): log.notice("Notifications go to \(words).")
+                        case .on(let text): log.notice("Notifications go to \(text).")
                         case .trouble(let trouble):
                             log.warning("\(title): \(sentence(trouble)) It is retried automatically.")
                         case .goesOn: log.notice("\(title) continues.")
                         case .off: log.notice("\(title): no server is set.")
-                        case .dropped(let words): log.warning("\(title): \(sentence(words))")
+                        case .dropped(let text): log.warning("\(title): \(sentence(text))")
                         }
                     }))
         }

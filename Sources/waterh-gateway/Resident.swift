@@ -179,10 +179,10 @@ final class Resident: Sendable {
             },
             pollNow: { await service.pollNow() },
             recentPolls: { await board.recent },
-            send: { words in
+            send: { arguments in
                 let options: PollOptions
                 do {
-                    options = try await tracker.commandOptions(words)
+                    options = try await tracker.commandOptions(arguments)
                 } catch let failure as CommandFailure {
                     throw WrongInput("notACommand", failure.sentence)
                 }

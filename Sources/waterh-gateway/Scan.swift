@@ -88,7 +88,7 @@ struct Scan: AsyncParsableCommand {
                     found, on: linkOptions, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
                     ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
-                    : TextOutput.standard.line(words(seen, isBottle: isBottle, own))
+                    : TextOutput.standard.line(description(seen, isBottle: isBottle, own))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -111,7 +111,7 @@ struct Scan: AsyncParsableCommand {
         ]
     }
 
-    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
+    private static func description(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,

@@ -53,8 +53,8 @@ struct ServicePages: Sendable {
     }
 
     private static func addresses(_ endpoint: HTTPServer.Endpoint, _ used: Int?) -> [String] {
-        guard case .tcp(let host, let wanted) = endpoint else { return [] }
-        let port = used ?? wanted
+        guard case .tcp(let host, let configured) = endpoint else { return [] }
+        let port = used ?? configured
         switch host {
         case "0.0.0.0", "::": return outsideAddresses().map { "http://\($0):\(port)/" }
         case "localhost", "::1": return []
@@ -104,14 +104,14 @@ struct ServicePages: Sendable {
                         _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
                     }
                     bound.withLock { $0 = true }
-                    await ready(Self.words(endpoint, port))
+                    await ready(Self.text(endpoint, port))
                 }
                 break
             } catch {
                 guard !Task.isCancelled else { break }
                 if !isReported {
                     log.warning(
-                        "Serving at \(Self.words(endpoint, nil)) failed: \(error). It is retried automatically."
+                        "Serving at \(Self.text(endpoint, nil)) failed: \(error). It is retried automatically."
                     )
                 }
                 isReported = true
@@ -153,9 +153,9 @@ struct ServicePages: Sendable {
         let description: String
     }
 
-    private static func words(_ endpoint: HTTPServer.Endpoint, _ port: Int?) -> String {
+    private static func text(_ endpoint: HTTPServer.Endpoint, _ port: Int?) -> String {
         switch endpoint {
-        case .tcp(let host, let wanted): "http://\(host.contains(":") ? "[\(host)]" : host):\(port ?? wanted)/"
+        case .tcp(let host, let configured): "http://\(host.contains(":") ? "[\(host)]" : host):\(port ?? configured)/"
         case .unix(let path): "unix:\(path)"
         }
     }

@@ -49,10 +49,10 @@ actor ServiceStore {
         return tracker
     }
 
-    func commandOptions(_ words: [String]) async throws -> PollOptions {
+    func commandOptions(_ arguments: [String]) async throws -> PollOptions {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
-        options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
+        options.job = .send([try CommandWords.command(arguments, zone: options.zone, now: Machine.now())])
         options.bottle = AdoptedBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options

@@ -16,8 +16,8 @@ final class Watcher: Sendable {
         guard diagnostic.severity == .warning || isTalkative else { return }
         line.withLock { line in
             line.clear()
-            let words = PollAdvice.words(diagnostic)
-            diagnostic.severity == .warning ? Diagnostics.warning(words) : Diagnostics.line(words)
+            let text = PollAdvice.words(diagnostic)
+            diagnostic.severity == .warning ? Diagnostics.warning(text) : Diagnostics.line(text)
         }
     }
 
@@ -26,14 +26,14 @@ final class Watcher: Sendable {
             if let transfer = progress.transfer {
                 line.show("Receiving the log: \(transfer.received) of \(transfer.announced) bytes")
             } else {
-                line.show(Self.words(progress))
+                line.show(Self.text(progress))
             }
         }
     }
 
     func clear() { line.withLock { $0.clear() } }
 
-    private static func words(_ progress: PollProgress) -> String {
+    private static func text(_ progress: PollProgress) -> String {
         switch progress.stage {
         case .scanning: "Looking for the bottle..."
         case .connecting: "Connecting..."

@@ -71,10 +71,10 @@ package enum LinkFactory {
     /// Returns the reason why a link does not support the faults; `nil` if it does.
     package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
-        let words = plan.wordsForPDUs.joined(separator: ", ")
+        let names = plan.wordsForPDUs.joined(separator: ", ")
         return
             """
-            \(words) is not possible over \(name): bluetoothd negotiates the MTU. Use unix:PATH or l2cap:ADAPTER, \
+            \(names) is not possible over \(name): bluetoothd negotiates the MTU. Use unix:PATH or l2cap:ADAPTER, \
             or omit it
             """
     }

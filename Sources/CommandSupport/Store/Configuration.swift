@@ -180,10 +180,10 @@ package struct Configuration: Equatable, Sendable {
         var (texts, testSettings) = ([String: String](), Settings())
         for key in table.keys {
             guard let value = table[key], !isRemoved("\(group).\(key)", name) else { continue }
-            let words = key.split(separator: "-")
+            let parts = key.split(separator: "-")
             let setting =
-                "\(group)." + (words.first ?? "")
-                + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+                "\(group)." + (parts.first ?? "")
+                + parts.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
             guard let text = value.string ?? value.bool.map({ "\($0)" }) else {
                 throw wrong("\(group).\(key)", "a text in quotes, true or false", name)
             }

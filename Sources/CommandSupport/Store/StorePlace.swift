@@ -135,11 +135,11 @@ package struct StorePlace: Equatable, Sendable {
 
     /// The owner of the nearest visible file or directory.
     private static func owner(of path: String) -> String? {
-        var place = path
+        var ancestor = path
         var status = stat()
-        while stat(place, &status) != 0 {
-            guard place != "/", !place.isEmpty else { return nil }
-            place = (place as NSString).deletingLastPathComponent
+        while stat(ancestor, &status) != 0 {
+            guard ancestor != "/", !ancestor.isEmpty else { return nil }
+            ancestor = (ancestor as NSString).deletingLastPathComponent
         }
         return getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
     }

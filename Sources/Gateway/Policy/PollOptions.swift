@@ -161,7 +161,7 @@ package struct PollLimits: Hashable, Sendable {
     /// The maximum number of unreadable byte sequences kept in one poll. Others are only counted.
     package var quarantined = 64
     /// The maximum number of log requests on one connection.
-    package var dumps = 16
+    package var logRequests = 16
     /// The maximum number of interrupted or damaged responses to log requests.
     package var flawedDumps = 6
     /// The maximum number of connections in one poll.

@@ -46,7 +46,7 @@ package struct BottleSelector: Hashable, Sendable {
 
     /// Whether the text selects a peer with this address and name. Names are compared without regard to case.
     package func matches(address: BluetoothAddress?, name: String?) -> Bool {
-        if let wanted = self.address { return wanted == address }
+        if let ownAddress = self.address { return ownAddress == address }
         return name?.lowercased() == text.lowercased()
     }
 

@@ -11,21 +11,21 @@ package struct Ownership: Sendable {
 
     /// Whether the user named no bottle, or a bottle of the store.
     package var isAboutOwn: Bool {
-        guard let wanted = options.bottle else { return true }
-        let selector = BottleSelector(text: wanted)
+        guard let selected = options.bottle else { return true }
+        let selector = BottleSelector(text: selected)
         return options.own.contains { own in
             own.identities.union(own.aliases).contains {
-                $0 == wanted || selector.matches(address: BluetoothAddress($0), name: own.advertisedName)
+                $0 == selected || selector.matches(address: BluetoothAddress($0), name: own.advertisedName)
             }
         }
     }
 
     /// The store's bottles that the poll may use; `nil` if it may use any bottle.
     private var candidates: [AdoptedBottle]? {
-        guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
+        guard let selected = options.bottle else { return options.own.isEmpty ? nil : options.own }
         // An address is unique. A name selects the bottles of the store that advertise it.
-        guard BluetoothAddress(wanted) == nil else { return nil }
-        let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
+        guard BluetoothAddress(selected) == nil else { return nil }
+        let known = options.own.filter { $0.advertisedName?.lowercased() == selected.lowercased() }
         if !known.isEmpty { return known }
         // A bottle of the store whose name is unknown can have that name.
         let neverConnected = options.own.filter { $0.advertisedName == nil }

@@ -217,7 +217,7 @@ extension Poll {
                 note: "\(counted(stored.count, "record")) arrived, the limit of one poll: the next poll continues"
             )
         }
-        guard session.log.readings < limits.dumps else {
+        guard session.log.readings < limits.logRequests else {
             return try finishLog(session, note: note ?? "too few readings agreed, so it was not acknowledged")
         }
         let quiet = session.log.isBehind ? limits.quiet : .zero

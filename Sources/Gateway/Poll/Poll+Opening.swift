@@ -135,9 +135,9 @@ extension Poll {
     }
 
     private func isNamed(_ identity: String) -> Bool {
-        guard let wanted = options.bottle else { return true }
-        let selector = BottleSelector(text: wanted)
-        return identity == wanted || selector.matches(address: BluetoothAddress(identity), name: report.name)
+        guard let selected = options.bottle else { return true }
+        let selector = BottleSelector(text: selected)
+        return identity == selected || selector.matches(address: BluetoothAddress(identity), name: report.name)
             || seen?.isAddressPrivate == true && selector.matches(address: seen?.address, name: report.name)
     }
 
@@ -252,9 +252,9 @@ extension Poll {
 
     /// Whether a poll with these options is for the bottle on the kept connection.
     private var isMeant: Bool {
-        if let wanted = options.bottle {
-            return bottle == wanted
-                || BottleSelector(text: wanted).matches(address: BluetoothAddress(bottle), name: report.name)
+        if let selected = options.bottle {
+            return bottle == selected
+                || BottleSelector(text: selected).matches(address: BluetoothAddress(bottle), name: report.name)
         }
         func isAmong(_ bottles: [AdoptedBottle]) -> Bool {
             bottles.contains { $0.answers(to: bottle, alias: options.alias) }

@@ -138,7 +138,7 @@ extension Poll {
         _ action: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero
     ) {
         report.recovery.append(RecoveryStep(action: action, reason: reason))
-        say(.info, "Recovery: \(action.words). Reason: \(reason)", code: "recovery")
+        say(.info, "Recovery: \(action.text). Reason: \(reason)", code: "recovery")
         let limit = now.advanced(by: limits.connect)
         switch (action, peer) {
         case (.forget, let peer?):
@@ -162,7 +162,7 @@ extension Poll {
 }
 
 extension RecoveryAction {
-    fileprivate var words: String {
+    fileprivate var text: String {
         switch self {
         case .retry: "try again"
         case .disconnect: "end the old connection"

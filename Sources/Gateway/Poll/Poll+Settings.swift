@@ -12,10 +12,10 @@ extension Poll {
 
     /// The command that sets the goal; `nil` if the bottle has this goal or has rejected it.
     var goalCommand: HostCommand? {
-        guard let wanted = options.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
-            report.history.ignoredGoalMl != Int(wanted)
+        guard let goal = options.goalMl, let shown = report.snapshot?.goalMl, shown != Int(goal),
+            report.history.ignoredGoalMl != Int(goal)
         else { return nil }
-        return .goal(ml: wanted)
+        return .goal(ml: goal)
     }
 
     private var isClockOff: Bool {
@@ -43,17 +43,17 @@ extension Poll {
 
     /// Records a rejected goal, so that later polls do not write it again.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
-        guard case .goal(let wanted) = command else { return }
+        guard case .goal(let goal) = command else { return }
         let stored = (try? answer?.entries())?.first { $0.type == .goal }?.number
-        guard stored != wanted else {
-            report.snapshot?.goalMl = Int(wanted)
+        guard stored != goal else {
+            report.snapshot?.goalMl = Int(goal)
             return
         }
-        report.history.ignoredGoalMl = Int(wanted)
+        report.history.ignoredGoalMl = Int(goal)
         say(
             .warning,
             """
-            The bottle was sent a goal of \(wanted) ml and \
+            The bottle was sent a goal of \(goal) ml and \
             \(stored.map { "stored \($0) ml" } ?? "did not confirm it").
             """)
     }

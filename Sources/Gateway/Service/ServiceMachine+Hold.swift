@@ -87,14 +87,14 @@ extension ServiceMachine {
         }
         let start = max(ended, bottle.hold.lostAt ?? ended)
         let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
-        let wanted =
+        let end =
             switch (isShared, bottle.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.share)
             // A bottle that does not respond must not delay the polls of a bottle that does.
             case (true, false): byDay
             case (false, _): start.advanced(by: HoldTimes.pause(bottle.hold.failures))
             }
-        return max(min(byDay, wanted), bottle.hold.freeUntil ?? ended)
+        return max(min(byDay, end), bottle.hold.freeUntil ?? ended)
     }
 
     var disconnectDue: MonotonicInstant? {

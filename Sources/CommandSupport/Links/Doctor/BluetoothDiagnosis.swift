@@ -172,16 +172,16 @@ package struct BluetoothDiagnosis {
                     advice: "Use another adapter for the gateway.")
             ]
         }
-        var words = [adapter.address, "on"]
-        if adapter.isDiscovering { words.append("scanning") }
+        var details = [adapter.address, "on"]
+        if adapter.isDiscovering { details.append("scanning") }
         let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
         if isPeripheral, adapter.canServe, let advertisements = adapter.advertisements {
-            words.append(
+            details.append(
                 "can be a bottle (advertisements: \(advertisements.active) active, \(advertisements.free) free)")
-            return [Finding(check, .good, words.joined(separator: ", "))]
+            return [Finding(check, .good, details.joined(separator: ", "))]
         }
-        words.append("can be a gateway, not a bottle")
-        return [Finding(check, .good, words.joined(separator: ", "))]
+        details.append("can be a gateway, not a bottle")
+        return [Finding(check, .good, details.joined(separator: ", "))]
     }
 
     private func power(_ adapter: String) -> Remedy {

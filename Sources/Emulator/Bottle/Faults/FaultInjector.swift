@@ -97,11 +97,11 @@ struct FaultInjector: Sendable {
 
     /// A frame of another manufacturer's bottle, which uses the same characteristics.
     private mutating func foreignFrame() -> [UInt8] {
-        let words: [[UInt8]] = [
+        let frames: [[UInt8]] = [
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],
             [0xFF],
         ]
-        return words.randomElement(using: &generator, or: [0xFF])
+        return frames.randomElement(using: &generator, or: [0xFF])
     }
 }
 

@@ -24,7 +24,7 @@ package struct BytePattern: Hashable, Sendable {
 
     package func matches(_ value: [UInt8]) -> Bool {
         guard matchesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
-        return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
+        return zip(bytes, value).allSatisfy { expected, found in expected == nil || expected == found }
     }
 }
 

@@ -32,7 +32,7 @@ extension BluetoothAddress: TextCodable {
 }
 
 extension CharacteristicProperties: Codable {
-    private static let words: [(CharacteristicProperties, String)] = [
+    private static let names: [(CharacteristicProperties, String)] = [
         (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
         (.write, "write"), (.notify, "notify"),
         (.indicate, "indicate"), (.signedWrite, "signed-write"), (.extended, "extended"),
@@ -43,11 +43,11 @@ extension CharacteristicProperties: Codable {
         let container = try decoder.singleValueContainer()
         self = []
         for word in try container.decode([String].self) {
-            guard let known = Self.words.first(where: { $0.1 == word }) else {
+            guard let known = Self.names.first(where: { $0.1 == word }) else {
                 throw DecodingError.dataCorruptedError(
                     in: container,
                     debugDescription:
-                        "'\(word.prefix(40))' is not a property: \(Self.words.map(\.1).joined(separator: ", "))"
+                        "'\(word.prefix(40))' is not a property: \(Self.names.map(\.1).joined(separator: ", "))"
                 )
             }
             insert(known.0)
@@ -56,7 +56,7 @@ extension CharacteristicProperties: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(Self.words.filter { contains($0.0) }.map(\.1))
+        try container.encode(Self.names.filter { contains($0.0) }.map(\.1))
     }
 }
 

@@ -243,8 +243,8 @@ package struct ProfileMachine: PeripheralMachine {
             answer(rule.response, token, fallback: [], at: now)
             play(rule, depth: 1, at: now)
         case nil:
-            let wanted: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
-            let mayWrite = properties[handle]?.contains(wanted) == true
+            let required: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
+            let mayWrite = properties[handle]?.contains(required) == true
             report(key, mayWrite ? "accepted without effect" : "rejected: this kind of write is not supported")
             respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
         }
