@@ -38,7 +38,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var amountText: String
     /// The text of the deficit (`StatusText.long`).
     package var behindText: String
-    /// The height of the second fill, expected / goal; `nil` while it is hidden (B6).
+    /// The expected intake divided by the goal, for the second fill of the display; `nil` while it is hidden (B6).
     package var targetProgress: Double?
 
     init(

@@ -104,7 +104,8 @@ package protocol Journal: Sendable {
     /// Whether the store owns the bottle now. Called directly before records are acknowledged.
     /// - Throws: also if the journal's file was removed or replaced.
     func isOwn(_ bottle: String) throws -> Bool
-    /// The records of a bottle without a date or with another reading than `reading`, by `id` after the given one.
+    /// The records of a bottle that have no date or were decoded otherwise than `reading`; by `id`, after the given
+    /// one.
     func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Stores the end of a poll and the values that the bottle reported.
     func finishPoll(_ report: PollRecord) throws
@@ -141,7 +142,7 @@ package struct BottleMemory: Hashable, Sendable {
 
     /// The end of the last poll whose readings of the whole log agreed and that acknowledged records.
     package var lastAgreedPoll: Instant?
-    /// The largest number of records in agreeing readings of one poll: a lower bound of the log's capacity.
+    /// The largest number of records in agreeing readings of one poll, a lower bound of the log's capacity.
     package var largestReading: Int
 
     package init(
@@ -193,7 +194,7 @@ package struct PollRecord: Hashable, Sendable {
     package var isClockDoubtful: Bool
     /// Whether readings of the whole log agreed and records were acknowledged.
     package var isAgreed = false
-    /// The largest number of records in agreeing readings, in this poll or an earlier one.
+    /// The largest number of records in readings of the log that agreed, in this poll or an earlier one.
     package var largestReading = 0
 
     package init(

@@ -63,7 +63,7 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var timeReminders = true
     /// The minutes between reminders by time: 10, 15, 20, 30, 45 or 60.
     package internal(set) var intervalMinutes = 20
-    /// The value in drinks at which a session warns (1–10).
+    /// The Waterline value, in drinks, at which a session warns (1–10).
     package internal(set) var warningThreshold = 2
     /// The default amount of a water (1–32 oz).
     package internal(set) var defaultWaterOz = 8
