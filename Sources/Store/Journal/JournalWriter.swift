@@ -226,7 +226,7 @@ struct JournalWriter {
 
     // MARK: - Entries of another journal
 
-    /// Adds an unknown entry. A known one keeps its reading.
+    /// Adds an entry from another store. An entry that this store has keeps its reading.
     mutating func importEntry(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waitingName) = (wire.entry, nil as String?)
         let localNames = try localNames(of: wire)

@@ -273,7 +273,7 @@ struct RemoteRow {
         guard isActive == (end == nil) else { throw InvalidRow("isActive and endTime contradict each other") }
         if let start, let end, end < start { throw InvalidRow("it ends before it starts") }
         if Bool.fromDatabaseValue(value("sealed")) ?? false, isActive {
-            throw InvalidRow("it is sealed and active at once")
+            throw InvalidRow("sealed and isActive contradict each other")
         }
         guard let text = text("computedSummary") else { return }
         guard text.utf8.count <= 4096, SessionSummary(json: text) != nil else {

@@ -36,7 +36,7 @@ extension Drink {
         return drink
     }
 
-    /// A key that does not reveal a session.
+    /// The key without the prefix of a drink of a session.
     package static func veiled(_ key: String) -> String {
         key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key
     }
