@@ -126,8 +126,8 @@ private enum Doctor {
 
     /// A table name in camel case: `bottle_record` becomes `bottleRecord`.
     private static func camelCase(_ table: String) -> String {
-        let words = table.split(separator: "_")
-        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        let parts = table.split(separator: "_")
+        return parts.prefix(1).joined() + parts.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     /// Creates a finding. A finding with advice is a problem.

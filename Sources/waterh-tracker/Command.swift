@@ -79,7 +79,7 @@ protocol ServiceCommand: StoreCommand {
 
     /// The output for the service's response.
     /// - Parameter context: the day after the change, for reading.
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String]
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String]
 }
 
 extension ServiceCommand {
@@ -94,7 +94,7 @@ extension ServiceCommand {
             Console().line(String(decoding: answer, as: UTF8.self))
         } else {
             let context = try reading()
-            for line in try words(answer, context) { context.console.line(line) }
+            for line in try text(answer, context) { context.console.line(line) }
         }
         return true
     }

@@ -87,11 +87,11 @@ struct CommandContext {
     }
 
     /// Prints one JSON object with sorted keys, or text.
-    func say(_ report: some Encodable, _ words: () throws -> [String]) throws {
+    func say(_ report: some Encodable, _ lines: () throws -> [String]) throws {
         if isJSON {
             console.line(try TrackerAPI.json(report))
         } else {
-            for line in try words() { console.line(line) }
+            for line in try lines() { console.line(line) }
         }
     }
 

@@ -15,8 +15,8 @@ extension CommandContext {
 
     func summary() throws -> String { summary(try tracker.state()) }
 
-    fileprivate func report(_ outcome: DrinkOutcome, _ words: String) throws {
-        try say(outcome) { [words, summary(outcome.state)] }
+    fileprivate func report(_ outcome: DrinkOutcome, _ text: String) throws {
+        try say(outcome) { [text, summary(outcome.state)] }
     }
 }
 
@@ -34,18 +34,18 @@ struct Log: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.logDrink(ml, at: at.map(context.tracker.moment))
-        try context.report(outcome, Self.words(outcome.stored, context))
+        try context.report(outcome, Self.text(outcome.stored, context))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         ("drinks", [JSONValue.Member("ml", .string(ml.argument))] + (try moment(at, context)))
     }
 
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        try LoggedDrink.stored(answer, context).map { [Self.words($0, context), try context.summary()] } ?? []
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        try LoggedDrink.stored(answer, context).map { [Self.text($0, context), try context.summary()] } ?? []
     }
 
-    private static func words(_ drink: StoredDrink, _ context: CommandContext) -> String {
+    private static func text(_ drink: StoredDrink, _ context: CommandContext) -> String {
         "Logged \(context.amount(drink.ml)) \(context.when(drink.at)) as d\(drink.number)."
     }
 }
@@ -70,21 +70,21 @@ struct Undo: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.undo()
-        try context.say(outcome) { [Self.words(outcome.undone, context), context.summary(outcome.state)] }
+        try context.say(outcome) { [Self.text(outcome.undone, context), context.summary(outcome.state)] }
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         ("undo", [])
     }
 
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.summary()]
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        [Self.text(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.summary()]
     }
 
     private struct Answer: Decodable { var undone: String }
 
     /// The text for an undone change, with amounts in the configured unit. The store's text has millilitres.
-    private static func words(_ undone: String, _ context: CommandContext) -> String {
+    private static func text(_ undone: String, _ context: CommandContext) -> String {
         let units = (try? context.tracker.effectiveSettings().amountUnits) ?? .ml
         let shown =
             units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
@@ -125,7 +125,7 @@ struct Edit: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         switch try context.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
-        case .session(let session): try SessionWords.report(context, session, "Changed \(name).")
+        case .session(let session): try SessionText.report(context, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
             try context.report(
@@ -145,7 +145,7 @@ struct Delete: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         switch try context.tracker.delete(name) {
-        case .session(let session): try SessionWords.report(context, session, "Deleted \(name).")
+        case .session(let session): try SessionText.report(context, session, "Deleted \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
             try context.report(outcome, "Deleted \(context.amount(drink.ml)) of \(context.dateTime(drink.at)).")

@@ -163,7 +163,7 @@ enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension ContentsReport {
-    fileprivate var words: String {
+    fileprivate var text: String {
         """
         \(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \
         \(counted(settings, "setting"))
@@ -201,7 +201,7 @@ struct Backup: StoreCommand {
         guard file != "-" else { return }
         let contents = try context.tracker.contents()
         try context.say(contents) {
-            ["Wrote \(contents.words) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
+            ["Wrote \(contents.text) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
         }
     }
 }
@@ -253,7 +253,7 @@ struct Restore: StoreCommand {
                 Tokens are not part of a backup: this store keeps its own. Sign in with waterh-gateway open, or make \
                 tokens with waterh-tracker token new.
                 """
-            return ["Restored \(contents.words)."] + hint + [tokens, context.summary(try context.tracker.state())]
+            return ["Restored \(contents.text)."] + hint + [tokens, context.summary(try context.tracker.state())]
         }
     }
 }

@@ -42,12 +42,12 @@ struct HistoryCommand: StoreCommand {
 
     private static func channels(_ line: ShownReport.Line) -> String {
         let missed = line.missed.sorted { $0.key < $1.key }.map { channel, reason in
-            "\(channel) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"
+            "\(channel) (missed: \(MissedReason(rawValue: reason).map(reasonText) ?? reason))"
         }
         return (line.sinks + missed).joined(separator: ", ")
     }
 
-    private static func words(_ reason: MissedReason) -> String {
+    private static func reasonText(_ reason: MissedReason) -> String {
         switch reason {
         case .replaced: "replaced by a later one"
         case .answered: "already answered"

@@ -16,7 +16,7 @@ struct DrinkCommand: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.drink(preset: preset, estimate: estimate, at: at.map(context.tracker.moment))
-        try SessionWords.report(context, outcome.session, Self.words(outcome.log, context))
+        try SessionText.report(context, outcome.session, Self.text(outcome.log, context))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -28,14 +28,14 @@ struct DrinkCommand: ServiceCommand {
         )
     }
 
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
         try LoggedEntry.stored(answer, context).map {
-            SessionWords.change(context, $0.session, Self.words($0.log, context))
+            SessionText.change(context, $0.session, Self.text($0.log, context))
         }
             ?? []
     }
 
-    private static func words(_ log: LogEntry, _ context: CommandContext) -> String {
+    private static func text(_ log: LogEntry, _ context: CommandContext) -> String {
         """
         Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(context.time(log.timestamp)) as \
         \(log.shortName).
@@ -67,7 +67,7 @@ struct Water: ServiceCommand {
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.water(
             oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(context.tracker.moment))
-        try SessionWords.report(context, outcome.session, Self.words(outcome.log, context))
+        try SessionText.report(context, outcome.session, Self.text(outcome.log, context))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -75,14 +75,14 @@ struct Water: ServiceCommand {
         return ("session/water", amounts.compactMap(\.self) + (try moment(at, context)))
     }
 
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
         try LoggedEntry.stored(answer, context).map {
-            SessionWords.change(context, $0.session, try Self.words($0.log, context))
+            SessionText.change(context, $0.session, try Self.text($0.log, context))
         }
             ?? []
     }
 
-    private static func words(_ log: LogEntry, _ context: CommandContext) throws -> String {
+    private static func text(_ log: LogEntry, _ context: CommandContext) throws -> String {
         let (volume, time) = (try context.volume(log.amountOz ?? 0), context.time(log.timestamp))
         return "Logged a water of \(volume) at \(time) as \(log.shortName)."
     }
@@ -111,7 +111,7 @@ struct SessionCommand: ParsableCommand {
                         """
                     ]
                     : ["A session is running already, started \(when)."]
-                        + (try SessionWords.lines(start.session, context))
+                        + (try SessionText.lines(start.session, context))
             }
         }
     }
@@ -132,7 +132,7 @@ struct SessionCommand: ParsableCommand {
             _ = try context.tracker.activeSession()
             try Confirmation.ask("End this session?", isConfirmed: yes, console: context.console)
             let session = try context.tracker.endSession(atLastLog: at == .lastLog)
-            try context.say(session) { ["Session ended."] + (try SessionWords.lines(session, context)) }
+            try context.say(session) { ["Session ended."] + (try SessionText.lines(session, context)) }
         }
     }
 
@@ -146,7 +146,7 @@ struct SessionCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let session = try context.tracker.session(id)
-            try context.say(session) { try SessionWords.lines(session, context) }
+            try context.say(session) { try SessionText.lines(session, context) }
         }
     }
 
@@ -185,7 +185,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            try SessionWords.report(context, context.tracker.keepGoing(), "The session continues.")
+            try SessionText.report(context, context.tracker.keepGoing(), "The session continues.")
         }
     }
 
@@ -201,13 +201,13 @@ struct SessionCommand: ParsableCommand {
     }
 }
 
-enum SessionWords {
+enum SessionText {
     /// Prints the result of a change: the new state of the session.
-    static func report(_ context: CommandContext, _ session: SessionReport, _ words: String) throws {
-        try context.say(session) { change(context, session, words) }
+    static func report(_ context: CommandContext, _ session: SessionReport, _ text: String) throws {
+        try context.say(session) { change(context, session, text) }
     }
 
-    static func change(_ context: CommandContext, _ session: SessionReport, _ words: String) -> [String] {
+    static func change(_ context: CommandContext, _ session: SessionReport, _ text: String) -> [String] {
         let view = session.view
         let state = view.state
         let counts =
@@ -218,7 +218,7 @@ enum SessionWords {
         let warning =
             state.isWarning && view.session.isActive ? [context.console.paint(WaterlineState.warningText, .amber)] : []
         return [
-            words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : ""),
+            text, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : ""),
         ] + warning
     }
 

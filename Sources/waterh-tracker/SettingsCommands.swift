@@ -30,7 +30,7 @@ struct SettingsCommand: ParsableCommand {
             let report = try name.map(context.tracker.setting) ?? context.tracker.settings()
             for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
             try context.say(report) {
-                name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.words)" } : report.lines.map(\.value.text)
+                name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.text)" } : report.lines.map(\.value.text)
             }
         }
 
@@ -42,7 +42,7 @@ struct SettingsCommand: ParsableCommand {
                 name != nil
                     ? lines.map(\.value.text)
                     : lines.map {
-                        "\($0.name.padded(34)) \($0.words)\(report.own.contains($0.name) ? "  (its own)" : "")"
+                        "\($0.name.padded(34)) \($0.text)\(report.own.contains($0.name) ? "  (its own)" : "")"
                     }
             }
         }
@@ -82,26 +82,26 @@ struct SettingsCommand: ParsableCommand {
         }
 
         func run(_ context: CommandContext) throws {
-            let words = stdin ? pairs + [readLine() ?? ""] : pairs
-            let changes = stride(from: 0, to: words.count, by: 2).map { (name: words[$0], text: words[$0 + 1]) }
+            let inputs = stdin ? pairs + [readLine() ?? ""] : pairs
+            let changes = stride(from: 0, to: inputs.count, by: 2).map { (name: inputs[$0], text: inputs[$0 + 1]) }
             if let bottle {
                 let bottleChanges = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
                 let report = try context.tracker.set(bottleChanges, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
                 return try context.say(report) {
                     report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
-                        "\($0.name) = \($0.words)"
+                        "\($0.name) = \($0.text)"
                     }
                 }
             }
             let report = try context.tracker.set(changes)
-            try context.say(report) { report.lines.map { "\($0.name) = \($0.words)" } }
+            try context.say(report) { report.lines.map { "\($0.name) = \($0.text)" } }
         }
     }
 }
 
 extension SettingsReport.Line {
-    fileprivate var words: String { value == .unset ? "(unset)" : value.text }
+    fileprivate var text: String { value == .unset ? "(unset)" : value.text }
 }
 
 struct Setup: AsyncParsableCommand {
@@ -163,9 +163,9 @@ struct Setup: AsyncParsableCommand {
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
-        let (words, choice) = try await allowNotifications(context, asksQuestions: isFirst && asksQuestions)
+        let (result, choice) = try await allowNotifications(context, asksQuestions: isFirst && asksQuestions)
         if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
-        return Answers(isFirst: isFirst, changes: changes, notifications: words)
+        return Answers(isFirst: isFirst, changes: changes, notifications: result)
     }
 
     private func finish(_ context: CommandContext, _ answers: Answers) throws {
@@ -217,7 +217,7 @@ struct Setup: AsyncParsableCommand {
 
     /// Explains notifications, and sends a test notification if the user allows them.
     private func allowNotifications(_ context: CommandContext, asksQuestions: Bool) async throws -> (
-        words: String, choice: Notifications?
+        result: String, choice: Notifications?
     ) {
         var choice = notifications
         if choice == nil, asksQuestions {
@@ -231,14 +231,14 @@ struct Setup: AsyncParsableCommand {
         guard choice == .enable else { return ("Notifications: skipped.", choice) }
         let isShown = try await TrackerDesktop.sendTest(
             title: "Waterline", body: "Notifications work.", on: context.tracker)
-        let words =
+        let result =
             isShown
             ? "Notifications: enabled, a test was sent."
             : """
             Notifications disabled: no notification server answered. Most desktops have one; else start one in your \
             session (dunst, mako).
             """
-        return (words, choice)
+        return (result, choice)
     }
 }
 

@@ -34,7 +34,7 @@ struct SnoozeCommand: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let report = try context.tracker.snooze(snooze)
-        try context.say(report) { [Self.words(report.until, context)] }
+        try context.say(report) { [Self.text(report.until, context)] }
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -44,14 +44,14 @@ struct SnoozeCommand: ServiceCommand {
         }
     }
 
-    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
         let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil
-        return [Self.words(until.map { Instant(milliseconds: $0 * 1000) }, context)]
+        return [Self.text(until.map { Instant(milliseconds: $0 * 1000) }, context)]
     }
 
     private struct Answer: Decodable { var snoozedUntil: Int64? }
 
-    private static func words(_ until: Instant?, _ context: CommandContext) -> String {
+    private static func text(_ until: Instant?, _ context: CommandContext) -> String {
         until.map { "Reminders are paused until \(context.dateTime($0))." } ?? "Reminders are not paused."
     }
 }
