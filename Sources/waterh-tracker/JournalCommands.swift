@@ -218,7 +218,7 @@ enum Quarantine {
         case JournalQuarantine.hostClock, RecordResolver.QuarantineReason.implausibleTimestamp.rawValue:
             "\(short(reason)); it is retried at each poll"
         case JournalQuarantine.pieced:
-            "\(short(reason)); it counts when another reading of the whole log agrees"
+            "\(short(reason)); it counts when another complete reading of the log has it"
         case JournalQuarantine.bottleClock:
             "\(short(reason)), so its date is not used. Set it with: waterh-tracker journal set"
         case "byHand": "dated by hand"

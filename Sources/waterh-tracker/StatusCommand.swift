@@ -153,8 +153,8 @@ extension StatusText {
             \(drink.source.rawValue)
             """
         }
-        let more = drinks.count > 8 ? ["  and \(drinks.count - 8) earlier: waterh-tracker history --day today"] : []
-        return ["", MainView.sectionTitle] + shown + more
+        let earlier = drinks.count > 8 ? ["  and \(drinks.count - 8) earlier: waterh-tracker history --day today"] : []
+        return ["", MainView.sectionTitle] + shown + earlier
     }
 
     private static func waterline(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {

@@ -48,13 +48,13 @@ package final class MQTTConnection: Sendable {
     /// - Throws: `MQTTFailure` if the options cannot be used.
     package init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) throws -> Void) throws(MQTTFailure)
     {
-        let made = try MosquittoClient.make(options, sendMaximum: Self.sendMaximum)
+        let handle = try MosquittoClient.make(options, sendMaximum: Self.sendMaximum)
         (self.options, self.receive) = (options, receive)
         // The thread retains the connection longer than the client.
-        mosquitto_user_data_set(made, Unmanaged.passUnretained(self).toOpaque())
-        Self.listen(made)
-        let address = Int(bitPattern: made)
-        let thread = Thread { if let made = OpaquePointer(bitPattern: address) { self.run(made) } }
+        mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        Self.listen(handle)
+        let address = Int(bitPattern: handle)
+        let thread = Thread { if let handle = OpaquePointer(bitPattern: address) { self.run(handle) } }
         thread.name = "mqtt"
         thread.start()
         fail(after: options.limit, "did not answer") { [admission] in admission.known == nil }
@@ -165,24 +165,24 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Runs the connection until its end, and releases the client.
-    private func run(_ made: OpaquePointer) {
+    private func run(_ handle: OpaquePointer) {
         // This call blocks while it resolves the host name.
-        var code = mosquitto_connect_async(made, options.address.host, Int32(options.address.port), 30)
-        if code == 0, mosquitto_socket(made) >= Self.descriptorLimit {
+        var code = mosquitto_connect_async(handle, options.address.host, Int32(options.address.port), 30)
+        if code == 0, mosquitto_socket(handle) >= Self.descriptorLimit {
             end(with: MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
         }
         // The library closes its socket with unread messages in it. The kernel would then reset the connection, and the
         // broker could lose the last PUBACK.
-        let socket = code == 0 ? fcntl(mosquitto_socket(made), F_DUPFD_CLOEXEC, 0) : -1
-        if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
+        let socket = code == 0 ? fcntl(mosquitto_socket(handle), F_DUPFD_CLOEXEC, 0) : -1
+        if code == 0 { client.withLock { $0 = Int(bitPattern: handle) } }
         while code == 0, failure == nil {
-            code = mosquitto_loop(made, 1000, 1)
+            code = mosquitto_loop(handle, 1000, 1)
             // Write before the next message is read.
-            if code == 0 { code = mosquitto_loop_write(made, 1) }
+            if code == 0 { code = mosquitto_loop_write(handle, 1) }
         }
         end(with: failure(code, errno))
         client.withLock { $0 = 0 }
-        mosquitto_destroy(made)
+        mosquitto_destroy(handle)
         Self.drain(socket)
         released.set(true)
     }

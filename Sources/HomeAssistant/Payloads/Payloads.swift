@@ -92,12 +92,12 @@ struct StatePayload: Encodable {
 
     /// Whether two states differ only by the passing of time and need not be published (tracker spec B8).
     func hasSameContent(as other: StatePayload) -> Bool {
-        var calm = other
+        var other = other
         // The time of the next poll is computed at each request and can differ by a second.
-        if let mine = service?.nextPoll, let next = other.service?.nextPoll, abs(mine.seconds(to: next)) <= 2 {
-            calm.service?.nextPoll = mine
+        if let nextPoll = service?.nextPoll, let next = other.service?.nextPoll, abs(nextPoll.seconds(to: next)) <= 2 {
+            other.service?.nextPoll = nextPoll
         }
-        return snapshot.hasSameContent(as: other.snapshot) && service == calm.service && dayStart == other.dayStart
+        return snapshot.hasSameContent(as: other.snapshot) && service == other.service && dayStart == other.dayStart
             && lifetimeMl == other.lifetimeMl && remindersEnabled == other.remindersEnabled
             && bottleLight == other.bottleLight
     }

@@ -142,7 +142,7 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// Removes a notification that no longer applies from the queue, except that of a webhook, which gets all of them.
+    /// Removes a notification that no longer applies from the queue. A webhook receives all notifications.
     package func close(id: String) async {
         guard !channel.sendsLate else { return }
         try? dependencies.tracker().store.dropPosts(id, from: name)

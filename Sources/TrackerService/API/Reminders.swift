@@ -150,7 +150,7 @@ package actor ReminderLoop {
     private let pause = Pause()
     private var lastProblem: String?
     /// The state after the last write of another process.
-    private var followed: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
+    private var stateOfOthers: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
     private nonisolated let isChannelAvailable = Mutex(false)
 
     /// - Parameters:
@@ -221,10 +221,10 @@ extension ReminderLoop {
     private func isChangedByOthers() async throws -> Bool {
         let tracker = await tracker()
         let mark = try tracker.store.changeMark()
-        guard mark.others != followed?.mark.others else { return false }
+        guard mark.others != stateOfOthers?.mark.others else { return false }
         let snapshot = try tracker.state()
-        defer { followed = (mark, snapshot) }
-        return followed.map { !$0.snapshot.hasSameContent(as: snapshot) } ?? false
+        defer { stateOfOthers = (mark, snapshot) }
+        return stateOfOthers.map { !$0.snapshot.hasSameContent(as: snapshot) } ?? false
     }
 }
 

@@ -151,7 +151,7 @@ struct SeparatedValues {
 
 /// A number in a spreadsheet's notation, where `.` and `,` can be the decimal sign or the thousands separator.
 enum AmountText: Equatable {
-    /// Digits only.
+    /// A number of digits only.
     case plain(Double)
     /// A number whose notation determines the decimal sign, such as `1.25`.
     case shows(decimalSign: Character, Double)

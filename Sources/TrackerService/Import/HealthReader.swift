@@ -149,7 +149,7 @@ enum FileHead {
     static func utf8(_ bytes: [UInt8]) throws(HealthFileError) -> [UInt8] {
         if bytes.starts(with: byteOrderMark) { return Array(bytes.dropFirst(byteOrderMark.count)) }
         let isMarked = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
-        // Without a byte order mark, the first character has one zero byte.
+        // UTF-16 without a byte order mark begins with an ASCII character, which has one zero byte.
         guard isMarked || bytes.count >= 2 && (bytes[0] == 0) != (bytes[1] == 0) else { return bytes }
         let isLittleEndian = isMarked ? bytes[0] == 0xFF : bytes[1] == 0
         let units = stride(from: isMarked ? 2 : 0, to: bytes.count - 1, by: 2).map { index in

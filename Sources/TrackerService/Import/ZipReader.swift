@@ -35,9 +35,9 @@ final class ZipReader {
     /// of each member are examined.
     /// - Parameters:
     ///   - isExport: whether a member is the export; `nil` if more bytes are needed.
-    ///   - take: receives the bytes of the member.
-    /// - Throws: `HealthFileError`, also if there is no such member, and the errors of `take`.
-    func readExport(_ isExport: ([UInt8]) -> Bool?, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+    ///   - receive: receives the bytes of the member.
+    /// - Throws: `HealthFileError`, also if there is no such member, and the errors of `receive`.
+    func readExport(_ isExport: ([UInt8]) -> Bool?, _ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let archive = archive_read_new() else { throw Self.damaged }
         defer { archive_read_free(archive) }
         archive_read_support_format_zip(archive)
@@ -53,13 +53,13 @@ final class ZipReader {
             guard archive_entry_is_data_encrypted(entry) == 0 else {
                 throw HealthFileError(reason: "The ZIP archive is encrypted: unpack it first.")
             }
-            if try read(archive, isExport, take) { return }
+            if try read(archive, isExport, receive) { return }
         }
     }
 
     /// Reads a member. Returns whether it is the export.
     private func read(
-        _ archive: OpaquePointer, _ isExport: ([UInt8]) -> Bool?, _ take: (UnsafeRawBufferPointer) throws -> Void
+        _ archive: OpaquePointer, _ isExport: ([UInt8]) -> Bool?, _ receive: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Bool {
         var head: [UInt8]? = []
         var unpacked = 0
@@ -74,17 +74,17 @@ final class ZipReader {
                 throw HealthFileError(reason: "The unpacked ZIP archive is larger than the limit.")
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            guard var known = head else {
-                try take(bytes)
+            guard var beginning = head else {
+                try receive(bytes)
                 continue
             }
-            known += bytes
-            switch isExport(known) {
-            case nil: head = known
+            beginning += bytes
+            switch isExport(beginning) {
+            case nil: head = beginning
             case false?: return false
             case true?:
                 head = nil
-                try known.withUnsafeBytes(take)
+                try beginning.withUnsafeBytes(receive)
             }
         }
     }

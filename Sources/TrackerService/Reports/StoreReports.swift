@@ -178,7 +178,7 @@ package struct BottleSettingsReport: Hashable, Sendable, Encodable {
 package struct SetupReport: Hashable, Sendable, Encodable {
     /// `isFirst` shows whether setup had not been completed before.
     package let isFirst: Bool, settings: SettingsReport
-    /// `nil` for a caller without access to Waterline.
+    /// The presets; `nil` for a caller without access to Waterline.
     package let presets: [PresetReport]?
     /// The result of the request for notification permission, as text of the interface.
     package let notifications: String

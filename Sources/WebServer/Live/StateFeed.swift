@@ -97,7 +97,7 @@ actor StateFeed {
     /// Notifications that were sent and might not be stored yet.
     private var recentNotices: [Notice] = []
 
-    private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
+    private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var (whole, shared) = (Version(), Version())
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
@@ -122,7 +122,7 @@ actor StateFeed {
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
         let second = tracker.context.now.wholeSeconds
-        if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
+        if let cached, cached.mark == mark, cached.second == second, cached.status == status { return cached.text }
         let snapshot = try tracker.state()
         let limited = snapshot.withoutWaterline
         whole.update(snapshot, status)
@@ -130,7 +130,7 @@ actor StateFeed {
         let text = Text(
             whole: View(snapshot, status, isWhole: true, tag: "W/\"\(startTime)-\(whole.number)\""),
             shared: View(limited, status, isWhole: false, tag: "W/\"\(startTime)-s\(shared.number)\""))
-        known = (mark, second, status, text)
+        cached = (mark, second, status, text)
         return text
     }
 
@@ -160,17 +160,17 @@ actor StateFeed {
         let sent = sentThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: sent) }, try session())
         // An ID that this store has never issued is ignored.
-        let known = missed?.gap?.reason == .unknown ? sent : lastID ?? sent
+        let receivedID = missed?.gap?.reason == .unknown ? sent : lastID ?? sent
         let (stream, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
-        continuation.yield(.state(state, id: known))
+        continuation.yield(.state(state, id: receivedID))
         if let session { continuation.yield(.session(session)) }
         if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
             token: token, isVisible: isVisible, showsNotifications: showsNotifications,
             mayReadWaterline: mayReadWaterline,
-            receivedThrough: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
+            receivedThrough: max(receivedID, sent), stream: continuation, disconnectClient: disconnectClient)
         if isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await viewerArrived() }
@@ -255,8 +255,8 @@ actor StateFeed {
         let recorded = try tracker.store.told(after: lastID, through: sent).map {
             Notice($0.decision, now: tracker.now)
         }
-        let known = Set(recorded.map(\.position))
-        let all = (recorded + recentNotices.filter { $0.position > lastID && !known.contains($0.position) }).sorted {
+        let stored = Set(recorded.map(\.position))
+        let all = (recorded + recentNotices.filter { $0.position > lastID && !stored.contains($0.position) }).sorted {
             $0.position < $1.position
         }
         let isWhole = lastID >= forgotten && all.count <= Self.replayLimit

@@ -18,7 +18,7 @@ enum SettingRoutes {
         table.write(.patch, "settings", needs: .control) { call, tracker, fields in
             let members = fields.all().sorted { $0.key < $1.key }
             try check(call, members.map(\.key))
-            try checkReach(call, members.map(\.key))
+            try checkPermission(call, members.map(\.key))
             let changes = members.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
@@ -69,7 +69,7 @@ enum SettingRoutes {
     }
 
     /// Only administrators may change settings that send data to other services or read files of this machine.
-    private static func checkReach(_ call: APICall, _ names: [String]) throws {
+    private static func checkPermission(_ call: APICall, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
         try call.context.caller.require(.admin)
         guard reach == .files, !call.context.caller.isLocal,
