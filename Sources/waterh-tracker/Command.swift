@@ -42,7 +42,7 @@ extension StoreCommand {
 
     func run() async throws {
         do {
-            if let command = self as? any ServiceCommand, try command.ask() { return }
+            if let command = self as? any ServiceCommand, try command.executeByService() { return }
             try await run(CommandContext(options, for: access))
         } catch {
             throw Failures.explained(error)
@@ -84,7 +84,7 @@ protocol ServiceCommand: StoreCommand {
 
 extension ServiceCommand {
     /// Sends the request to the service. Returns whether a service was available.
-    func ask() throws -> Bool {
+    func executeByService() throws -> Bool {
         let place = try ContextOpening(options).place
         guard let service = ServiceDay(place, for: access, options) else { return false }
         func reading() throws -> CommandContext { try CommandContext(options, for: .reading, isQuiet: true) }

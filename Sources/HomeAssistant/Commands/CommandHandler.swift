@@ -168,9 +168,9 @@ struct CommandHandler: Sendable {
                 """
             )
         }
-        func send(_ words: [String]) async throws -> CommandAnswer {
+        func send(_ arguments: [String]) async throws -> CommandAnswer {
             try request.fields.finish()
-            return try answer(request, ["answer": try await service.send(words)])
+            return try answer(request, ["answer": try await service.send(arguments)])
         }
         switch request.name {
         case "check":

@@ -30,9 +30,9 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
         if remainder.first == "[" {
             guard let end = remainder.firstIndex(of: "]") else { throw invalid("the bracket is not closed") }
             host = String(remainder[remainder.index(after: remainder.startIndex)..<end])
-            let more = remainder[remainder.index(after: end)...]
-            guard more.isEmpty || more.first == ":" else { throw invalid("expected :PORT after the bracket") }
-            digits = more.isEmpty ? nil : more.dropFirst()
+            let suffix = remainder[remainder.index(after: end)...]
+            guard suffix.isEmpty || suffix.first == ":" else { throw invalid("expected :PORT after the bracket") }
+            digits = suffix.isEmpty ? nil : suffix.dropFirst()
         } else if let colon = remainder.lastIndex(of: ":") {
             host = String(remainder[..<colon])
             guard !host.contains(":") else { throw invalid("an IPv6 address needs brackets") }

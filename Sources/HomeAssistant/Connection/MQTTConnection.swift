@@ -349,23 +349,23 @@ extension MQTTConnection {
         }
         mosquitto_log_callback_set(client) { _, owner, level, text in
             guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }
-            let words = String(cString: text)
-            MQTTConnection.of(owner)?.libraryError.withLock { known in
-                guard let old = known else { return known = words }
-                if !old.contains(words), old.utf8.count < 400 { known = "\(old); \(words)" }
+            let message = String(cString: text)
+            MQTTConnection.of(owner)?.libraryError.withLock { existing in
+                guard let old = existing else { return existing = message }
+                if !old.contains(message), old.utf8.count < 400 { existing = "\(old); \(message)" }
             }
         }
     }
 
     private func answered(_ code: Int32, isKnown: Bool, retains: Bool, qos: Int32) {
-        let words = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
+        let reason = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
             String(cString: $0)
         }
         let result: Result<Bool, MQTTFailure> =
             code == 0
             ? .success(isKnown)
             : .failure(
-                MQTTFailure(.refused, "\(broker) rejects the connection: \(words ?? "code \(code)")", code: code))
+                MQTTFailure(.refused, "\(broker) rejects the connection: \(reason ?? "code \(code)")", code: code))
         state.withLock { state in
             (state.isRetainAvailable, state.maximumQoS) = (retains && options.mayRetain, min(qos, options.qos))
         }
@@ -385,7 +385,7 @@ extension MQTTConnection {
     private var broker: String { "The broker at \(options.address)" }
 
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
-        let (words, isAdmitted) = (libraryError.withLock { $0 }, admission.known != nil)
+        let (details, isAdmitted) = (libraryError.withLock { $0 }, admission.known != nil)
         let system = String(cString: strerror(errno))
         if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
         if code >= 128 {
@@ -397,13 +397,13 @@ extension MQTTConnection {
             return MQTTFailure(.unreachable, "\(broker) cannot be found: its name has no address")
         }
         if code == MOSQ_ERR_INVAL.rawValue {
-            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(words ?? MosquittoClient.text(code))")
+            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(details ?? MosquittoClient.text(code))")
         }
         let isTLS = code == MOSQ_ERR_TLS.rawValue || code == MOSQ_ERR_TLS_HANDSHAKE.rawValue
-        if isTLS || !isAdmitted && options.address.isEncrypted && (words != nil || errno == EPROTO) {
+        if isTLS || !isAdmitted && options.address.isEncrypted && (details != nil || errno == EPROTO) {
             return MQTTFailure(
                 .tls,
-                "No TLS connection with the broker at \(options.address): \(words ?? MosquittoClient.text(code))"
+                "No TLS connection with the broker at \(options.address): \(details ?? MosquittoClient.text(code))"
             )
         }
         let isSystem = code == MOSQ_ERR_ERRNO.rawValue

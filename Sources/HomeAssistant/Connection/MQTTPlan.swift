@@ -49,12 +49,12 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
 
     /// The plan without the password.
     package var description: String {
-        let more = [
+        let details = [
             user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" },
             certificateFile.map { "certificate \($0)" },
             keyFile.map { "key \($0)" }, obeysCommands ? "commands" : nil, discovery.map { "discovery at \($0)" },
         ]
-        return (["\(address) at \(topics.prefix)"] + more.compactMap(\.self)).joined(separator: ", ")
+        return (["\(address) at \(topics.prefix)"] + details.compactMap(\.self)).joined(separator: ", ")
     }
 
     static func firstLine(of path: String) throws -> String {

@@ -95,11 +95,11 @@ package final class MQTTChannel: NotificationSink {
         guard let last = delivered.last else { return true }
         let sharedFrom = try? tracker.store.noteSharing(link.dependencies.sharesWaterline())
         let session = (try? tracker.store.activeSession(at: tracker.now))?.session.id
-        var waiting = delivered.filter { one in
+        var waiting = delivered.filter { entry in
             // Notifications of a session stay private if Waterline was not shared at that time.
-            !one.sinks.contains(name)
-                && (one.decision.sessionID == nil || sharedFrom.flatMap { $0 }.map { one.place > $0 } ?? false)
-                && (!one.decision.kind.isResident || session == one.decision.sessionID)
+            !entry.sinks.contains(name)
+                && (entry.decision.sessionID == nil || sharedFrom.flatMap { $0 }.map { entry.place > $0 } ?? false)
+                && (!entry.decision.kind.isResident || session == entry.decision.sessionID)
         }[...]
         while !waiting.isEmpty {
             let part = Array(waiting.prefix(Self.batch))

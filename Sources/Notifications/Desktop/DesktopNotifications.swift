@@ -177,21 +177,21 @@ package actor DesktopNotifications: NotificationSink {
     private func connected() async throws(DBusFailure) -> (open: DBusConnection, id: String) {
         if let connection { return connection }
         guard let bus = bus() else { throw DBusFailure(DBusFailure.serviceUnknown, "there is no session bus") }
-        let made = try await DBusConnection.open(bus, on: executor, limit: limits.start)
+        let opened = try await DBusConnection.open(bus, on: executor, limit: limits.start)
         do throws(DBusFailure) {
-            let id = try await made.busID()
-            try await made.watchName(Self.service) { [weak self] owner in
+            let id = try await opened.busID()
+            try await opened.watchName(Self.service) { [weak self] owner in
                 self?.assumeIsolated { $0.ownerChanged(to: owner) }
             }
-            try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
+            try await opened.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
                 [weak self] signal in
                 self?.assumeIsolated { $0.handle(signal) }
             }
-            connection = (made, id)
-            await made.whenClosed { [weak self] in self?.assumeIsolated { $0.lostBus(made) } }
-            return (made, id)
+            connection = (opened, id)
+            await opened.whenClosed { [weak self] in self?.assumeIsolated { $0.lostBus(opened) } }
+            return (opened, id)
         } catch {
-            await made.close()
+            await opened.close()
             throw error
         }
     }

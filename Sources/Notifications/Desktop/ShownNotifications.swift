@@ -45,7 +45,7 @@ package final class ShownNotifications: Sendable {
     private let file: SessionFile?
     private let day: @Sendable () -> String?
     private let now: @Sendable () -> Double
-    private let held = Mutex(Contents())
+    private let state = Mutex(Contents())
 
     /// - Parameters:
     ///   - file: `nil` keeps the content in memory only.
@@ -71,10 +71,10 @@ package final class ShownNotifications: Sendable {
     /// Whether the notification was shown recently; it might be closed. `false` if its server has ended.
     package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
-    private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
-        guard let notice = held.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
+    private func hasJustShown(_ announcement: Announcement, _ state: Contents) -> Bool {
+        guard let notice = state.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
         else { return false }
-        return Self.words(notice.announcement) == Self.words(announcement)
+        return Self.text(notice.announcement) == Self.text(announcement)
             && (now() - notice.shownAt).magnitude < Self.repetition
     }
 
@@ -87,9 +87,9 @@ package final class ShownNotifications: Sendable {
     }
 
     func remove(_ number: UInt32, owner: String) {
-        change { held in
-            for (id, notice) in held.notices where notice.number == number && notice.owner == owner {
-                held.notices[id]?.owner = nil
+        change { state in
+            for (id, notice) in state.notices where notice.number == number && notice.owner == owner {
+                state.notices[id]?.owner = nil
             }
         }
     }
@@ -104,10 +104,10 @@ package final class ShownNotifications: Sendable {
     func lose(owner: String) { lose { $0 == owner } }
 
     private func lose(_ isGone: (String) -> Bool) {
-        change { held in
-            for (id, notice) in held.notices where notice.owner.map(isGone) ?? false {
-                held.notices[id]?.owner = nil
-                held.notices[id]?.isLost = notice.kind.isResident
+        change { state in
+            for (id, notice) in state.notices where notice.owner.map(isGone) ?? false {
+                state.notices[id]?.owner = nil
+                state.notices[id]?.isLost = notice.kind.isResident
             }
         }
     }
@@ -127,36 +127,36 @@ package final class ShownNotifications: Sendable {
     func reserve(
         _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
     ) -> Bool {
-        change { held in
-            guard !hasJustShown(announcement, held) else { return false }
-            if let other = processShowing(of: announcement, owner, seconds, held), other != gone { return false }
-            held.showings = held.showings.filter { (now() - $0.value.since).magnitude < seconds }
-            held.showings[announcement.id] = Showing(
-                owner: owner, by: program, words: Self.words(announcement), since: now())
+        change { state in
+            guard !hasJustShown(announcement, state) else { return false }
+            if let other = processShowing(of: announcement, owner, seconds, state), other != gone { return false }
+            state.showings = state.showings.filter { (now() - $0.value.since).magnitude < seconds }
+            state.showings[announcement.id] = Showing(
+                owner: owner, by: program, words: Self.text(announcement), since: now())
             return true
         }
     }
 
     /// Releases a reservation after a failure.
     func release(_ announcement: Announcement, by program: String) {
-        change { held in if held.showings[announcement.id]?.by == program { held.showings[announcement.id] = nil } }
+        change { state in if state.showings[announcement.id]?.by == program { state.showings[announcement.id] = nil } }
     }
 
-    private func processShowing(of announcement: Announcement, _ owner: String, _ seconds: Double, _ held: Contents)
+    private func processShowing(of announcement: Announcement, _ owner: String, _ seconds: Double, _ state: Contents)
         -> String?
     {
-        guard let showing = held.showings[announcement.id], showing.owner == owner,
-            showing.words == Self.words(announcement)
+        guard let showing = state.showings[announcement.id], showing.owner == owner,
+            showing.words == Self.text(announcement)
         else { return nil }
         return (now() - showing.since).magnitude < seconds ? showing.by : nil
     }
 
-    private static func words(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
+    private static func text(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
     private func all() -> Contents {
         let day = day()
-        let known = held.withLock { held in read() ?? held }
-        guard let day, let noted = known.day, !noted.isEmpty, noted != day else { return known }
+        let current = state.withLock { state in read() ?? state }
+        guard let day, let noted = current.day, !noted.isEmpty, noted != day else { return current }
         // Also change the file, which the other processes read.
         change { _ in }
         return Contents(day: day)
@@ -164,18 +164,18 @@ package final class ShownNotifications: Sendable {
 
     private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
         let day = day()
-        return held.withLock { held in
+        return state.withLock { state in
             func changed() -> Result {
-                let before = read() ?? held
-                held = before
-                if let day, held.day != day {
+                let before = read() ?? state
+                state = before
+                if let day, state.day != day {
                     // An unknown or empty user id counts as the same user.
-                    let isSame = held.day?.isEmpty ?? true
-                    held =
-                        isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
+                    let isSame = state.day?.isEmpty ?? true
+                    if !isSame { state = Contents() }
+                    state.day = day
                 }
-                let result = body(&held)
-                if held != before, let data = try? JSONEncoder().encode(held) { file?.write(data) }
+                let result = body(&state)
+                if state != before, let data = try? JSONEncoder().encode(state) { file?.write(data) }
                 return result
             }
             return file.map { $0.locked(changed) } ?? changed()

@@ -178,16 +178,16 @@ package actor NotificationSender: NotificationSink {
                 if lastProblem != nil { dependencies.say(.goesOn) }
                 lastProblem = nil
                 if !finishDelivery(message.announcement.id, true) { await arrivedLate() }
-            case .refused(let words):
+            case .refused(let problem):
                 try after.store.endPost(message, from: name, as: senderID, at: after.now, .refused)
-                dependencies.say(.dropped(words))
+                dependencies.say(.dropped(problem))
                 finishDelivery(message.announcement.id, false)
-            case .later(let words, let pause):
-                storeProblem(words)
+            case .later(let problem, let pause):
+                storeProblem(problem)
                 try after.store.endPost(message, from: name, as: senderID, at: after.now, .waiting)
                 pausedUntil = .now + max(pause ?? .zero, backoff.next(chance: dependencies.chance()))
                 if channel.sendsLate { try startWaits(after.store) }
-                report(words)
+                report(problem)
                 for id in waiting.keys { finishDelivery(id, false) }
             case nil:
                 try after.store.endPost(message, from: name, as: senderID, at: after.now, .dropped)
@@ -296,16 +296,16 @@ package actor NotificationSender: NotificationSink {
         return new != nil
     }
 
-    private func report(_ words: String) {
-        guard words != lastProblem, !Task.isCancelled else { return }
-        lastProblem = words
-        dependencies.say(.trouble(words))
+    private func report(_ problem: String) {
+        guard problem != lastProblem, !Task.isCancelled else { return }
+        lastProblem = problem
+        dependencies.say(.trouble(problem))
     }
 
     /// Stores an error, which `status` and `doctor` show.
-    private func storeProblem(_ words: String) {
+    private func storeProblem(_ problem: String) {
         guard !Task.isCancelled, let tracker = try? dependencies.tracker() else { return }
-        try? tracker.store.recordChannelProblem(words, of: name, with: target?.fingerprint ?? "", at: tracker.now)
+        try? tracker.store.recordChannelProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
     }
 
     private func waitForWork(_ length: Duration) async {

@@ -10,9 +10,9 @@ extension NotificationTarget {
         let type = (name: "Content-Type", value: "application/json")
         switch channel {
         case .ntfy:
-            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
-            let body = try TrackerAPI.json(try NtfyMessage(message, self, place))
-            return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
+            guard let topic = NtfyPlace(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
+            let body = try TrackerAPI.json(try NtfyMessage(message, self, topic))
+            return OutgoingRequest("POST", topic.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:
             let text = try TrackerAPI.json(WebhookBody(message, self))
             let (body, id, timestamp) = (

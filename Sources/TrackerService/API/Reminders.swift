@@ -55,9 +55,9 @@ extension TrackerAPI {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
         guard delivery.offer.isLeft else { return delivery }
-        let more = try await offer(toAvailable: available, delivered)
-        delivery.offer = more.offer
-        delivery.banners += more.banners
+        let second = try await offer(toAvailable: available, delivered)
+        delivery.offer = second.offer
+        delivery.banners += second.banners
         return delivery
     }
 
@@ -413,21 +413,21 @@ package final class BufferedSink: NotificationSink {
         }
         do {
             let validity = NotificationValidity(try tracker.store.facts(tracker.context), now: tracker.now)
-            for one in delivered {
+            for entry in delivered {
                 var missed: MissedReason?
-                if !one.sinks.contains(name) {
+                if !entry.sinks.contains(name) {
+                    let (kind, place) = (entry.decision.kind.id, entry.place)
                     let isReplaced =
-                        next?.kind.id == one.decision.kind.id
-                        || delivered.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
-                    missed = isReplaced ? .replaced : validity.reasonToMiss(one.decision)
+                        next?.kind.id == kind || delivered.contains { $0.place > place && $0.decision.kind.id == kind }
+                    missed = isReplaced ? .replaced : validity.reasonToMiss(entry.decision)
                     if missed == nil {
-                        guard await channel.deliver(one.decision) else { return false }
-                    } else if await wasShown(one.decision) {
+                        guard await channel.deliver(entry.decision) else { return false }
+                    } else if await wasShown(entry.decision) {
                         missed = nil
                     }
                 }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                try saveResult(one, missed, tracker)
+                try saveResult(entry, missed, tracker)
             }
             return true
         } catch {
@@ -440,13 +440,13 @@ package final class BufferedSink: NotificationSink {
         try tracker.store.told(after: tracker.store.deliveredThrough(name))
     }
 
-    private func saveResult(_ one: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
+    private func saveResult(_ entry: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
         try tracker.store.recordDelivered(
-            [one], name, missed: missed.map { [one.place: $0] } ?? [:], through: one.place)
+            [entry], name, missed: missed.map { [entry.place: $0] } ?? [:], through: entry.place)
         guard let missed else { return }
         log(
             """
-            Notification \(one.decision.kind.id) (\(one.decision.notificationId)) skipped while the desktop was \
+            Notification \(entry.decision.kind.id) (\(entry.decision.notificationId)) skipped while the desktop was \
             unavailable: \(missed.rawValue).
             """)
     }
@@ -454,8 +454,8 @@ package final class BufferedSink: NotificationSink {
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func saveOvertaken(before notification: TrackerNotification) async {
         guard let tracker = try? await tracker(), let delivered = try? recorded(tracker) else { return }
-        for one in delivered where one.place < notification.place && !one.sinks.contains(name) {
-            try? saveResult(one, .overtaken, tracker)
+        for entry in delivered where entry.place < notification.place && !entry.sinks.contains(name) {
+            try? saveResult(entry, .overtaken, tracker)
         }
     }
 }

@@ -126,7 +126,7 @@ extension TrackerAPI {
             hasMore: drinks.count > Self.phoneBatchLimit)
     }
 
-    /// Records the keys of drinks that the phone has written.
+    /// Records the keys of drinks that the phone has written to its health records.
     package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
         guard (1...Self.phoneBatchLimit).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) })
         else {

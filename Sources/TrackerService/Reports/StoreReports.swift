@@ -65,7 +65,7 @@ package struct ResolveOutcome: Hashable, Sendable, Encodable {
 package struct BottleReport: Hashable, Sendable, Encodable {
     /// The bottle's first address, by which the store identifies it permanently. It is not part of the JSON.
     package let origin: String
-    /// The alias, or the identity.
+    /// The alias of the bottle; without one, its identity.
     package let name: String
     /// All current and former names, including `name`.
     package let names: [String]

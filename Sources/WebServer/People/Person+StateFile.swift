@@ -52,9 +52,9 @@ private actor StateFileKeeper {
             }
             lastProblem = nil
         } catch {
-            let words = FileErrorText.words(error)
-            if lastProblem != words { reportError(words) }
-            lastProblem = words
+            let message = FileErrorText.words(error)
+            if lastProblem != message { reportError(message) }
+            lastProblem = message
         }
     }
 }

@@ -103,10 +103,10 @@ enum AccountRoutes {
         let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, lost in
             let tracker = try person.tracker()
-            let made = try tracker.makeToken(label: grant.label, scope: grant.scope)
+            let created = try tracker.makeToken(label: grant.label, scope: grant.scope)
             // Another client may have revoked the token since.
             if let lost { _ = try? tracker.revokeTokens(lost) }
-            return made
+            return created
         }
         switch verdict {
         case .wait(let seconds):
