@@ -136,7 +136,7 @@ enum PollText {
                 switch entry.verdict {
                 case .drink: ""
                 case .notADrink(let reason): "  (not a drink: \(reason))"
-                case .quarantined(let reason): "  (quarantined: \(reason))"
+                case .quarantined: "  (quarantined: see waterh-tracker journal)"
                 }
             let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)
             return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(remark)"
