@@ -62,7 +62,7 @@ enum Confirmation {
     static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
         guard !isConfirmed else { return }
         guard console.isInteractive else {
-            throw CommandFailure(.refused, "\(question) Confirm with --yes.")
+            throw CommandFailure(.refused, "not confirmed: \(question)", advice: "Nothing was changed. Add --yes.")
         }
         console.prompt("\(question) [y/N] ")
         guard let answer = readLine()?.lowercased(), ["y", "yes"].contains(answer) else {
