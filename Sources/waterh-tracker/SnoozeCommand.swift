@@ -9,11 +9,8 @@ struct SnoozeCommand: ServiceCommand {
         commandName: "snooze", abstract: "Pause the hydration reminders",
         discussion: "Waterline reminders are not paused. Reminders that are due at the end of the pause are sent then.")
     @OptionGroup var options: StoreOptions
-    @Argument(
-        help: """
-            The length of the pause in minutes (1–1440), tomorrow for the rest of the day, or off to end a pause \
-            (default 30).
-            """) var length = "30"
+    @Argument(help: "Pause in minutes (1–1440), tomorrow for the rest of the day, or off to end a pause")
+    var length = "30"
 
     func validate() throws { _ = try snooze }
 
