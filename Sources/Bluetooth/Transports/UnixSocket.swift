@@ -75,7 +75,7 @@ extension UnixSocket: SocketDialer {
 
     package func peer() throws(LinkError) -> Advertisement {
         guard let file else {
-            throw LinkError(.notFound, "socket not found: \(path). Start the peripheral first", isTransient: true)
+            throw LinkError(.notFound, "socket not found: \(path)", isTransient: true)
         }
         guard Self.isSocket(file) else { throw LinkError(.notFound, "not a socket: \(path)") }
         return Advertisement(peer: PeerID(path))
@@ -98,7 +98,7 @@ extension UnixSocket: SocketDialer {
     package func explain(_ error: Int32) -> LinkError {
         switch error {
         case ENOENT:
-            Self.system(.notFound, "socket not found: \(path). Start the peripheral first", error, isTransient: true)
+            Self.system(.notFound, "socket not found: \(path)", error, isTransient: true)
         case ECONNREFUSED:
             Self.system(
                 .connectFailed, "no process listens on \(path): start the peripheral again", error,
