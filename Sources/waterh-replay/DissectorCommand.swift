@@ -6,10 +6,10 @@ struct DissectorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dissector", abstract: "Write a Wireshark dissector",
         discussion: """
-            A Lua script that shows frames, entries, records and commands by name. Put it into Wireshark's folder of Lua
-            plugins (Help, About, Folders), or pass it as an option:
+            A Lua script that shows frames, entries, records and commands by name. Put it into Wireshark's folder \
+            of Lua plugins (Help, About, Folders), or pass it as an option:
 
-              tshark -X lua_script:waterh.lua -r FILE -Y waterh -T fields -e waterh.at -e waterh.amount
+              tshark -X lua_script:waterh.lua -r FILE -Y waterh
             """)
 
     @Option(name: .shortAndLong, help: "Output file; - for standard output", completion: .file())
