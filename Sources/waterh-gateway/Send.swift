@@ -26,7 +26,7 @@ struct Send: AsyncParsableCommand {
     var json = false
 
     @Argument(
-        help: "Command and its values: goal, clock, reminder, light, flash, amount, recalibrate or raw HEX",
+        help: "Command and its values, see above",
         completion: .list(["goal", "clock", "reminder", "light", "flash", "amount", "recalibrate", "raw"]))
     var command: [String]
 
