@@ -10,7 +10,7 @@ struct Control: ParsableCommand {
             + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n")
             + "\nAn amount is in millilitres, or has a unit: 4oz, 0.2l.")
 
-    @Option(help: ArgumentHelp("Control socket of the emulator", valueName: "unix:PATH"))
+    @Option(help: ArgumentHelp("Socket (default: waterh-emulator.sock in $XDG_RUNTIME_DIR)", valueName: "unix:PATH"))
     var control: ControlPath?
 
     @Flag(help: "Print the bottle's state as JSON")

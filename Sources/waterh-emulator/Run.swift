@@ -38,7 +38,7 @@ struct Run: AsyncParsableCommand {
             """)
     var answers = RecordedAnswers.Mode.model
 
-    @Option(help: "Byte 0 of records: calendar (year) or strict (1A). (default: 1A over FF02, year over FFE4)")
+    @Option(help: "Byte 0 of records: calendar (year) or strict (1A) (default: 1A over FF02, year over FFE4)")
     var dialect: RecordDialect?
 
     @Option(help: "Recorded times: today (shifts the last drink to now) or keep")
@@ -66,7 +66,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Seed of the faults: the same seed gives the same faults")
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("Control socket for 'waterh-emulator control'", valueName: "unix:PATH"))
+    @Option(help: ArgumentHelp("Socket (default: waterh-emulator.sock in $XDG_RUNTIME_DIR)", valueName: "unix:PATH"))
     var control: ControlPath?
 
     @Option(
