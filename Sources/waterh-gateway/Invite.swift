@@ -44,7 +44,7 @@ struct Invite: ParsableCommand {
         guard !json else { return out.line(invitation.json) }
         let links = url.map { [invitation.link($0)] } ?? invitation.urls.map(invitation.link)
         guard let first = links.first else {
-            out.line("Code: \(invitation.typed), valid once, for \(invitation.minutes) minutes.")
+            out.line("Code for the page /sign-in: \(invitation.typed), valid once, for \(invitation.minutes) minutes.")
             return out.line(
                 "Other machines cannot reach the page. To change that: listen = \"0.0.0.0:8077\" in waterh.toml.")
         }
