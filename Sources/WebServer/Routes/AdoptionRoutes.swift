@@ -28,7 +28,7 @@ enum AdoptionRoutes {
             try fields.finish()
             let address = try call.part("bottle").uppercased()
             guard address.wholeMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/) != nil else {
-                throw HTTPProblem.wrong("wrongAddress", "invalid address '\(address)': expected six pairs of digits")
+                throw HTTPProblem.wrong("wrongAddress", "invalid address '\(address)': expected six hex pairs")
             }
             let isNew = try tracker.adopt(address, choice)
             await call.person.service?.pollNow()
