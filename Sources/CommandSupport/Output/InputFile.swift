@@ -22,8 +22,7 @@ package final class InputFile {
                 guard stat(inUse, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
                     continue
                 }
-                throw CommandFailure(
-                    .wrongUse, "\(path) is \(inUse), which is in use.", advice: "Name another file to read.")
+                throw CommandFailure(.wrongUse, "\(path) is the store in use", advice: "Name another file to read.")
             }
             descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)
         }
