@@ -195,7 +195,7 @@ extension Poll {
         case (.commanding(let session, let step, var exchange), _):
             if exchange.waitsForButton(message, frame, at: now) {
                 state = .commanding(session, step, exchange)
-                say(.warning, "Press the button on the bottle within \(limits.button).")
+                say(.warning, "Press the button on the bottle within \(limits.button.components.seconds) s.")
             } else if exchange.isAnswered(by: message, frame) {
                 try complete(exchange, step, session, with: frame)
             }
