@@ -146,7 +146,7 @@ private enum MonthView {
         }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
         lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
-        return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(context.amount(sum)) in all."]
+        return lines + ["# goal met, + less, . none. \(counted(met, "day")) met, \(context.amount(sum)) in total."]
     }
 
     private static func cell(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {
