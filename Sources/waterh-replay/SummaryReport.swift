@@ -21,7 +21,7 @@ struct SummaryReport {
         lines += advertisers
         lines += tables
         lines.append(attCounts)
-        lines += unreadable.map { "not read: \($0)" }
+        lines += unreadable.map { "note: \($0)" }
         return lines.map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
     }
 
