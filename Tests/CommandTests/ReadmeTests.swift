@@ -242,7 +242,7 @@ import Testing
         let program = try #require(
             Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
         let result = try await program.run([Self.folder + file, emulator], limit: 30)
-        #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
+        #expect(result.exitCode == 0 && result.output == "250 ml received\n", "\(result.output)\(result.error)")
     }
 
     @Test func `the example program reads the drink`() async throws {
@@ -252,7 +252,7 @@ import Testing
             ["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle"), Self.folder + "bottle.c"], limit: 30)
         #expect(built.exitCode == 0, "\(built.error)")
         let result = try await Program(path: folder.file("bottle")).run([emulator], limit: 30)
-        #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
+        #expect(result.exitCode == 0 && result.output == "250 ml received\n", "\(result.output)\(result.error)")
     }
 
     /// The examples must fit on one screen.

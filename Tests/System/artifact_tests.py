@@ -202,7 +202,7 @@ def vm(folder, suite="bookworm"):
         bleak = re.search(r"^bleak==.*$", (HERE / "hardware/machine/suite/requirements.txt").read_text(), re.M)[0]
         step("a test's own library", f"python3 -m venv /opt/test && /opt/test/bin/pip install -q {bleak}")
         for version in ("5.66", "5.82"):
-            step(f"the example reads the bottle by bluetoothd {version}", words="250 ml came", lonely=True, limit=600,
+            step(f"the example reads the bottle by bluetoothd {version}", words="250 ml received", lonely=True, limit=600,
                  script=f"waterh-bench-vm --bluez {version} -- /opt/test/bin/python /usr/share/doc/waterh-bench-machine/examples/machine_bleak.py")
 
 

@@ -55,5 +55,5 @@ int main(int count, char **words) {
         if (have || (pdu[3] == 'P' && pdu[4] == 'T')) memcpy(frame + have, pdu + 3, size), have += size;
     }
     assert(frame[12] * 256 + frame[13] == 250);
-    return puts("250 ml came"), kill(process, SIGTERM), pclose(bottle) != 0;
+    return puts("250 ml received"), kill(process, SIGTERM), pclose(bottle) != 0;
 }

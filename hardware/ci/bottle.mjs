@@ -55,5 +55,5 @@ assert.equal(frame.readUInt16BE(6 + 6), 250)
 send(0x52, ...le(handles.ffe9), 0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x0d) // Acknowledges 13 bytes.
 await request(0x0a, ...le(3)) // Write Commands have no response. The response to this later request shows that they arrived.
 assert.equal((await tell({ do: "status" })).status.acknowledged, 1)
-console.log("250 ml came")
+console.log("250 ml received")
 bottle.on("exit", code => process.exit(code ?? 1)).kill("SIGTERM")

@@ -54,6 +54,6 @@ att.send(struct.pack("<BH", 0x52, handles["ffe9"]) + bytes.fromhex("525000040306
 request(struct.pack("<BH", 0x0A, 3))  # Write Commands have no response. The response to this later request shows that they arrived.
 control.sendall(b'{"do": "status"}\n')
 assert json.loads(control.makefile().readline())["status"]["acknowledged"] == 1
-print("250 ml came")
+print("250 ml received")
 bottle.terminate()
 sys.exit(bottle.wait(10))

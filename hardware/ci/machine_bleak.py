@@ -56,4 +56,4 @@ asyncio.run(test())
 control.sendall(b'{"do": "status"}\n')
 assert json.loads(answers.readline())["status"]["acknowledged"] == 1
 bottle.terminate()
-sys.exit(bottle.wait(30) or print("250 ml came"))
+sys.exit(bottle.wait(30) or print("250 ml received"))
