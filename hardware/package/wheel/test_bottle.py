@@ -7,7 +7,7 @@ from waterh_bottle import BottleError
 
 
 def handles(att):
-    """Characteristics by their short UUID: what Read By Type tells."""
+    """Characteristics by their short UUID: from Read By Type."""
     found, first = {}, 1
     att.send(struct.pack("<BHHH", 0x08, first, 0xFFFF, 0x2803))
     while (page := att.recv(1024))[0] == 0x09:
