@@ -27,7 +27,7 @@ EXIT = [
     ("130", "Interrupted, after a clean disconnect."),
 ]
 FILES = [
-    ("~/.config/waterh/waterh.toml, /etc/waterh/waterh.toml", "The configuration: the first that is there. See waterh.toml(5)."),
+    ("~/.config/waterh/waterh.toml, /etc/waterh/waterh.toml", "The configuration: the first that exists. See waterh.toml(5)."),
     ("~/.local/state/waterh/waterh.sqlite", "A user's own store."),
     ("/var/lib/waterh/waterh.sqlite", "The store of the system service."),
 ]
@@ -154,7 +154,7 @@ def page(command, examples, date):
     name = command["commandName"]
     if not examples:
         raise Wrong(f"{name} has no examples")
-    lines = head(name, "1", date, "The bench of WaterH bottles")
+    lines = head(name, "1", date, "WaterH commands")
     lines += [".SH NAME", f"{escaped(name)} \\- {escaped(command['abstract'].rstrip('.'))}", ".SH SYNOPSIS", synopsis([name], command)]
     lines += [".SH DESCRIPTION", escaped(command["abstract"])]
     if command.get("discussion"):
@@ -180,15 +180,15 @@ def configuration_page(date):
     """waterh.toml(5): the file that is installed, whose comments say what each line does."""
     with open(os.path.join(HERE, "waterh.toml"), encoding="utf-8") as file:
         text = file.read()
-    lines = head("waterh.toml", "5", date, "The bench of WaterH bottles")
-    lines += [".SH NAME", "waterh.toml \\- how the WaterH commands and their service are set up", ".SH DESCRIPTION"]
-    lines += [escaped("A text in TOML. Options go before the environment (WATERH_...), and that before this file. What belongs to a person's day is a setting in the store: waterh-tracker settings.")]
-    lines += [".PP", escaped("The file as it is installed, with every key that there is:"), ".PP", ".nf"]
+    lines = head("waterh.toml", "5", date, "WaterH commands")
+    lines += [".SH NAME", "waterh.toml \\- configuration of the WaterH commands and service", ".SH DESCRIPTION"]
+    lines += [escaped("A file in TOML. Options take precedence over the environment (WATERH_...), and the environment over this file. Goal, hours and reminders are settings in the store: waterh-tracker settings.")]
+    lines += [".PP", escaped("The installed file, with all keys:"), ".PP", ".nf"]
     for line in text.rstrip("\n").split("\n"):
         # Sentences are wrapped for a narrow page; a key stays on its line.
         lines += map(escaped, textwrap.wrap(line, 71, subsequent_indent="# ", break_on_hyphens=False) if line.startswith("# ") and len(line) > 71 else [line])
     lines.append(".fi")
-    lines += [".SH EXAMPLES", escaped("Only this bottle, and a page that the house can see:"), ".PP", ".RS 4", ".nf"]
+    lines += [".SH EXAMPLES", escaped("Only this bottle, and a page for other machines:"), ".PP", ".RS 4", ".nf"]
     lines += [escaped('bottle = "A4:C1:38:01:02:03"\nlisten = "0.0.0.0:8077"'), ".fi", ".RE"]
     lines += ['.SH "SEE ALSO"', ".BR waterh\\-gateway (1) ,\n.BR waterh\\-tracker (1)"]
     return "\n".join(lines) + "\n"
@@ -197,7 +197,7 @@ def configuration_page(date):
 def plain_page(name, what, help_text, date):
     """The page of a program with a plain help text: a usage, paragraphs, and options that are indented by two spaces."""
     synopsis, *paragraphs = re.split(r"\n\n+", help_text.strip())
-    lines = head(name, "1", date, "The bench of WaterH bottles") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
+    lines = head(name, "1", date, "WaterH commands") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
     lines += [".SH SYNOPSIS", escaped(re.sub(r"\s+", " ", synopsis.removeprefix("usage:")).strip()), ".SH DESCRIPTION"]
     for paragraph in paragraphs:
         options = re.split(r"\n(?=  --)", "\n" + paragraph)[1:]
