@@ -206,7 +206,6 @@ def walk(system, suite, package, archive, symbols):
         test $code = 137 || { echo "it was always over before it was killed"; exit 1; }
         dpkg --configure -a || true; dpkg --force-downgrade -i /srv/packages/waterh.deb && dpkg --verify waterh && test -z "$(dpkg --audit)\"""")
     check(f"{suite}: an upgrade that is killed in the middle of its files is repaired by the next one", killed.returncode == 0 and system.drinks() == drinks, said(killed))
-    step("an upgrade again", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")
     # A crash with the unit's environment, and with the symbols installed.
     unit = system.path("/lib/systemd/system/waterh-gateway.service").read_text()
     backtrace = re.search(r"^Environment=(SWIFT_BACKTRACE=.*)$", unit, re.M).group(1)
@@ -219,6 +218,7 @@ def walk(system, suite, package, archive, symbols):
     found = re.findall(r"^ *\d+ .* in waterh-gateway$", stack, re.M)
     check(f"{suite}: a crash prints a stack with names", "Program crashed" in stack and found and not any("<unknown>" in line for line in found), stack[-2000:])
     step("removing the symbols", "dpkg -r waterh-dbgsym")
+    step("an upgrade again", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")
 
     purged = step("purging", "apt-get purge -y waterh")
     check(f"{suite}: a purge takes the configuration", not system.path("/etc/waterh").exists() and not wanted.is_symlink(), said(purged))
