@@ -48,7 +48,7 @@ actor DesktopAgent {
     private let desktop: DesktopNotifications
     private var page: String?
     private var waiting: Task<Void, Never>?
-    private var trouble: String?
+    private var lastProblem: String?
     private let presses: PendingActions
     private var isSendingPresses = false
     /// Whether the lack of a desktop was reported.
