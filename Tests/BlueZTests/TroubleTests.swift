@@ -166,7 +166,7 @@ import Testing
     }
 
     /// A killed program of ours leaves its file without a lock.
-    @Test func `a connection that a killed gateway left behind is ended`() async throws {
+    @Test func `the link ends a connection of a killed gateway`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
         try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
         let (link, events) = central()

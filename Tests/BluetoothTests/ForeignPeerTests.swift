@@ -83,7 +83,9 @@ import Testing
                     if case .connected(_, let mtu) = $0 { mtu } else { nil }
                 }
                 #expect(mtu == (lie.isEmpty ? 247 : 23))
-                let services = try await user.perform(.discover) { if case .discovered(let all) = $0 { all } else { nil } }
+                let services = try await user.perform(.discover) {
+                    if case .discovered(let all) = $0 { all } else { nil }
+                }
                 #expect(services.map(\.uuid) == [0x1800, 0x180A, 0xFFE5, 0xFFE0])
                 #expect(services.flatMap(\.characteristics).map(\.handle) == [3, 6, 9, 12])
                 let serial = try await user.perform(.read(handle: 6)) {
@@ -91,7 +93,9 @@ import Testing
                 }
                 #expect(serial == Array("A4:C1:38:0F:0E:0D".utf8))
                 _ = try await user.perform(.subscribe(handle: 12)) { if case .subscribed = $0 { true } else { nil } }
-                let answer = try await user.perform(.write(handle: 9, value: [0x47, 0x54, 0, 1, 6], withResponse: false)) {
+                let answer = try await user.perform(
+                    .write(handle: 9, value: [0x47, 0x54, 0, 1, 6], withResponse: false)
+                ) {
                     if case .notification(12, let value) = $0 { value } else { nil }
                 }
                 #expect(answer == bytes("52 50 00 03 02 06 01"))
