@@ -254,9 +254,9 @@ private final class OutgoingExchange: @unchecked Sendable {
 
     /// Receives a part of the body. Returns the number of accepted bytes; another number ends the exchange.
     private func receive(body bytes: UnsafeRawBufferPointer) -> Int {
-        let room = client.responseLimit - response.body.count
-        response.body.append(contentsOf: bytes.prefix(room))
-        guard bytes.count > room else { return bytes.count }
+        let remaining = client.responseLimit - response.body.count
+        response.body.append(contentsOf: bytes.prefix(remaining))
+        guard bytes.count > remaining else { return bytes.count }
         (isCut, isTooLong) = (client.truncatesResponses, !client.truncatesResponses)
         return 0
     }

@@ -49,21 +49,21 @@ final class ChangeLines: Sendable {
     private let last = Mutex<(line: String?, trouble: String?)>((nil, nil))
 
     func line(_ text: String) {
-        let isNews = last.withLock { last in
+        let isChanged = last.withLock { last in
             defer { last = (text, nil) }
             return last.line != text
         }
-        guard isNews else { return }
+        guard isChanged else { return }
         TextOutput.standard.line(text)
         TextOutput.standard.flush()
     }
 
     func trouble(_ text: String) {
-        let isNews = last.withLock { last in
+        let isChanged = last.withLock { last in
             defer { last.trouble = text }
             return last.trouble != text
         }
-        if isNews, !Task.isCancelled { Diagnostics.warning(text) }
+        if isChanged, !Task.isCancelled { Diagnostics.warning(text) }
     }
 }
 
@@ -191,8 +191,8 @@ struct DrinkStream: Sendable {
         // The store is missing and might reappear.
         if store.found == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPlace()
-        let isAnother = reader.file != nil && file != nil && reader.file != file
-        if try reader.position > 0 && (isAnother || !store.isDrinkPlace(reader.position)) {
+        let isOtherFile = reader.file != nil && file != nil && reader.file != file
+        if try reader.position > 0 && (isOtherFile || !store.isDrinkPlace(reader.position)) {
             Diagnostics.warning(
                 "The store was replaced, purged or restored. Sending all drinks again.")
             (reader.position, reader.known) = (0, 0)

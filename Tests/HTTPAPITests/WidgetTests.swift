@@ -4,7 +4,7 @@ import TrackerCore
 
 /// The widgets (tracker spec B6, section 10.3): geometry, colours, texts, and their content without a session.
 @Suite struct WidgetTests {
-    private static let around = 2 * Double.pi * 84
+    private static let circumference = 2 * Double.pi * 84
 
     @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
     func `the arc is progress times circumference`(total: Int, progress: Double) async throws {
@@ -23,7 +23,8 @@ import TrackerCore
                     \ stroke-dasharray="([0-9.]+)\ ([0-9.]+)"\ transform="rotate\(-90\ 100\ 100\)"
                     /#), "\(svg)")
         #expect(
-            abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01 && abs((Double(arc.3) ?? 0) - Self.around) < 0.01
+            abs((Double(arc.2) ?? -1) - progress * Self.circumference) < 0.01
+                && abs((Double(arc.3) ?? 0) - Self.circumference) < 0.01
         )
         // A round cap would draw a dot for an empty arc.
         #expect(arc.1 == (total == 0 ? "butt" : "round"))
@@ -44,7 +45,7 @@ import TrackerCore
                 /#)
         #expect(parts.map { String($0.1) } == ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"])
         #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])
-        #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.around) < 0.01)
+        #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.circumference) < 0.01)
         // After the drink it is a ring again.
         try await visit.drink(1200)
         #expect(try await !visit.picture("circular").contains("rainbow"))

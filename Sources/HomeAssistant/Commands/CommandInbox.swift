@@ -78,7 +78,7 @@ final class CommandInbox: Sendable {
             state.withLock { ($0.isHomeAssistantStarted, $0.mustRepublish) = (true, true) }
             return changed()
         }
-        guard plan.obeysCommands, message.topic.hasPrefix(plan.topics.prefix + "/cmd/") else { return }
+        guard plan.acceptsCommands, message.topic.hasPrefix(plan.topics.prefix + "/cmd/") else { return }
         guard !message.isRetained else {
             // A retained command would be executed again at each connection.
             return warn(

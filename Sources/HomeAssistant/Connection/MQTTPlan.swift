@@ -6,7 +6,7 @@ import TrackerCore
 package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     package var address: MQTTAddress
     package var topics: Topics
-    package var obeysCommands: Bool
+    package var acceptsCommands: Bool
     /// The discovery prefix of Home Assistant; `nil` if discovery is off.
     package var discovery: String?
     package var user: String?
@@ -22,7 +22,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         guard let url = settings.mqttURL else { return nil }
         address = try MQTTAddress(url)
         topics = Topics(prefix: settings.mqttPrefix)
-        obeysCommands = settings.mqttCommands
+        acceptsCommands = settings.mqttCommands
         discovery = settings.mqttDiscovery ? settings.mqttDiscoveryPrefix : nil
         user = settings.mqttUser
         password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
@@ -52,7 +52,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         let details = [
             user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" },
             certificateFile.map { "certificate \($0)" },
-            keyFile.map { "key \($0)" }, obeysCommands ? "commands" : nil, discovery.map { "discovery at \($0)" },
+            keyFile.map { "key \($0)" }, acceptsCommands ? "commands" : nil, discovery.map { "discovery at \($0)" },
         ]
         return (["\(address) at \(topics.prefix)"] + details.compactMap(\.self)).joined(separator: ", ")
     }

@@ -38,7 +38,7 @@ final class Denials: Sendable {
     }
 
     func isDenied(_ topic: String) -> Bool { state.withLock { $0.denied[topic] != nil } }
-    func mayTry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
+    func canRetry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
     func isTooLong(_ topic: String) -> Bool { state.withLock { $0.tooLong.contains(topic) } }
 
     /// Whether the pause of a rejected topic is over.

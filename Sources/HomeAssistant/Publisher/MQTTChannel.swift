@@ -135,7 +135,7 @@ package final class MQTTChannel: NotificationSink {
     /// Publishes notifications. Returns whether the broker has confirmed all of them and a client subscribes.
     private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
         let topic = link.topics.notify
-        guard link.denials.mayTry(topic), let tracker = try? link.dependencies.tracker(),
+        guard link.denials.canRetry(topic), let tracker = try? link.dependencies.tracker(),
             let snapshot = try? tracker.state()
         else {
             return false

@@ -113,7 +113,7 @@ struct MQTTSession {
     }
 
     private mutating func publishUntilEnd() async throws {
-        if plan.obeysCommands { try await subscribe([topics.everyCommand]) }
+        if plan.acceptsCommands { try await subscribe([topics.everyCommand]) }
         if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
         try await subscribe(PrefixConflict.filters(topics), isOwnIgnored: true)
         Task { [connection, publisher] in
@@ -157,7 +157,7 @@ struct MQTTSession {
     }
 
     private mutating func publishSips() async throws {
-        while !Task.isCancelled, denials.mayTry(topics.sip) {
+        while !Task.isCancelled, denials.canRetry(topics.sip) {
             let tracker = try dependencies.tracker()
             // After a rejection send one drink first: the broker might have accepted part of a batch.
             let limit = denials.isDenied(topics.sip) ? 1 : Self.drinkBatch
@@ -242,7 +242,7 @@ struct MQTTSession {
         }
         let unsent = all.filter {
             (sentTexts[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
-                && denials.mayTry($0.topic)
+                && denials.canRetry($0.topic)
         }
         let messages = unsent.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
         let deliveries = try await publish(messages, canSplit: devices)
@@ -261,11 +261,11 @@ struct MQTTSession {
     ) {
         guard let discovery = plan.discovery else { return ([], []) }
         let day = HomeDevice.day(
-            id: identity.id, version: dependencies.version, topics: topics, commands: plan.obeysCommands,
+            id: identity.id, version: dependencies.version, topics: topics, commands: plan.acceptsCommands,
             waterline: sharesWaterline)
         let bottleDevices = bottles.map {
             HomeDevice.bottle(
-                $0, id: identity.id, version: dependencies.version, topics: topics, commands: plan.obeysCommands,
+                $0, id: identity.id, version: dependencies.version, topics: topics, commands: plan.acceptsCommands,
                 isOnly: bottles.count == 1)
         }
         var (messages, wholeDevices): ([(topic: String, text: String)], Set<String>) = ([], [])
@@ -287,21 +287,21 @@ struct MQTTSession {
         }
         return BridgeInfo(
             version: dependencies.version, id: identity.id, connection: connectionID, prefix: topics.prefix,
-            commands: plan.obeysCommands ? commands.sorted() : [], discovery: plan.discovery,
+            commands: plan.acceptsCommands ? commands.sorted() : [], discovery: plan.discovery,
             bottles: bottles.map(BottlePayload.id), sharesWaterline: sharesWaterline)
     }
 
     private mutating func publishHealth() async throws {
         let isDue = lastHealth.map { ContinuousClock.now - $0 >= Self.healthInterval } ?? true
         guard isDue || denials.isDue([topics.bridgeState, topics.bridgeHealth]) else { return }
-        let saysOnline = lastHealth == nil || denials.isDenied(topics.bridgeState)
+        let publishesOnline = lastHealth == nil || denials.isDenied(topics.bridgeState)
         lastHealth = .now
         let health = await BridgeHealth(
             uptime: Int((ContinuousClock.now - publisher.startTime).components.seconds),
             connections: publisher.connections,
             published: publisher.published, received: inbox.received,
             waiting: try dependencies.tracker().store.waiting(for: identity.name))
-        let state = saysOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
+        let state = publishesOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerAPI.json(health))])
     }
 

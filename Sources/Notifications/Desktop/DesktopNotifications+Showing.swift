@@ -43,15 +43,15 @@ extension DesktopNotifications {
     /// Reserves the display for this process. Fails if another process has reserved it and is still on the bus.
     private func reserve(_ notification: Announcement, _ server: Server) async -> Bool {
         let lease = Double(limits.lateAnswer.components.seconds) + 5
-        var departed: String?
+        var endedProcess: String?
         if let other = memory.processShowing(of: notification, owner: server.owner, within: lease) {
             guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
             else { return false }
-            departed = other
+            endedProcess = other
         }
         return memory.reserve(
             notification, by: await server.connection.uniqueName, owner: server.owner, within: lease,
-            insteadOf: departed)
+            insteadOf: endedProcess)
     }
 
     /// Shows resident notifications again after a restart of the server.
@@ -136,10 +136,10 @@ extension DesktopNotifications {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         callbacks.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
         // Some servers do not close a notification after a press, or send a press twice. Both must act once.
-        let isOnce = !notice.kind.isResident && action != .open && action != .dismiss
+        let isSingleUse = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
             kind: notice.kind, notificationId: notice.notificationId, action: action,
-            key: isOnce ? "desktop \(notice.notificationId) \(name)" : key,
+            key: isSingleUse ? "desktop \(notice.notificationId) \(name)" : key,
             activationToken: tokens.removeValue(forKey: notice.number))
         guard let pressed = callbacks.pressed else { return }
         Task { await pressed(press) }

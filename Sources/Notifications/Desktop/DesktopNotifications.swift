@@ -208,7 +208,7 @@ package actor DesktopNotifications: NotificationSink {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }
-        if let known { memory.keepOnly(owner: known) } else if let server { memory.lose(owner: server.owner) }
+        if let known { memory.keepOnly(owner: known) } else if let server { memory.markLost(owner: server.owner) }
         (server, change) = (nil, change + 1)
         wake()
         // A short-lived command cannot receive presses, so it does not show lost notifications again.

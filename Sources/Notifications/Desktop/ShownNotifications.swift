@@ -98,12 +98,12 @@ package final class ShownNotifications: Sendable {
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
     /// Discards the notification numbers of all other servers. Their resident notifications become lost.
-    func keepOnly(owner: String) { lose { $0 != owner } }
+    func keepOnly(owner: String) { markLost { $0 != owner } }
 
     /// Discards the notification numbers of a server that has ended. Its resident notifications become lost.
-    func lose(owner: String) { lose { $0 == owner } }
+    func markLost(owner: String) { markLost { $0 == owner } }
 
-    private func lose(_ isGone: (String) -> Bool) {
+    private func markLost(_ isGone: (String) -> Bool) {
         change { state in
             for (id, notice) in state.notices where notice.owner.map(isGone) ?? false {
                 state.notices[id]?.owner = nil
@@ -156,7 +156,7 @@ package final class ShownNotifications: Sendable {
     private func all() -> Contents {
         let day = day()
         let current = state.withLock { state in read() ?? state }
-        guard let day, let noted = current.day, !noted.isEmpty, noted != day else { return current }
+        guard let day, let storedDay = current.day, !storedDay.isEmpty, storedDay != day else { return current }
         // Also change the file, which the other processes read.
         change { _ in }
         return Contents(day: day)

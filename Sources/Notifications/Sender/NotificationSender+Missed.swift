@@ -15,7 +15,7 @@ extension NotificationSender {
         let sharedFrom = try store.noteSharing(dependencies.sharesWaterline())
         let validity =
             channel.sendsLate ? nil : NotificationValidity(try store.facts(tracker.context), now: tracker.now)
-        for entry in delivered where known[entry.decision.notificationId] == nil && channel.takes(entry.decision.kind) {
+        for entry in delivered where known[entry.decision.notificationId] == nil && channel.sends(entry.decision.kind) {
             let (decision, decidedAt) = (entry.decision, entry.decision.decidedAt ?? tracker.now)
             // Notifications of a session stay private if Waterline was not shared at that time.
             guard !decision.kind.isWaterline || sharedFrom.map({ entry.place > $0 }) ?? false else { continue }

@@ -116,7 +116,7 @@ package actor NotificationSender: NotificationSink {
 
     /// Stores the notification, sends earlier ones first, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard (try? currentTarget()) != nil, channel.takes(notification.kind),
+        guard (try? currentTarget()) != nil, channel.sends(notification.kind),
             !notification.kind.isWaterline || dependencies.sharesWaterline()
         else { return false }
         do {

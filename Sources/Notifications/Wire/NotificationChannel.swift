@@ -18,7 +18,7 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     var sendsLate: Bool { self == .webhook }
 
     /// Whether the channel gets notifications of this kind. A phone would show resident notifications for too long.
-    func takes(_ kind: NotificationKind) -> Bool { sendsLate || !kind.isResident }
+    func sends(_ kind: NotificationKind) -> Bool { sendsLate || !kind.isResident }
 
     /// The maximum age of a notification in seconds at sending.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }

@@ -234,7 +234,7 @@ package actor DayObserver {
     package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// The pauses for tasks that tolerate a delay of a second.
-    package static let calmly: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
+    package static let slowPauses: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
 
     package static let longestPause = Duration.seconds(60)
 
@@ -283,7 +283,7 @@ package actor DayObserver {
 
     /// Calls `wake` after every write until the task is cancelled. `nil` without file events: the caller must poll.
     package static func waking(
-        _ watch: StoreWatch?, settling: [Duration] = calmly, _ wake: @escaping @Sendable () async -> Void
+        _ watch: StoreWatch?, settling: [Duration] = slowPauses, _ wake: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never>? {
         guard let watch else { return nil }
         let writes = watch.writes

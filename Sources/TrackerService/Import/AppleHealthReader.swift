@@ -334,8 +334,8 @@ struct XMLRepair {
     }
 
     private mutating func character(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
-        let lead = bytes[at]
-        let count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
+        let firstByte = bytes[at]
+        let count = firstByte >= 0xF0 ? 4 : firstByte >= 0xE0 ? 3 : 2
         let known = bytes[at...].prefix(count)
         // These bytes are not a character, but can be the start of a character.
         guard known.count == count || isLast || known.dropFirst().contains(where: { $0 & 0xC0 != 0x80 }) else {

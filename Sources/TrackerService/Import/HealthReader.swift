@@ -184,9 +184,9 @@ enum FileHead {
     {
         var result: [UInt8] = []
         var tail = bytes
-        while let mark = tail.firstIndex(of: UInt8(ascii: "<")) {
-            result += tail[..<mark]
-            tail = tail[mark...]
+        while let bracket = tail.firstIndex(of: UInt8(ascii: "<")) {
+            result += tail[..<bracket]
+            tail = tail[bracket...]
             let end: Int?
             if tail.starts(with: "<?".utf8) {
                 end = tail.end(of: "?>")
@@ -218,10 +218,10 @@ extension ArraySlice<UInt8> {
     fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
         let pattern = Array(text.utf8)
         var index = startIndex
-        if behindBrackets, let mark = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == pattern[0] }),
-            self[mark] != pattern[0]
+        if behindBrackets, let bracket = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == pattern[0] }),
+            self[bracket] != pattern[0]
         {
-            index = mark
+            index = bracket
             while index < endIndex {
                 guard let close = self[index...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
                 guard let next = self[(close + 1)...].firstIndex(where: { !FileHead.isSpace($0) }) else { return nil }

@@ -199,7 +199,7 @@ actor StateFeed {
         if age > Self.freshSeconds { await service.pollNow() }
     }
 
-    func leave(_ id: UInt64) async {
+    func stopWatching(_ id: UInt64) async {
         let watcher = watchers.removeValue(forKey: id)
         watcher?.stream.finish()
         if watcher?.isVisible == true { await service?.noteViewer(.ends) }

@@ -63,7 +63,7 @@ package actor AgentSink: NotificationSink {
     }
 
     /// Removes an agent; its open requests count as not shown.
-    func leave(_ agent: String) {
+    func detach(_ agent: String) {
         guard let index = agents.firstIndex(where: { $0.name == agent }) else { return }
         agents.remove(at: index).events.finish()
         for (number, request) in requests where request.agent == agent { finish(number, false) }
@@ -102,7 +102,7 @@ package actor AgentSink: NotificationSink {
 
     private func disconnect(_ agent: Agent) {
         agent.disconnectClient()
-        leave(agent.name)
+        detach(agent.name)
     }
 
     private func finish(_ number: UInt64, _ isShown: Bool) {

@@ -19,7 +19,7 @@ extension Person {
     ) async {
         let keeper = StateFileKeeper(person: self, reportError: reportError)
         let pause = watch == nil ? Self.fileCheckInterval : every
-        await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, settling: DayObserver.calmly) {
+        await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, settling: DayObserver.slowPauses) {
             await keeper.update()
             return pause
         }.run()

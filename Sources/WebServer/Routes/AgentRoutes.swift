@@ -24,7 +24,7 @@ enum AgentRoutes {
                 }
                 defer { pings.cancel() }
                 try await call.send(events, to: &writer) {
-                    await sink.leave(agent)
+                    await sink.detach(agent)
                 } frame: {
                     frame($0, person)
                 }

@@ -32,7 +32,7 @@ enum EventRoutes {
             let body = ResponseBody { writer in
                 let mayReadWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
                 // Notifications of a session from the time before Waterline was shared are never sent.
-                let sees: @Sendable (Notice) -> Bool = { notice in
+                let maySend: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isOwner else { return true }
                     guard let from = try? person.tracker().store.noteSharing(person.sharesWaterline()) else {
                         return false
@@ -46,9 +46,9 @@ enum EventRoutes {
                 ) { channel.close(promise: nil) }
                 var (sent, sentTag) = (ByteBuffer(), "")
                 try await call.send(events, to: &writer, first: EventFrame.retry) {
-                    await feed.leave(id)
+                    await feed.stopWatching(id)
                 } frame: { event in
-                    if case .notify(let notice) = event, !sees(notice) { return nil }
+                    if case .notify(let notice) = event, !maySend(notice) { return nil }
                     let mayReadSessions = mayReadWaterline()
                     guard case .state(let text, let id) = event else { return frame(event, parts, mayReadSessions) }
                     let state = text.view(withWaterline: mayReadSessions)
@@ -91,11 +91,11 @@ enum EventRoutes {
 extension APICall {
     /// Writes events until they end, the client disconnects, or its token is revoked.
     /// - Parameters:
-    ///   - leave: called at the end, possibly more than once.
+    ///   - end: called at the end, possibly more than once.
     ///   - frame: converts an event to bytes; `nil` for an event that this client must not get.
     func send<Event: Sendable>(
         _ events: AsyncStream<Event>, to writer: inout any ResponseBodyWriter, first: ByteBuffer? = nil,
-        leave: @escaping @Sendable () async -> Void, frame: (Event) throws -> ByteBuffer?
+        atEnd end: @escaping @Sendable () async -> Void, frame: (Event) throws -> ByteBuffer?
     ) async throws {
         do {
             if let first { try await writer.write(first) }
@@ -107,13 +107,13 @@ extension APICall {
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }
             } onInboundClosed: {
-                Task { await leave() }
+                Task { await end() }
             }
         } catch {
-            await leave()
+            await end()
             throw error
         }
-        await leave()
+        await end()
         try await writer.finish(nil)
     }
 }

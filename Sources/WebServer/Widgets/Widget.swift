@@ -14,8 +14,8 @@ enum Widget {
     static func circular(_ state: TrackerSnapshot) -> String {
         // The size for watches (tracker spec A9): stroke 12, 90 % of the square.
         let radius = 84.0
-        let around = 2 * Double.pi * radius
-        let arc = min(max(state.pace.progress, 0), 1) * around
+        let circumference = 2 * Double.pi * radius
+        let arc = min(max(state.pace.progress, 0), 1) * circumference
         let ring =
             state.nextDrink.phase == .alerting
             ? rainbow(radius)
@@ -23,7 +23,7 @@ enum Widget {
             <circle class="track" cx="100" cy="100" r="\(radius)" fill="none" stroke="#CFD8DC" stroke-width="12"/>\
             <circle class="progress" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour(state))" \
             stroke-width="12" stroke-linecap="\(arc > 0 ? "round" : "butt")" \
-            stroke-dasharray="\(digits(arc)) \(digits(around))" transform="rotate(-90 100 100)"/>
+            stroke-dasharray="\(digits(arc)) \(digits(circumference))" transform="rotate(-90 100 100)"/>
             """
         return frame(200, 200, "\(state.pace.percent) %", ring + drop(100, 100, 1.0, colour(state)))
     }
@@ -127,11 +127,11 @@ enum Widget {
 
     private static func rainbow(_ radius: Double) -> String {
         let colours = ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"]
-        let around = 2 * Double.pi * radius
+        let length = 2 * Double.pi * radius
         return colours.enumerated().map { index, colour in
             """
             <circle class="rainbow" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour)" stroke-width="12" \
-            stroke-dasharray="\(digits(around / 6)) \(digits(around))" transform="rotate(\(-90 + index * 60) 100 100)"/>
+            stroke-dasharray="\(digits(length / 6)) \(digits(length))" transform="rotate(\(-90 + index * 60) 100 100)"/>
             """
         }.joined()
     }
