@@ -27,7 +27,7 @@ import TrackerService
     }
 
     private func denials(_ rig: PublisherRig) -> [String] {
-        rig.words.withLock { $0.compactMap { if case .denied(let words) = $0 { words } else { nil } } }
+        rig.events.withLock { $0.compactMap { if case .denied(let text) = $0 { text } else { nil } } }
     }
 
     private func troubles(_ rig: PublisherRig) -> String {
@@ -44,10 +44,10 @@ import TrackerService
         #expect(await event { denials(rig).contains { $0.contains(" h/sip: Not authorized") } ? true : nil } == true)
         #expect(await event { troubles(rig).contains(" h/sip: Not authorized") ? true : nil } == true)
         let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
-        guard case .failed(let words, .refused)? = check else {
+        guard case .failed(let text, .refused)? = check else {
             return #expect(Bool(false), "\(String(describing: check))")
         }
-        #expect(words.contains(" h/sip: Not authorized"))
+        #expect(text.contains(" h/sip: Not authorized"))
         #expect(try rig.store.waiting(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
         // A further attempt is not reported again.
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)

@@ -13,16 +13,16 @@ final class PublisherRig: Sendable {
     let store: TrackerStore
     let channel: MQTTChannel
     let publisher: MQTTPublisher
-    let words = Mutex<[MQTTPublisher.LogEvent]>([])
+    let events = Mutex<[MQTTPublisher.LogEvent]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
     /// The number of state queries by the publisher.
-    let looks = Mutex(0)
+    let stateQueries = Mutex(0)
     /// Runs once, during the next state query.
-    let whileItLooks = Mutex<(@Sendable () async -> Void)?>(nil)
+    let duringStateQuery = Mutex<(@Sendable () async -> Void)?>(nil)
     let sharesWaterline = Mutex(false)
     /// The offset of the clock in seconds.
-    let lead = Mutex<Double>(0)
+    let skew = Mutex<Double>(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
@@ -43,33 +43,33 @@ final class PublisherRig: Sendable {
             TrackerAPI(
                 store,
                 WriteContext(
-                    now: Self.now().advanced(seconds: boxed.rig?.lead.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
+                    now: Self.now().advanced(seconds: boxed.rig?.skew.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
                     makeID: { UUID().uuidString.lowercased() }))
         }
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
         _ = try TrackerAPI(address, tracker().context).set(given)
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: {
-                boxed.rig?.looks.withLock { $0 += 1 }
-                let happening = boxed.rig?.whileItLooks.withLock { happening in
+                boxed.rig?.stateQueries.withLock { $0 += 1 }
+                let happening = boxed.rig?.duringStateQuery.withLock { happening in
                     defer { happening = nil }
                     return happening
                 }
                 await happening?()
                 return ServiceStatus(version: "test")
             }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
-            send: { words in
-                boxed.rig?.sent.withLock { $0.append(words) }
-                if words.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
+            send: { arguments in
+                boxed.rig?.sent.withLock { $0.append(arguments) }
+                if arguments.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
                 return "sent"
             })
         publisher = MQTTPublisher(
             .init(
-                tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: door,
+                tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: service,
                 sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
-                say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), channel: channel)
+                say: { event in boxed.rig?.events.withLock { $0.append(event) } }, chance: { 0 }), channel: channel)
         boxed.rig = self
     }
 
@@ -96,8 +96,8 @@ final class PublisherRig: Sendable {
     }
 
     /// Waits for an event of the publisher.
-    func says(_ isMeant: @Sendable (MQTTPublisher.LogEvent) -> Bool) async -> Bool {
-        await event { words.withLock { $0.contains(where: isMeant) } ? true : nil } == true
+    func logs(_ isMeant: @Sendable (MQTTPublisher.LogEvent) -> Bool) async -> Bool {
+        await event { events.withLock { $0.contains(where: isMeant) } ? true : nil } == true
     }
 
     private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
@@ -120,12 +120,12 @@ final class PublisherRig: Sendable {
         await task?.value
     }
 
-    var connections: Int { words.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
+    var connections: Int { events.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
 
     /// Waits for `count` connections.
     func connected(_ count: Int = 1) async throws {
         let done: Bool? = await event { connections >= count ? true : nil }
-        #expect(done == true, "\(words.withLock { $0 })")
+        #expect(done == true, "\(events.withLock { $0 })")
     }
 }
 

@@ -89,7 +89,7 @@ import TrackerService
             _ = try rig.tracker().logDrink(.ml(ml))
             #expect(
                 await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil }
-                    == true, "\(ml): \(ear.output) \(rig.words.withLock { $0 })")
+                    == true, "\(ml): \(ear.output) \(rig.events.withLock { $0 })")
         }
         #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
@@ -280,8 +280,8 @@ import TrackerService
         #expect(two == true)
         #expect(try rig.tracker().state().pace.dailyTotalMl == 200)
         #expect(
-            rig.words.withLock {
-                $0.contains { if case .ignored(let words) = $0 { words.contains(" h/cmd/log:") } else { false } }
+            rig.events.withLock {
+                $0.contains { if case .ignored(let text) = $0 { text.contains(" h/cmd/log:") } else { false } }
             })
         let isPublished: Bool? = await event {
             object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
@@ -384,7 +384,7 @@ import TrackerService
         try await broker.start()
         #expect(
             await event(within: 60) { heard().count >= 3 ? true : nil } == true,
-            "\(ear.output) \(rig.words.withLock { $0 })")
+            "\(ear.output) \(rig.events.withLock { $0 })")
         let told = try rig.store.told(after: 0).map(\.decision)
         #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
         #expect(
@@ -455,9 +455,9 @@ import TrackerService
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
         // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
-        rig.whileItLooks.withLock { $0 = { for await _ in held {} } }
+        rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
         await rig.publisher.poke()
-        #expect(await event { rig.whileItLooks.withLock { $0 == nil } ? true : nil } == true)
+        #expect(await event { rig.duringStateQuery.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }
@@ -538,10 +538,10 @@ import TrackerService
         #expect(took.dropFirst().min().map { $0 < .seconds(1) } == true)
         var isQuiet = false
         for _ in 0..<6 where !isQuiet {
-            let before = rig.looks.withLock { $0 }
-            isQuiet = await event(within: 3) { rig.looks.withLock { $0 } > before + 6 ? true : nil } == nil
+            let before = rig.stateQueries.withLock { $0 }
+            isQuiet = await event(within: 3) { rig.stateQueries.withLock { $0 } > before + 6 ? true : nil } == nil
         }
-        #expect(isQuiet, "seven looks in three seconds although nothing is written")
+        #expect(isQuiet, "seven state queries in three seconds although nothing is written")
         await rig.stop()
     }
 
@@ -553,8 +553,8 @@ import TrackerService
         let without = try PublisherRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
         #expect(
-            await without.says { if case .stays(let words) = $0 { words.contains("1 drink wait") } else { false } },
-            "\(without.words.withLock { $0 })")
+            await without.logs { if case .stays(let text) = $0 { text.contains("1 drink wait") } else { false } },
+            "\(without.events.withLock { $0 })")
         await without.stop()
         let again = try PublisherRig(broker, store: rig.store)
         again.start()
@@ -604,7 +604,7 @@ import TrackerService
         #expect(gone == true)
         // Without a broker in the settings nothing is published. Afterwards it is the same device.
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-        let off: Bool? = await event { rig.words.withLock { $0.contains(.off) } ? true : nil }
+        let off: Bool? = await event { rig.events.withLock { $0.contains(.off) } ? true : nil }
         #expect(off == true)
         _ = try rig.tracker().set([(name: "mqtt.url", text: broker.url)])
         try await rig.connected(4)
@@ -679,7 +679,7 @@ import TrackerService
         switch how {
         case "off":
             _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-            #expect(await event { rig.words.withLock { $0.contains(.off) } ? true : nil } == true)
+            #expect(await event { rig.events.withLock { $0.contains(.off) } ? true : nil } == true)
             await rig.stop()
         default: await rig.stop()
         }
@@ -698,14 +698,14 @@ import TrackerService
         _ = await event { await rig.channel.canShow() ? nil : true }
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         #expect(
-            await rig.says {
-                if case .stays(let words) = $0 {
-                    words.contains("h/") || words.contains("homeassistant/")
+            await rig.logs {
+                if case .stays(let text) = $0 {
+                    text.contains("h/") || text.contains("homeassistant/")
                 } else {
                     false
                 }
             },
-            "\(rig.words.withLock { $0 })")
+            "\(rig.events.withLock { $0 })")
         await rig.stop()
         try await broker.start()
         let again = try PublisherRig(broker, [("mqtt.prefix", "new")], store: rig.store)
@@ -729,11 +729,11 @@ import TrackerService
         try await second.connected()
         for rig in [first, second] {
             let told: Bool? = await event {
-                rig.words.withLock {
-                    $0.contains { if case .prefixShared(let words) = $0 { words.contains("at h/…") } else { false } }
+                rig.events.withLock {
+                    $0.contains { if case .prefixShared(let text) = $0 { text.contains("at h/…") } else { false } }
                 } ? true : nil
             }
-            #expect(told == true, "\(rig.words.withLock { $0 })")
+            #expect(told == true, "\(rig.events.withLock { $0 })")
             #expect(try rig.store.outletTroubles().map(\.outlet) == ["mqtt"])
         }
         await second.stop()
@@ -751,7 +751,7 @@ import TrackerService
         third.start()
         try await third.connected()
         _ = await event { try? third.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
-        #expect(third.words.withLock { $0.count } == 1, "\(third.words.withLock { $0 })")
+        #expect(third.events.withLock { $0.count } == 1, "\(third.events.withLock { $0 })")
         await third.stop()
     }
 
@@ -769,10 +769,10 @@ import TrackerService
             await other.close()
         }
         #expect(
-            await rig.says {
-                if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false }
+            await rig.logs {
+                if case .nameShared(let text) = $0 { text.contains(MQTTAdvice.otherClient) } else { false }
             },
-            "\(rig.words.withLock { $0 })")
+            "\(rig.events.withLock { $0 })")
         await rig.stop()
     }
 
@@ -835,16 +835,16 @@ import TrackerService
         let rig = try PublisherRig(broker)
         rig.start()
         #expect(
-            await rig.says {
-                if case .trouble(let words) = $0 {
-                    words.contains("rejects") && words.contains("mqtt.user")
+            await rig.logs {
+                if case .trouble(let text) = $0 {
+                    text.contains("rejects") && text.contains("mqtt.user")
                 } else {
                     false
                 }
             },
-            "\(rig.words.withLock { $0 })")
-        _ = await event(within: 3) { rig.words.withLock { $0.count > 1 } ? true : nil }
-        #expect(rig.words.withLock { $0.count } == 1)
+            "\(rig.events.withLock { $0 })")
+        _ = await event(within: 3) { rig.events.withLock { $0.count > 1 } ? true : nil }
+        #expect(rig.events.withLock { $0.count } == 1)
         await rig.stop()
     }
 }

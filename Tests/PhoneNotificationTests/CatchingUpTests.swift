@@ -28,9 +28,9 @@ import TrackerService
 
     /// Sets the rig's clock to this hour.
     private func turn(_ rig: PhoneRig, _ hours: Double) throws {
-        rig.lead.withLock { $0 = 0 }
-        let lead = try rig.tracker().now.seconds(to: tracker(rig.store, hours).now)
-        rig.lead.withLock { $0 = lead }
+        rig.skew.withLock { $0 = 0 }
+        let skew = try rig.tracker().now.seconds(to: tracker(rig.store, hours).now)
+        rig.skew.withLock { $0 = skew }
     }
 
     private func ids(_ peer: WebPeer) async throws -> [String] {
@@ -43,7 +43,7 @@ import TrackerService
         try turn(rig, 3.1)
         rig.start()
         #expect(await event { (try? rig.store.deliveredThrough("webhook")) != nil ? true : nil } == true)
-        #expect(await rig.says { if case .on = $0 { true } else { false } })
+        #expect(await rig.logs { if case .on = $0 { true } else { false } })
         await rig.stop()
         try await tracker(rig.store, 3.5).deliver([Screen()])
         try await tracker(rig.store, 7).deliver([Screen()])
@@ -67,7 +67,7 @@ import TrackerService
         let last = try PhoneRig(.webhook, [], store: rig.store)
         try turn(last, 8 + 73)
         last.start()
-        #expect(await last.tells(notice(9)))
+        #expect(await last.delivers(notice(9)))
         #expect(try await ids(peer) == told.map(\.notificationId) + [notice(9).notificationId])
         await last.stop()
     }
@@ -100,7 +100,7 @@ import TrackerService
         #expect(try rig.store.told(after: 0).map(\.decision.kind.id) == ["hydration-reminder", "hydration-reminder"])
         try turn(rig, 7 + hoursLater)
         rig.start()
-        #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
+        #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
         let last = try #require(try rig.store.told(after: 0).last?.decision)
         #expect(
             try await peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
@@ -117,7 +117,7 @@ import TrackerService
         _ = try tracker(rig.store, 7.02).logDrink(.ml(2000))
         try turn(rig, 7.05)
         rig.start()
-        #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
+        #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
         #expect(try await peer.seen().map { $0.json["message"] as? String } == ["reached"])
         await rig.stop()
     }
@@ -127,13 +127,13 @@ import TrackerService
         let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
-        #expect(await rig.says { if case .on = $0 { true } else { false } })
+        #expect(await rig.logs { if case .on = $0 { true } else { false } })
         _ = try rig.tracker().set([("webhook.url", "unset")])
-        await rig.outlet.poke()
-        #expect(await rig.says { $0 == .off })
+        await rig.sender.poke()
+        #expect(await rig.logs { $0 == .off })
         try await tracker(rig.store, 3.5).deliver([Screen()])
         _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])
-        #expect(await rig.tells(notice(9)))
+        #expect(await rig.delivers(notice(9)))
         #expect(try await ids(peer) == [notice(9).notificationId])
         await rig.stop()
     }
@@ -150,7 +150,7 @@ import TrackerService
         try turn(rig, 16.3)
         rig.shares.withLock { $0 = true }
         rig.start()
-        #expect(await rig.tells(notice(9)))
+        #expect(await rig.delivers(notice(9)))
         #expect(try await ids(peer) == [notice(9).notificationId])
         // Later notifications are sent there, also if the service is stopped at that time.
         await rig.stop()
@@ -159,7 +159,7 @@ import TrackerService
         rig.start()
         #expect(
             try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true,
-            "\(rig.said)")
+            "\(rig.events)")
         await rig.stop()
     }
 }

@@ -18,13 +18,13 @@ import TrackerService
         rig.start()
         #expect(await rig.sink.canShow())
         for number in 1...3 {
-            #expect(await rig.tells(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)")))
+            #expect(await rig.delivers(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)")))
         }
         // Offered again by a process that does not have the delivery.
-        #expect(await rig.tells(notice(2, .pace, "T", "other words")))
+        #expect(await rig.delivers(notice(2, .pace, "T", "other words")))
         #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
         #expect(try await peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
-        #expect(rig.said == [.on("ntfy at \(peer.url), with a token")])
+        #expect(rig.events == [.on("ntfy at \(peer.url), with a token")])
         await rig.stop()
     }
 
@@ -32,7 +32,7 @@ import TrackerService
         let peer = try await WebPeer()
         let first = try PhoneRig.ntfy(peer)
         first.start()
-        #expect(await first.tells(notice(1)))
+        #expect(await first.delivers(notice(1)))
         try await peer.rule(#"{"status": 503}"#)
         #expect(await first.sink.deliver(notice(2, .goal, "Goal", "reached")) == false)
         await first.stop()
@@ -40,8 +40,8 @@ import TrackerService
         let second = try PhoneRig.ntfy(peer, store: first.store)
         second.start()
         let seen = try await peer.seen(3)
-        #expect(await second.tells(notice(1)))
-        #expect(await second.tells(notice(2, .goal, "Goal", "reached")))
+        #expect(await second.delivers(notice(1)))
+        #expect(await second.delivers(notice(2, .goal, "Goal", "reached")))
         #expect(try await peer.seen().count == seen.count && titles(seen).suffix(1) == ["reached"])
         await second.stop()
     }
@@ -65,12 +65,12 @@ import TrackerService
             try await event(within: 60) {
                 taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
                 return taken.count > 2 ? true : nil
-            } == true, "\(rig.said)")
+            } == true, "\(rig.events)")
         #expect(try await peer.seen().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
         #expect(
             await event { (try? store.postState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil }
-                == true, "\(rig.said)")
+                == true, "\(rig.events)")
         await rig.stop()
         #expect(try await peer.seen().count == 1)
     }
@@ -105,16 +105,16 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
         #expect(
-            await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
+            await rig.logs { if case .trouble(let text) = $0 { text.contains(word) } else { false } }, "\(rig.events)")
         let tries = try await peer.seen().count
         _ = try await peer.seen(tries + 1)
         try await peer.rule("{}")
-        #expect(await rig.says { $0 == .goesOn }, "\(rig.said)")
-        #expect(rig.troubles.count == 1, "\(rig.troubles)")
+        #expect(await rig.logs { $0 == .goesOn }, "\(rig.events)")
+        #expect(rig.problems.count == 1, "\(rig.problems)")
         // It was delivered later: the reminder check runs again and gets the delivery.
-        #expect(await event { rig.late.withLock { $0 } > 0 ? true : nil } == true)
+        #expect(await event { rig.lateCount.withLock { $0 } > 0 ? true : nil } == true)
         let count = try await peer.seen().count
-        #expect(await rig.tells(notice(1)))
+        #expect(await rig.delivers(notice(1)))
         #expect(try await peer.seen().count == count)
         await rig.stop()
     }
@@ -130,7 +130,7 @@ import TrackerService
         // During the back-off no caller waits for it.
         try await peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
         _ = await rig.sink.deliver(notice(2))
-        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
+        #expect(await rig.logs { if case .trouble(let text) = $0 { text.contains("503") } else { false } })
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(3, .goal)) == false)
         #expect(ContinuousClock.now - began < NotificationSender.deliveryWait)
@@ -144,9 +144,9 @@ import TrackerService
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
-        #expect(await rig.tells(notice(2)))
+        #expect(await rig.delivers(notice(2)))
         #expect(try await peer.seen().count == 2)
-        #expect(rig.said.count { if case .dropped = $0 { true } else { false } } == 1)
+        #expect(rig.events.count { if case .dropped = $0 { true } else { false } } == 1)
         await rig.stop()
     }
 
@@ -159,29 +159,30 @@ import TrackerService
         _ = await rig.sink.deliver(notice(1, .goal, "T", "old goal"))
         await rig.stop()
         rig = try PhoneRig.ntfy(peer, store: rig.store)
-        rig.lead.withLock { $0 = 7 * 86_400 }
+        rig.skew.withLock { $0 = 7 * 86_400 }
         rig.start()
         try await peer.rule("{}")
         let before = try await peer.seen().count
         #expect(
-            await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true, "\(rig.said)"
+            await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true,
+            "\(rig.events)"
         )
         #expect(titles(Array(try await peer.seen().dropFirst(before))) == ["new"])
-        let dropped = rig.said.compactMap { if case .dropped(let words) = $0 { words } else { nil } }
+        let dropped = rig.events.compactMap { if case .dropped(let text) = $0 { text } else { nil } }
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
         await rig.stop()
     }
 
     @Test(arguments: [31_536_000, -31_536_000] as [Double]) func `a clock step does not repeat or lose notifications`(
-        lead: Double
+        skew: Double
     ) async throws {
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
-        #expect(await rig.tells(notice(1)))
-        rig.lead.withLock { $0 = lead }
-        #expect(await rig.tells(notice(1)))
-        #expect(await rig.tells(notice(2)))
+        #expect(await rig.delivers(notice(1)))
+        rig.skew.withLock { $0 = skew }
+        #expect(await rig.delivers(notice(1)))
+        #expect(await rig.delivers(notice(2)))
         #expect(try await peer.seen().count == 2)
         await rig.stop()
     }
@@ -190,7 +191,7 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
-        #expect(await rig.tells(notice(1)))
+        #expect(await rig.delivers(notice(1)))
         try await peer.rule(#"{"status": 503}"#)
         #expect(await rig.sink.deliver(notice(2)) == false)
         await rig.sink.close(id: "hydration-reminder")
@@ -227,24 +228,24 @@ import TrackerService
         #expect(other.since == first.since)
         // A missing file is a failure of the new settings.
         _ = try rig.tracker().set([("ntfy.tokenFile", "/nowhere/token")])
-        await rig.outlet.poke()
+        await rig.sender.poke()
         #expect(
             try await event {
                 try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil
             } == true)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
-        await rig.outlet.poke()
+        await rig.sender.poke()
         #expect(
             try await event(within: 60) {
                 try rig.store.outletTroubles().isEmpty
                     && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
-            } == true, "\(rig.said)")
+            } == true, "\(rig.events)")
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? nil : true } == true)
         _ = try rig.tracker().set([("ntfy.url", "unset")])
-        await rig.outlet.poke()
+        await rig.sender.poke()
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? true : nil } == true)
         await rig.stop()
     }
@@ -253,10 +254,10 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
-        let word = notice(1, .waterlineTime, "Time for water", "", session: "s")
-        #expect(await rig.sink.deliver(word) == false)
+        let reminder = notice(1, .waterlineTime, "Time for water", "", session: "s")
+        #expect(await rig.sink.deliver(reminder) == false)
         rig.shares.withLock { $0 = true }
-        #expect(await rig.tells(word))
+        #expect(await rig.delivers(reminder))
         #expect(titles(try await peer.seen()) == ["Time for water"])
         await rig.stop()
     }
@@ -268,17 +269,17 @@ import TrackerService
         #expect(await rig.sink.canShow() == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
         _ = try rig.tracker().set([("ntfy.url", "\(peer.url)/t"), ("ntfy.tokenFile", "/nowhere/token")])
-        await rig.outlet.poke()
-        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("/nowhere/token") } else { false } })
-        await rig.outlet.poke()
+        await rig.sender.poke()
+        #expect(await rig.logs { if case .trouble(let text) = $0 { text.contains("/nowhere/token") } else { false } })
+        await rig.sender.poke()
         #expect(await rig.sink.canShow() == false)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
-        #expect(await rig.tells(notice(1)))
+        #expect(await rig.delivers(notice(1)))
         #expect(try await peer.seen().first?.headers["authorization"] == "Bearer A1")
         _ = try rig.tracker().set([("ntfy.url", "unset")])
-        await rig.outlet.poke()
-        #expect(await rig.says { $0 == .off })
-        #expect(rig.troubles.count == 1)
+        await rig.sender.poke()
+        #expect(await rig.logs { $0 == .off })
+        #expect(rig.problems.count == 1)
         await rig.stop()
     }
 
@@ -290,8 +291,8 @@ import TrackerService
         second.start()
         for number in 1...10 {
             let kind: NotificationKind = number % 2 == 0 ? .pace : .goal
-            async let one = first.tells(notice(number, kind, "T", "\(number)"))
-            async let other = second.tells(notice(number, kind, "T", "\(number)"))
+            async let one = first.delivers(notice(number, kind, "T", "\(number)"))
+            async let other = second.delivers(notice(number, kind, "T", "\(number)"))
             let shown = await [one, other]
             #expect(shown == [true, true])
         }
@@ -314,7 +315,7 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
-        #expect(await rig.tells(notice(1)))
+        #expect(await rig.delivers(notice(1)))
         let body = try #require(try await buttons(peer).first)
         let (name, key) = (
             try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"])
@@ -325,7 +326,7 @@ import TrackerService
         #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
         #expect(try rig.tracker().press(name, withKey: String(repeating: "0", count: 64)) == nil)
         #expect(throws: Refusal.self) { try rig.tracker().press(.endSession, withKey: key) }
-        rig.lead.withLock { $0 = 2 * 86_400 }
+        rig.skew.withLock { $0 = 2 * 86_400 }
         #expect(throws: Refusal.self) { try rig.tracker().press(.dismiss, withKey: key) }
         await rig.stop()
     }
@@ -333,12 +334,12 @@ import TrackerService
     @Test func `a button works when the notification was sent by a fast clock`() async throws {
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
-        rig.lead.withLock { $0 = 365 * 86_400 }
+        rig.skew.withLock { $0 = 365 * 86_400 }
         rig.start()
-        #expect(await rig.tells(notice(1)))
+        #expect(await rig.delivers(notice(1)))
         let body = try #require(try await buttons(peer).first)
         let key = try #require(body["key"])
-        rig.lead.withLock { $0 = 0 }
+        rig.skew.withLock { $0 = 0 }
         #expect(try rig.tracker().press(.logCup, withKey: key) == true)
         #expect(try rig.tracker().press(.logCup, withKey: key) == false)
         #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
@@ -351,10 +352,10 @@ import TrackerService
         rig.shares.withLock { $0 = true }
         _ = try rig.tracker().startSession()
         rig.start()
-        #expect(await rig.tells(notice(1, .waterlineAbandoned, "Session", "End it?")))
+        #expect(await rig.delivers(notice(1, .waterlineAbandoned, "Session", "End it?")))
         let key = try #require(try await buttons(peer).first?["key"])
         _ = try rig.tracker().endSession()
-        rig.lead.withLock { $0 = 60 }
+        rig.skew.withLock { $0 = 60 }
         _ = try rig.tracker().startSession()
         #expect(throws: Refusal.self) { try rig.tracker().press(.endSession, withKey: key) }
         #expect(try rig.store.activeSession(at: rig.tracker().now) != nil)
@@ -371,11 +372,11 @@ import TrackerService
         rig.start()
         for number in 1...20 { #expect(await rig.sink.deliver(notice(number, .pace, "T", "body \(number)")) == false) }
         await rig.sink.close(id: "hydration-reminder")
-        rig.lead.withLock { $0 = 3600 }
+        rig.skew.withLock { $0 = 3600 }
         try await peer.rule("{}")
         let last = notice(20).notificationId
         let isThere: Bool? = try await event { try rig.store.postState(last, at: "webhook") == .sent ? true : nil }
-        #expect(isThere == true, "\(rig.said)")
+        #expect(isThere == true, "\(rig.events)")
         let seen = try await peer.seen()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
         #expect(bodies == (1...20).map { "body \($0)" })
@@ -387,7 +388,7 @@ import TrackerService
                 $0.path == "/hook?x=y" && $0.headers["webhook-signature"]?.hasPrefix("v1,") == true
                     && $0.headers["webhook-timestamp"] != nil
             })
-        #expect(rig.troubles.count == 1)
+        #expect(rig.problems.count == 1)
         await rig.stop()
     }
 
@@ -406,18 +407,18 @@ import TrackerService
             await rig.stop()
             rig = try PhoneRig(.webhook, settings, store: rig.store)
         }
-        rig.lead.withLock { $0 = 365 * 86_400 }
+        rig.skew.withLock { $0 = 365 * 86_400 }
         if when == "when it begins" { rig.start() }
         let before = try await peer.seen().count
-        await rig.outlet.poke()
+        await rig.sender.poke()
         _ = try await peer.seen(before + 1)
         #expect(await rig.sink.deliver(notice(2, .goal)) == false)
-        rig.lead.withLock { $0 = 0 }
+        rig.skew.withLock { $0 = 0 }
         try await peer.rule("{}")
         #expect(
             await event(within: 60) {
                 (try? rig.store.postState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil
-            } == true, "\(rig.said)")
+            } == true, "\(rig.events)")
         let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()

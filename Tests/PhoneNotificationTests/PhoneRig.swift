@@ -11,12 +11,14 @@ import TrackerService
 /// A store, a phone channel, and a real server.
 final class PhoneRig: Sendable {
     let store: TrackerStore
-    let outlet: NotificationSender
-    var sink: NotificationSender { outlet }
-    let words = Mutex<[NotificationSender.LogEvent]>([])
-    let lead = Mutex<Double>(0)
+    let sender: NotificationSender
+    var sink: NotificationSender { sender }
+    private let log = Mutex<[NotificationSender.LogEvent]>([])
+    /// The offset of the clock in seconds.
+    let skew = Mutex<Double>(0)
     let shares = Mutex(false)
-    let late = Mutex(0)
+    /// The number of messages that were accepted after their delivery had stopped waiting.
+    let lateCount = Mutex(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(
@@ -26,12 +28,12 @@ final class PhoneRig: Sendable {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
-        outlet = NotificationSender(
+        sender = NotificationSender(
             service,
             .init(
-                tracker: { PhoneRig.tracker(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
+                tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
-                say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
+                say: { event in boxed.rig?.log.withLock { $0.append(event) } }, chance: { 0 }, limit: .seconds(2)))
         boxed.rig = self
         _ = try tracker().set(settings)
     }
@@ -45,37 +47,37 @@ final class PhoneRig: Sendable {
 
     private final class Boxed: @unchecked Sendable { weak var rig: PhoneRig? }
 
-    private static func tracker(_ store: TrackerStore, _ lead: Double) -> TrackerAPI {
-        let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + lead) * 1000))
+    private static func tracker(_ store: TrackerStore, _ skew: Double) -> TrackerAPI {
+        let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + skew) * 1000))
         return TrackerAPI(
             store, WriteContext(now: now, zone: .utc, source: "pocket", makeID: { UUID().uuidString.lowercased() }))
     }
 
-    func tracker() -> TrackerAPI { Self.tracker(store, lead.withLock { $0 }) }
+    func tracker() -> TrackerAPI { Self.tracker(store, skew.withLock { $0 }) }
 
     func start() {
-        let outlet = outlet
-        task.withLock { $0 = Task { await outlet.run { self.late.withLock { $0 += 1 } } } }
+        let sender = sender
+        task.withLock { $0 = Task { await sender.run { self.lateCount.withLock { $0 += 1 } } } }
     }
 
     func stop() async {
         let task = task.withLock { $0 }
         task?.cancel()
-        await outlet.poke()
+        await sender.poke()
         await task?.value
     }
 
-    /// Offers it until it is delivered, as the service does: on a busy machine the first response can be late.
-    func tells(_ notification: TrackerNotification) async -> Bool {
+    /// Offers the notification until it is delivered, as the service does. A response can be late on a busy machine.
+    func delivers(_ notification: TrackerNotification) async -> Bool {
         await event { await sink.deliver(notification) ? true : nil } == true
     }
 
-    var said: [NotificationSender.LogEvent] { words.withLock { $0 } }
-    var troubles: [String] { said.compactMap { if case .trouble(let words) = $0 { words } else { nil } } }
+    var events: [NotificationSender.LogEvent] { log.withLock { $0 } }
+    var problems: [String] { events.compactMap { if case .trouble(let text) = $0 { text } else { nil } } }
 
     /// Waits for a matching message.
-    func says(_ fits: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
-        await event { said.contains(where: fits) ? true : nil } == true
+    func logs(_ isMatch: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
+        await event { events.contains(where: isMatch) ? true : nil } == true
     }
 }
 
