@@ -100,8 +100,6 @@ class Bench:
         self.folder = self.programs.folder
         self.config = pathlib.Path(tempfile.mkdtemp(prefix="cfg-", dir=root / "opt"))
 
-    # Programs.
-
     def start_broker(self):
         mosquitto(self.folder, self.port, f"persistence true\npersistence_location {self.folder}/\nautosave_interval 1\nautosave_on_changes true\n")
         self.programs.start("mosquitto", "-c", self.folder / "mosquitto.conf")
@@ -124,8 +122,6 @@ class Bench:
 
     def call(self, action, entity, **data):
         self.publish("bench/call", json.dumps({"action": action, "entity": entity, "data": data}))
-
-    # Results.
 
     def messages(self, topic):
         complete = self.programs.log("mosquitto_sub").rpartition("\n")[0]
@@ -175,8 +171,6 @@ class Bench:
 
     def answered(self, command):
         wait_for(lambda: '"status":"ok"' in (self.last(f"hydration/response/{command}") or ""), f"{command} is not answered")
-
-    # The steps.
 
     def furnish(self):
         """Writes the configurations of Home Assistant and of the service."""
