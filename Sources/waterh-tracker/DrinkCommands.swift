@@ -138,7 +138,7 @@ struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete an entry",
-        discussion: "Later polls do not restore a deleted drink. A session's water from the bottle's sips is excluded."
+        discussion: "Later polls do not restore a deleted drink. A water from the bottle is excluded from its session."
     )
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID") var name: String
