@@ -12,7 +12,7 @@ extension Resident {
             var current: Set<String> = []
             do {
                 for report in try await tracker.tracker(source: "import").takeInbox() {
-                    if report.reported == nil {
+                    if report.trouble == nil {
                         log.notice("Health: \(report.words)")
                         await reminders.poke()
                     } else {
