@@ -6,6 +6,7 @@ import Store
 import Synchronization
 import TrackerCore
 import TrackerService
+import Utilities
 
 /// Adopts a bottle on the command line: lists the bottles in range and asks the user.
 enum Adoption {
@@ -16,12 +17,16 @@ enum Adoption {
     }
 
     /// The error if no bottle was named or adopted, and the link can reach other persons' bottles.
-    static let missing = CommandFailure(
-        .refused, "no bottle: this store has not adopted one, and a bottle in range might be another person's",
-        advice: """
-            waterh-gateway poll --bottle ADDRESS
-            See the bottles in range with: waterh-gateway scan
-            """)
+    /// - Parameter link: the value of `--link`, which the advice repeats; `nil` without the option.
+    static func missing(link: String?) -> CommandFailure {
+        let option = link.map { " --link \(Escaping.shellWord($0))" } ?? ""
+        return CommandFailure(
+            .refused, "no bottle: this store has not adopted one, and a bottle in range might be another person's",
+            advice: """
+                waterh-gateway poll\(option) --bottle ADDRESS
+                See the bottles in range with: waterh-gateway scan\(option)
+                """)
+    }
 
     /// The identities of the bottles that belong to other services on this machine.
     /// - Parameter store: the path of the caller's store.

@@ -35,7 +35,7 @@ struct Poll: AsyncParsableCommand {
         let own = Adoption.adoptedBottles(store)
         let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty
         let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
-        guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing }
+        guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing(link: self.link.link) }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
         let provider = try StoreProvider(store, zone: place.namedZone(file))
         if isUnadopted {

@@ -48,7 +48,9 @@ struct Send: AsyncParsableCommand {
         options.select(link.selectedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
-        if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours { throw Adoption.missing }
+        if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours {
+            throw Adoption.missing(link: self.link.link)
+        }
         let central = try link.open()
         let watcher = Watcher(verbose: link.verbose)
         var callbacks = GatewayDriver.Callbacks()

@@ -333,7 +333,9 @@ import Testing
         let store = folder.file("w.sqlite")
         let result = try await Program.gateway.run(words + ["--link", link, "--store", store])
         #expect(result.exitCode == 3 && result.error.contains("no bottle"), "\(result.error)")
-        #expect(result.error.contains("waterh-gateway poll --store \(store) --bottle ADDRESS"), "\(result.error)")
+        let options = "--store \(store) --link \(link)"
+        #expect(result.error.contains("waterh-gateway poll \(options) --bottle ADDRESS\n"), "\(result.error)")
+        #expect(result.error.contains("waterh-gateway scan \(options)\n"), "\(result.error)")
         #expect(!FileManager.default.fileExists(atPath: store))
     }
 
