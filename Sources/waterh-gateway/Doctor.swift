@@ -86,7 +86,7 @@ extension DoctorChecks {
         var findings = store(place, zone: options.namedZone(file))
         findings += [
             zone(options.namedZone(file), place),
-            bottles(own, file, hasNeighbours: (try? linkOptions.name.hasNeighbours) ?? true),
+            bottles(own, file, link: try? linkOptions.name),
         ]
         findings += await broker(place, file)
         findings += await PageCheck.finding(file, place)
@@ -238,19 +238,20 @@ enum DoctorChecks {
     }
 
     /// The finding about the bottles that the service polls.
-    static func bottles(_ own: [AdoptedBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
+    static func bottles(_ own: [AdoptedBottle], _ file: Configuration, link: LinkName?) -> Finding {
         let listed = file.bottles
         guard listed.isEmpty else {
             return Finding("bottles", .good, "in the configuration: \(listed.joined(separator: ", "))")
         }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
-        return own.isEmpty
-            ? Finding(
-                "bottles", .note,
-                hasNeighbours
-                    ? "none adopted: nothing is polled" : "none yet; the first poll adopts the bottle of this link",
-                advice: hasNeighbours ? "waterh-gateway adopt ADDRESS" : nil)
-            : Finding("bottles", .good, names.joined(separator: ", "))
+        guard own.isEmpty else { return Finding("bottles", .good, names.joined(separator: ", ")) }
+        if case .capture = link { return Finding("bottles", .note, "none adopted; a poll of a capture adopts none") }
+        let hasNeighbours = link?.hasNeighbours ?? true
+        return Finding(
+            "bottles", .note,
+            hasNeighbours
+                ? "none adopted: nothing is polled" : "none yet; the first poll adopts the bottle of this link",
+            advice: hasNeighbours ? "waterh-gateway adopt ADDRESS" : nil)
     }
 
     /// Opens the link, and scans for at most 3 s.
@@ -269,13 +270,17 @@ enum DoctorChecks {
         }
         defer { end.cancel() }
         central.perform(.startScan)
+        // Polls of a capture accept each of its bottles, and adopt none.
+        let isCapture = central is CaptureLink
+        let own = isCapture ? [] : own
         let check = "link \(central.name)"
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio, by: .doctor)
         var finding = Finding(check, .note, "works; no bottle was seen in 3 s", advice: advice.about(.notFound))
         var inRange: [Advertisement] = []
         scan: for await event in central.events {
             switch event {
-            case .advertised(let seen) where central.hasRadio && own.isEmpty && BottleSelector.looksLikeBottle(seen):
+            case .advertised(let seen)
+            where central.hasRadio && !isCapture && own.isEmpty && BottleSelector.looksLikeBottle(seen):
                 inRange.removeAll { $0.peer == seen.peer }
                 inRange.append(seen)
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):

@@ -91,6 +91,10 @@ import Testing
     /// responds.
     @Test func `a capture link adopts no real bottle`() async throws {
         let pair = try await Pair(["--address", Self.address])
+        let empty = try await pair.gateway("doctor --link \(Self.capture)").output
+        #expect(
+            empty.contains("bottles: none adopted; a poll of a capture adopts none\n")
+                && !empty.contains("waterh-gateway adopt"), "\(empty)")
         for _ in 1...2 {
             let result = try await pair.gateway("poll --link \(Self.capture)")
             #expect(
