@@ -160,7 +160,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]",
+        "link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "zone = \"Mars/X\"", "listen = \"8077\"",
+        "colour = \"blue\"", "[[[person]]", "[=]",
         " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
         "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]",
     ])

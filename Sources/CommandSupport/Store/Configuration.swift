@@ -131,7 +131,12 @@ package struct Configuration: Equatable, Sendable {
             case "bottle": bottle = try Self.text(value.string, key, name)
             case "bottles": bottles = try Self.list(value.array, key, name)
             case "store": store = try Self.text(value.string, key, name)
-            case "zone": zone = try Self.text(value.string, key, name)
+            case "zone":
+                let text = try Self.text(value.string, key, name)
+                do { _ = try Zone(text) } catch {
+                    throw Self.wrong(key, #"an IANA time zone, such as "Europe/Berlin""#, name)
+                }
+                zone = text
             case "dialect":
                 guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else {
                     throw Self.wrong(key, #""calendar" or "strict""#, name)
@@ -145,7 +150,15 @@ package struct Configuration: Equatable, Sendable {
             case "keep": keep = try Self.flag(value.bool, key, name)
             case "trust-clock": trustClock = try Self.flag(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.flag(value.bool, key, name)
-            case "listen": listen = try Self.text(value.string, key, name)
+            case "listen":
+                let text = try Self.text(value.string, key, name)
+                if text != "off", !text.hasPrefix("unix:/") {
+                    var testSettings = Settings()
+                    do { try testSettings.set("http.listen", to: text) } catch {
+                        throw Self.wrong(key, #"an address with a port, such as "127.0.0.1:8077", or "off""#, name)
+                    }
+                }
+                listen = text
             case "share-waterline": shareWaterline = try Self.flag(value.bool, key, name)
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
