@@ -63,6 +63,11 @@ struct LinkOptions: ParsableArguments {
                 instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             if case .capture(let file) = name { throw Self.unusable(file, error) }
+            if case .l2cap = name {
+                throw CommandFailure(
+                    .wrongUse, "invalid --link '\(name)': expected l2cap:ADDRESS",
+                    advice: "Give the address of the bottle, as in l2cap:A4:C1:38:00:00:01.")
+            }
             throw CommandFailure(
                 .noLink, sentence(error.description),
                 advice: LinkAdvice(linkName: "\(name)", hasRadio: true, by: adviser).about(error.code))
