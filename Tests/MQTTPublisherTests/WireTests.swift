@@ -171,6 +171,14 @@ import TrackerService
         #expect(told.hasPrefix("It went wrong. ") && words.allSatisfy(told.contains), "\(told)")
     }
 
+    @Test(arguments: ["wrong version number", "unexpected eof while reading"])
+    func `an error of a port without TLS does not name the CA file`(_ reason: String) throws {
+        var settings = Settings()
+        try settings.set("mqtt.url", to: "mqtts://h:1883")
+        let told = MQTTAdvice.message(MQTTFailure(.tls, reason), try MQTTPlan(settings.service))
+        #expect(told.contains("might not use TLS") && !told.contains("caFile"), "\(told)")
+    }
+
     @Test func `an empty password file is reported`() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("password"))

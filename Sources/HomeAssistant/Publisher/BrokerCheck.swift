@@ -34,7 +34,9 @@ package enum BrokerCheck: Sendable {
             }
             await connection.close()
         } catch {
-            return .failed(MQTTAdvice.message(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
+            let message = MQTTAdvice.message(error, plan)
+            guard let failure = error as? MQTTFailure else { return .failed(message, .wrongUse) }
+            return .failed(message, MQTTAdvice.hasNoTLS(failure) ? .noGreeting : failure.kind)
         }
         if let id = conflict.withLock({ $0.id }) {
             let topics = "\(plan.topics.prefix)/…"

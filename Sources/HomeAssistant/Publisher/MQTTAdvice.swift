@@ -15,6 +15,12 @@ enum MQTTAdvice {
         return failure.sentence + (failure.sentence.hasSuffix(".") ? " " : ". ") + advice
     }
 
+    /// Whether the other end does not seem to use TLS. OpenSSL reports its response, or that it disconnected.
+    static func hasNoTLS(_ failure: MQTTFailure) -> Bool {
+        failure.kind == .tls
+            && (failure.sentence.contains("wrong version number") || failure.sentence.contains("unexpected eof"))
+    }
+
     private static func advice(_ failure: MQTTFailure, _ plan: MQTTPlan, _ isRepeated: Bool) -> String? {
         switch failure.kind {
         case .refused where plan.user == nil:
@@ -24,8 +30,8 @@ enum MQTTAdvice {
             Check mqtt.user, the password (mqtt.passwordFile; in waterh.toml: password-file), and the rights of this \
             user at the broker.
             """
-        case .tls where failure.sentence.contains("wrong version number"):
-            "The port does not seem to use TLS. Without TLS, mqtt.url must begin with mqtt://."
+        case .tls where hasNoTLS(failure):
+            "The port might not use TLS. Without TLS, mqtt.url must begin with mqtt://."
         case .tls:
             """
             Check mqtt.caFile (in waterh.toml: ca-file)\(plan.caFile == nil ? ", which is not set" : ""): it must have \
