@@ -299,7 +299,11 @@ struct WhyCommand: StoreCommand {
     @Flag(help: "Show every condition, also those that hold") var all = false
 
     func run(_ context: CommandContext) throws {
-        let report = try context.tracker.why(at: at)
+        var report = try context.tracker.why(at: at)
+        // Only a service knows whether it has polled.
+        for index in report.explanation.reminders.indices {
+            report.explanation.reminders[index].conditions.removeAll { $0.name == .firstPollEnded }
+        }
         try context.say(report) {
             [context.dateTime(report.explanation.at) + " " + report.explanation.zone]
                 + report.explanation.reminders.flatMap { lines($0, context) }

@@ -395,6 +395,8 @@ import TrackerCore
         #expect(
             !held.isTold && held.by == ["activeHours"]
                 && held.facts.contains("It is 23:30; reminders come from 07:00 to 22:00"), "\(held)")
+        let all = try await home.tracker("why --all --now 2026-06-15T23:30")
+        #expect(all.output.contains("+ Setup is finished.") && !all.output.contains("service"), "\(all.output)")
         // It would be sent at noon, by --at or by --now.
         for line in ["why --now 2026-06-15T12:00", "why --now 2026-06-15T18:00 --at 12:00"] {
             let told = try await decided("pace", line)

@@ -167,7 +167,8 @@ package struct PresetList: Hashable, Sendable, Encodable {
 
 /// The explanation of each reminder, and the state of the day.
 package struct WhyReport: Sendable, Encodable {
-    package let explanation: Explanation, state: TrackerSnapshot
+    package var explanation: Explanation
+    package let state: TrackerSnapshot
 
     package func encode(to encoder: any Encoder) throws {
         try explanation.encode(to: encoder)
