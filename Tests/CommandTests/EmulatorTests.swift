@@ -308,6 +308,7 @@ private struct Bottle {
         let refused = try await bottle.refused(["--control", bottle.control, "--store", bottle.store])
         let content = try String(contentsOfFile: bottle.store, encoding: .utf8)
         #expect(refused.exitCode == 4 && content == "not a flash")
+        #expect(!FileManager.default.fileExists(atPath: bottle.store + ".lock"))
         try FileManager.default.removeItem(atPath: bottle.store)
         let (program, _) = try await bottle.run(["--store", bottle.store])
         let second = try await bottle.refused([

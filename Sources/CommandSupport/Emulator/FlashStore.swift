@@ -24,6 +24,8 @@ package final class FlashStore: Sendable {
         defer { free(target) }
         let path = target.map { String(cString: $0) } ?? path
         self.path = path
+        // An invalid file gets no lock file.
+        _ = try Self.flash(at: path)
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -43,7 +45,9 @@ package final class FlashStore: Sendable {
 
     deinit { close(lock) }
 
-    package func load() throws(CommandFailure) -> BottleFlash? {
+    package func load() throws(CommandFailure) -> BottleFlash? { try Self.flash(at: path) }
+
+    private static func flash(at path: String) throws(CommandFailure) -> BottleFlash? {
         guard access(path, F_OK) == 0 else { return nil }
         let content: Content
         do {
