@@ -31,7 +31,7 @@ struct HexTextParser: LineParser {
     private var peer: BluetoothAddress?
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        if head.has("# waterh", at: head.textStart) { return .match }
+        if head.has("# waterh-bench hex text", at: head.textStart) { return .match }
         return sniffLines(head, isLast: isLast) { line, _ in
             var line = line
             guard let first = line.takeWord() else { return nil }

@@ -19,7 +19,7 @@ import Testing
             try Data(contentsOf: URL(fileURLWithPath: Program.repository + "/Tests/Fuzz/corpus/" + name)))
         let target = String(name.split(separator: "/").first ?? "")
         switch target {
-        case "hex": return Array("# waterh\n".utf8) + bytes
+        case "hex": return Array("# waterh-bench hex text\n".utf8) + bytes
         case "nrf": return Array("nRF Connect, 2026-02-02\n".utf8) + bytes
         default:
             guard target != "any", let format = CaptureFormat(name: target) else { return bytes }

@@ -16,6 +16,7 @@ import Testing
         ("elf", bytes("7f454c4602010100"), "program"),
         ("UTF-16", [0xFF, 0xFE, 0x6E, 0x00], "iconv"),
         ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
+        ("a page of this project", Array("# waterh-bench\n\nA gateway and a test bench.\n".utf8), "text"),
         ("noise", bytes("8f02e1a4776699cc0012"), "first bytes are 8F 02 E1"),
         ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),
         ("btsnooz", Array("--- BEGIN:BTSNOOP_LOG_SUMMARY (10 bytes in) ---\n".utf8), "btsnooz"),

@@ -18,7 +18,7 @@ private let head: [UInt8] = {
         return [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0] + [UInt8](repeating: 0, count: 8) + [
             0xFF, 0xFF, 0, 0, 192, 0, 0, 0,
         ]
-    case "hex": return Array("# waterh\n".utf8)
+    case "hex": return Array("# waterh-bench hex text\n".utf8)
     case "btmon": return Array("Bluetooth monitor ver 5.66\n".utf8)
     case "nrf": return Array("nRF Connect, 2026-02-02\n".utf8)
     default: return []
