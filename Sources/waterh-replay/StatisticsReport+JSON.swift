@@ -117,7 +117,10 @@ extension StatisticsReport {
         ]
     }
 
-    static func milliseconds(_ duration: Duration) -> Double { seconds(duration) * 1000 }
+    /// Milliseconds as the nearest number, which `seconds * 1000` is not: 0.069 instead of 0.06899999999999999.
+    static func milliseconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+    }
     static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }

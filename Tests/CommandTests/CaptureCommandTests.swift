@@ -337,6 +337,7 @@ import Testing
         let pdus = try #require(rows[0].firstIndex(of: "pdus")), uuid = try #require(rows[0].firstIndex(of: "uuid"))
         #expect(rows.suffix(5).map { $0[uuid] } == ["2A00", "2A25", "FFE9", "FFE4", "2902"])
         #expect(rows.suffix(5).map { Int($0[pdus]) } == characteristics.map { $0["pdus"] as? Int })
+        #expect(!csv.output.contains("99999"), "\(csv.output)")
         #expect(try await replay.run("stats --csv --json \(Self.twoDays)").exitCode == 2)
     }
 
