@@ -3,6 +3,7 @@ import Bluetooth
 import Captures
 import CommandSupport
 import Foundation
+import Store
 import TrackerCore
 
 /// The output directory of a session. Over bluez it records the HCI monitor, on other links each connection.
@@ -34,7 +35,7 @@ actor BenchDayFolder {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         } catch {
             throw CommandFailure(
-                .failed, "creating \(path) failed: \(error.localizedDescription)",
+                .failed, "creating \(path) failed: \(FileErrorText.words(error))",
                 advice: "Name another one with --folder."
             )
         }
@@ -121,7 +122,7 @@ actor BenchDayFolder {
             try handle.synchronize()
         } catch {
             throw CommandFailure(
-                .failed, "\(file.path) cannot be written: \(error.localizedDescription).",
+                .failed, "\(file.path) cannot be written: \(FileErrorText.words(error)).",
                 advice: "Nothing was acknowledged after that. Free some space, and start a new session.")
         }
     }

@@ -3,6 +3,7 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
+import Store
 import TrackerCore
 
 struct Demo: AsyncParsableCommand {
@@ -54,7 +55,7 @@ struct Demo: AsyncParsableCommand {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
             throw CommandFailure(
-                .failed, "creating a temporary directory failed: \(error.localizedDescription)",
+                .failed, "creating a temporary directory failed: \(FileErrorText.words(error))",
                 advice: "Set TMPDIR to a writable directory.")
         }
         let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import Store
 
 /// A compressed archive of texts, made by tar.
 enum ReportArchive {
@@ -18,7 +19,7 @@ enum ReportArchive {
             for (name, text) in parts { try Data((text + "\n").utf8).write(to: inner.appendingPathComponent(name)) }
         } catch {
             throw CommandFailure(
-                .failed, "creating the report failed: \(error.localizedDescription)",
+                .failed, "creating the report failed: \(FileErrorText.words(error))",
                 advice: "Set TMPDIR to a writable directory.")
         }
         // Write to a temporary file first, because a gzip header contains the file name.

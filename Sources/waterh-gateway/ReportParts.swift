@@ -136,7 +136,7 @@ enum ReportParts {
             return text.split(separator: "\n", omittingEmptySubsequences: false).suffix(lines).joined(separator: "\n")
         } catch {
             throw CommandFailure(
-                .badInput, "cannot read the log \(path): \(error.localizedDescription)",
+                .badInput, "cannot read the log \(path): \(FileErrorText.words(error))",
                 advice: "Name another file, or omit --log.")
         }
     }

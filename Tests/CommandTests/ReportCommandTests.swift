@@ -121,7 +121,7 @@ import Testing
         let wrong = try await Program.gateway.run(
             ["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
         #expect(
-            wrong.exitCode == 4 && wrong.error.contains("none.log")
+            wrong.exitCode == 4 && wrong.error.contains("none.log: No such file or directory\n")
                 && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Emulator
+import Store
 
 /// The emulated bottle's flash in a JSON file. `save` replaces and synchronises the file atomically.
 package final class FlashStore: Sendable {
@@ -30,7 +31,7 @@ package final class FlashStore: Sendable {
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
-            throw CommandFailure(.failed, "cannot create \(directory.path): \(error.localizedDescription)")
+            throw CommandFailure(.failed, "cannot create \(directory.path): \(FileErrorText.words(error))")
         }
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }

@@ -1,5 +1,6 @@
 import BottleProtocol
 import Foundation
+import Store
 import Synchronization
 import TOMLKit
 import TrackerCore
@@ -77,7 +78,7 @@ package struct Configuration: Equatable, Sendable {
             bytes = try handle.read(upToCount: limitBytes + 1) ?? Data()
         } catch {
             throw CommandFailure(
-                .badInput, "cannot read the configuration \(file): \(error.localizedDescription)",
+                .badInput, "cannot read the configuration \(file): \(FileErrorText.words(error))",
                 advice: "A configuration is a UTF-8 text file in TOML.")
         }
         guard bytes.count <= limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
