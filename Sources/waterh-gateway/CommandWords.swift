@@ -84,7 +84,10 @@ enum CommandWords {
 
     private static func light(_ values: [String]) throws -> ReminderLight {
         let named = ReminderLight.modeNames.first { $0.name == values[0].lowercased() }?.mode
-        guard let mode = named ?? UInt8(values[0]) else { throw wrong("'\(values[0])' is not a valid light.") }
+        guard let mode = named ?? UInt8(values[0]) else {
+            let names = ReminderLight.modeNames.map(\.name).joined(separator: ", ")
+            throw CommandFailure(.wrongUse, "'\(values[0])' is not a valid light: expected one of \(names).")
+        }
         let colour = try values.count > 1 ? hex(values[1]) : [0, 0, 0xFF]
         guard colour.count == 3 else {
             throw wrong("'\(values[1])' is not a colour: expected six hex digits (RRGGBB).")

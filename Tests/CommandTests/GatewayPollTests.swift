@@ -222,8 +222,12 @@ import Testing
         ("raw", "'raw' is not valid: expected raw HEX."), ("goal", "'goal' is not valid: expected goal ML."),
         ("recalibrate much", "'recalibrate much' is not valid: expected recalibrate full|empty."),
         ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
+        (
+            "light purple",
+            "'purple' is not a valid light: expected one of blue, breathe, calm, rainbow, warmth, christmas.\n"
+        ),
     ])
-    func `an incomplete send command prints its syntax`(words: String, syntax: String) async throws {
+    func `an invalid send command prints its syntax`(words: String, syntax: String) async throws {
         let result = try await Program.gateway.run("send --link unix:/x \(words)")
         #expect(result.exitCode == 2 && result.error.contains(syntax), "\(result.error)")
     }
