@@ -45,8 +45,9 @@ struct Invite: ParsableCommand {
         let links = url.map { [invitation.link($0)] } ?? invitation.urls.map(invitation.link)
         guard let first = links.first else {
             out.line("Code for the page /sign-in: \(invitation.typed), valid once, for \(invitation.minutes) minutes.")
+            let port = invitation.localUrl.flatMap { URLComponents(string: $0)?.port } ?? 8077
             return out.line(
-                "Other machines cannot reach the page. To change that: listen = \"0.0.0.0:8077\" in waterh.toml.")
+                "Other machines cannot reach the page. To change that: listen = \"0.0.0.0:\(port)\" in waterh.toml.")
         }
         for line in QRCode.lines(first) ?? [] { out.line(line) }
         for link in links { out.line("Open \(link)") }

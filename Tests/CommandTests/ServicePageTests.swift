@@ -137,6 +137,9 @@ import Testing
         let invitation = try await Program.gateway.succeed(
             "invite --json --scope log --label script --store \(served.store)")
         let code = try #require(invitation.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(invitation.output)")
+        let lines = try await Program.gateway.succeed("invite --store \(served.store)").output
+        let port = try #require(URL(string: served.page)?.port)
+        #expect(lines.contains("listen = \"0.0.0.0:\(port)\" in waterh.toml"), "\(lines)")
         let signedIn = try await served.post("sign-in", "{\"code\":\"\(code)\",\"token\":true}")
         let token = try #require(signedIn.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
         func tap() async throws -> Int {
