@@ -59,7 +59,7 @@ enum AirBenchmarks {
     // MARK: - Central
 
     /// Connects to the peripheral and counts values for the given number of seconds after the first one. Prints JSON.
-    static func notifications(adapter: String, way: NotificationWay, seconds: Double) async throws
+    static func notifications(adapter: String, way: NotificationMethod, seconds: Double) async throws
         -> String
     {
         let link = BlueZCentralLink(adapter: adapter, notifications: way)

@@ -36,19 +36,19 @@ package struct ProfileHandles: Hashable, Sendable {
     package var responseReads: Bool
 
     /// The error for a GATT table that matches no profile.
-    package struct NoBottle: Error, Hashable, Sendable {
+    package struct NoMatchingProfile: Error, Hashable, Sendable {
         /// The reason why each profile does not match, the retail profile first.
         package var reasons: [String]
     }
 
     /// Finds the profile in a GATT table. Prefers the retail profile if both match.
-    package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
+    package init(matching offered: [OfferedCharacteristic]) throws(NoMatchingProfile) {
         self = try Self.all(matching: offered)[0]
     }
 
     /// All usable pairs of command and response characteristics, the most likely first; never empty. A table can have a
     /// characteristic twice, of which only one might work.
-    package static func all(matching offered: [OfferedCharacteristic]) throws(NoBottle) -> [ProfileHandles] {
+    package static func all(matching offered: [OfferedCharacteristic]) throws(NoMatchingProfile) -> [ProfileHandles] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
             let commands = offered.filter {
@@ -73,27 +73,27 @@ package struct ProfileHandles: Hashable, Sendable {
             }
             return found
         }
-        throw NoBottle(reasons: reasons)
+        throw NoMatchingProfile(reasons: reasons)
     }
 
     private init(
         _ profile: BottleProfile, _ commands: [OfferedCharacteristic], _ responses: [OfferedCharacteristic]
-    ) throws(NoBottle) {
+    ) throws(NoMatchingProfile) {
         let commandName = Self.text(profile.commandCharacteristic)
         let responseName = Self.text(profile.responseCharacteristic)
         guard !commands.isEmpty else {
-            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"])
+            throw NoMatchingProfile(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"])
         }
         guard !responses.isEmpty else {
-            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
+            throw NoMatchingProfile(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
         }
         guard let command = commands.first(where: { $0.takesWrites || $0.takesWritesWithoutResponse }) else {
-            throw NoBottle(reasons: ["\(commandName) cannot be written"])
+            throw NoMatchingProfile(reasons: ["\(commandName) cannot be written"])
         }
         let notifying = responses.first { $0.notifies }
         let reading = profile == .draft ? responses.first { $0.canBeRead } : nil
         guard let response = notifying ?? reading else {
-            throw NoBottle(reasons: [
+            throw NoMatchingProfile(reasons: [
                 "\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"
             ])
         }

@@ -175,7 +175,7 @@ package struct CaptureFileFacts: Sendable, Hashable {
     /// Up to eight notes about the file for the user, one sentence each.
     package var remarks: [String] = []
     /// The number of text lines that the parser did not understand.
-    package private(set) var passedLines = 0
+    package private(set) var skippedLines = 0
     private var firstSkippedLine = ""
 
     package init() {}
@@ -194,16 +194,16 @@ package struct CaptureFileFacts: Sendable, Hashable {
         if names.count < 4096 { names[address] = name }
     }
 
-    mutating func passOver(line: Int, _ text: Substring) {
-        if passedLines == 0 { firstSkippedLine = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
-        passedLines += 1
+    mutating func countSkippedLine(line: Int, _ text: Substring) {
+        if skippedLines == 0 { firstSkippedLine = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
+        skippedLines += 1
     }
 
     /// A message about the lines that the parser did not understand; `nil` if there are none.
-    package var passedSentence: String? {
-        guard passedLines > 0 else { return nil }
+    package var skippedLinesMessage: String? {
+        guard skippedLines > 0 else { return nil }
         return
-            "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstSkippedLine)"
+            "\(skippedLines) \(skippedLines == 1 ? "line was" : "lines were") not understood, first \(firstSkippedLine)"
     }
 }
 

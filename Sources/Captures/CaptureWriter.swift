@@ -117,7 +117,7 @@ private struct LinkRecord {
                 range = 5..<bytes.byteCount
             }
         case (_, .note): return nil
-        default: throw .notStorable("\(linkType) cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("\(linkType) cannot store \(packet.content.kindName)")
         }
     }
 
@@ -141,7 +141,7 @@ extension CapturePacket {
 }
 
 extension PacketContent {
-    var kindInWords: String {
+    var kindName: String {
         switch self {
         case .hci: "an HCI packet"
         case .note: "a note of the recorder"
@@ -349,7 +349,7 @@ private struct PacketLoggerEncoder: FormatEncoder {
             type = UInt8(number)
         case .note(.packetLogger(let note)): type = note
         case .note, .unknown: return false
-        default: throw .notStorable("PacketLogger cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("PacketLogger cannot store \(packet.content.kindName)")
         }
         guard !packet.isCut else {
             throw .notStorable(

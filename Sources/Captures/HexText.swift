@@ -219,7 +219,7 @@ struct HexTextEncoder: FormatEncoder {
             output.append("\(time)  \(Self.sign(facts.travel))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")
-        default: throw .notStorable("hex text cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("hex text cannot store \(packet.content.kindName)")
         }
         return true
     }

@@ -155,7 +155,7 @@ struct MonitorTextParser: LineParser {
             if case .event(let name) = first.kind { fields.event = name }
         } else if !field.text.isEmpty, head == nil || !fields.parse(field.text) {
             let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
-            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.passOver(line: self.line, plain) }
+            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.countSkippedLine(line: self.line, plain) }
         }
     }
 

@@ -262,7 +262,7 @@ struct NRFConnectEncoder: FormatEncoder {
             }
             writeHeaderIfNeeded(time, facts.peer, &output)
             writeValue(facts.travel, uuid, clock, bytes, &output)
-        default: throw .notStorable("nRF Connect's log cannot store \(packet.content.kindInWords)")
+        default: throw .notStorable("nRF Connect's log cannot store \(packet.content.kindName)")
         }
         return true
     }

@@ -131,7 +131,7 @@ extension ProxyHost {
         }
     }
 
-    private mutating func add(_ sighting: ProxySighting) {
+    private mutating func add(_ sighting: ProxyAdvertisement) {
         let peer = PeerID(sighting.address.description)
         let before = seen[peer]?.advertisement
         var advertisement = before ?? Advertisement(peer: peer, address: sighting.address, rssi: sighting.rssi)

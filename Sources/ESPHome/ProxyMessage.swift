@@ -9,7 +9,7 @@ enum ProxyMessage: Hashable {
     case disconnectResponse
     case pingRequest
     case deviceInfo(ProxyFeatures)
-    case advertisements([ProxySighting])
+    case advertisements([ProxyAdvertisement])
     case connection(BluetoothAddress, isConnected: Bool, mtu: Int, error: Int)
     case services(BluetoothAddress, [ProxyService])
     case servicesDone(BluetoothAddress)
@@ -32,7 +32,7 @@ enum ProxyMessage: Hashable {
         case 6: self = .disconnectResponse
         case 7: self = .pingRequest
         case 10: self = .deviceInfo(ProxyFeatures(flags: fields.number(15), legacyVersion: fields.number(11)))
-        case 67: self = .advertisements([ProxySighting(advertisement: fields)])
+        case 67: self = .advertisements([ProxyAdvertisement(advertisement: fields)])
         case 69:
             self = .connection(
                 fields.address, isConnected: fields.number(2) != 0, mtu: fields.number(3), error: fields.number(4))
@@ -49,8 +49,8 @@ enum ProxyMessage: Hashable {
         case 84: self = .subscribed(fields.address, fields.handle)
         case 88: self = .cacheCleared(fields.address)
         case 93:
-            var found: [ProxySighting] = []
-            for inner in fields.repeated(1).prefix(256) { found.append(try ProxySighting(raw: inner)) }
+            var found: [ProxyAdvertisement] = []
+            for inner in fields.repeated(1).prefix(256) { found.append(try ProxyAdvertisement(raw: inner)) }
             self = .advertisements(found)
         default: self = .other(type)
         }

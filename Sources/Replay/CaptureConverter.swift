@@ -14,7 +14,7 @@ package struct CaptureConverter {
         /// The number of records with a changed time; see `CaptureWriter.retimed`.
         package var retimed = 0
         /// Whether packets were generated from the ATT conversation instead of copied.
-        package var isByConversation = false
+        package var isRegenerated = false
     }
 
     package let format: CaptureFormat
@@ -80,7 +80,7 @@ package struct CaptureConverter {
                 gate.start(at: packet.time)
                 if conversation == nil, let level, needsConversation(level, survey) {
                     conversation = ConversationWriter(format)
-                    outcome.isByConversation = true
+                    outcome.isRegenerated = true
                     // HCI and link-layer captures can store a name only in an advertisement.
                     for (address, name) in level == .text
                         ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
@@ -242,7 +242,7 @@ private struct ConversationWriter {
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
-            if value.uuid == nil, !namesHandles, !value.isBottles { continue }
+            if value.uuid == nil, !namesHandles, !value.isOfBottle { continue }
             let facts = ValueFacts(
                 travel: value.travel, characteristic: value.uuid, handle: value.handle, peer: value.peer)
             let packet = CapturePacket(

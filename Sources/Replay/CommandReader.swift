@@ -38,7 +38,7 @@ package final class CommandReader: EventReader {
         given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
     ) {
-        gate = TrafficGate(besideDevice: filter)
+        gate = TrafficGate(ignoringDevice: filter)
         conversation = ConversationReader(given: given) { traffic, origin in
             guard case .command(let command, let value, let characteristic) = traffic else { return }
             if let bottle, origin.side.peer.address != bottle { return }

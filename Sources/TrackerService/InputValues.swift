@@ -117,7 +117,7 @@ package struct ZoneChoice: Hashable, Sendable {
     package var host: Zone { named ?? machine }
 
     /// The effective time zone. An unknown `day.zone` is ignored.
-    package func inForce(_ settings: Settings) -> Zone {
+    package func effectiveZone(_ settings: Settings) -> Zone {
         named ?? settings.dayZone.flatMap { try? Zone($0) } ?? machine
     }
 }

@@ -16,9 +16,9 @@ final class DescriptorPoller: Sendable {
     private let listeners = Mutex<[UInt64: Listener]>([:])
     /// The epoll descriptor; -1 before its creation.
     private let instance = Mutex<Int32>(-1)
-    private let isAbleToWait: Bool
+    private let canUseEpoll: Bool
 
-    init(isAbleToWait: Bool = true) { self.isAbleToWait = isAbleToWait }
+    init(canUseEpoll: Bool = true) { self.canUseEpoll = canUseEpoll }
 
     func number() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
 
@@ -45,7 +45,7 @@ final class DescriptorPoller: Sendable {
     }
 
     private func open() -> Int32? {
-        guard isAbleToWait else { return nil }
+        guard canUseEpoll else { return nil }
         return instance.withLock { instance in
             if instance >= 0 { return instance }
             let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))

@@ -75,7 +75,7 @@ extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
 extension RecordedAnswers.Mode: ExpressibleByArgument {}
 extension ProfileMachine.Mode: ExpressibleByArgument {}
-extension LinkFactory.NotificationWay: ExpressibleByArgument {}
+extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 extension BluetoothAddress: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
 }

@@ -58,7 +58,7 @@ struct Run: AsyncParsableCommand {
     var record: String?
 
     @Option(help: "GATT values over bluez: socket (default) or signals")
-    var notifications: LinkFactory.NotificationWay?
+    var notifications: LinkFactory.NotificationMethod?
 
     @Option(help: ArgumentHelp("Fault plan; see 'waterh-emulator faults'", valueName: "plan"))
     var faults = ""
@@ -166,7 +166,7 @@ struct Run: AsyncParsableCommand {
             throw CommandFailure(
                 error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        let gadget = isOverBluetoothd ? full.leavingOut(PeripheralProfile.stackServices) : full
+        let gadget = isOverBluetoothd ? full.excluding(PeripheralProfile.stackServices) : full
         let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
             plan, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),

@@ -78,7 +78,7 @@ struct Adopt: AsyncParsableCommand {
         }
     }
 
-    private func releaseBottle(_ identity: String, _ file: Configuration, _ store: StorePlace) throws {
+    private func releaseBottle(_ identity: String, _ file: Configuration, _ store: StoreLocation) throws {
         let named = file.bottles + [file.bottle].compactMap(\.self)
         if named.contains(where: { BluetoothAddress($0)?.description ?? $0 == identity }) {
             throw CommandFailure(

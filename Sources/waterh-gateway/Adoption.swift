@@ -11,7 +11,7 @@ import Utilities
 /// Adopts a bottle on the command line: lists the bottles in range and asks the user.
 enum Adoption {
     /// The bottles of a store; empty for a missing or unreadable store.
-    static func adoptedBottles(_ place: StorePlace) -> [AdoptedBottle] {
+    static func adoptedBottles(_ place: StoreLocation) -> [AdoptedBottle] {
         guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
         return (try? TrackerAPI.adoptedBottles(of: store)) ?? []
     }

@@ -65,7 +65,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
-        let place = StorePlace(path: store ?? folder.store)
+        let place = StoreLocation(path: store ?? folder.store)
         let wanted = link.selectedBottle.map(BottleSelector.init(text:))
         let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
@@ -130,7 +130,7 @@ struct BenchDayCommand: AsyncParsableCommand {
     /// - Returns: the stored records.
     /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     private static func storeLog(
-        _ link: LinkOptions, _ file: Configuration, _ place: StorePlace, zone: String, _ folder: BenchDayFolder
+        _ link: LinkOptions, _ file: Configuration, _ place: StoreLocation, zone: String, _ folder: BenchDayFolder
     ) async throws -> Set<[UInt8]> {
         let provider = try StoreProvider(place, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)

@@ -57,7 +57,7 @@ actor BottleScanner {
         return try await tracker.tracker().inRange(list)
     }
 
-    func lookInside(_ address: String) async throws -> BottleContents {
+    func readContents(_ address: String) async throws -> BottleContents {
         var options = try await tracker.scanOptions()
         (options.job, options.bottle, options.own) = (.look, address, [])
         let report = await polls.run(options)
@@ -77,13 +77,13 @@ actor BottleScanner {
                 "Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
         }
         do {
-            try tracker.store.noteInRange(bottles.map(\.address), at: tracker.now)
-            let notes = try tracker.store.inRangeNotes()
+            try tracker.store.recordInRange(bottles.map(\.address), at: tracker.now)
+            let notes = try tracker.store.inRangeBottles()
             let waiting = bottles.first { bottle in
                 notes.since[bottle.address].map { $0.seconds(to: tracker.now) >= Self.secondsUntilNotification } == true
             }
             if let waiting, !notes.isNotified, await notify(.unadopted(waiting, tracker)) {
-                try tracker.store.noteInRangeNotified()
+                try tracker.store.recordInRangeNotified()
             }
         } catch {
             log.warning("Storing the bottles in range failed: \(error)")

@@ -9,7 +9,7 @@ enum BrokerAdvice {
             If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another \
             prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
             """
-        case .nameShared:
+        case .clientIDShared:
             """
             If this store is a copy: set another prefix (mqtt.prefix), then waterh-gateway identity new --store \
             \(store).
@@ -33,9 +33,10 @@ enum BrokerAdvice {
         case .refused: set("user = \"NAME\" and password-file = \"FILE\"", "mqtt.user NAME mqtt.passwordFile FILE")
         case .tls:
             set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")
-        case .noGreeting: set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
+        case .closedBeforeResponse:
+            set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
         case .wrongUse: "Check the settings: waterh-tracker settings get --store \(store)"
-        case .unreachable, .takenOver, .lost, .noAnswer, .tooMuch, .closed:
+        case .unreachable, .takenOver, .lost, .noAnswer, .processLimit, .closed:
             "Check that the broker is running (systemctl status mosquitto). If it is on another machine: "
                 + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")
         }

@@ -58,7 +58,7 @@ struct Demo: AsyncParsableCommand {
                 .failed, "creating a temporary directory failed: \(FileErrorText.words(error))",
                 advice: "Set TMPDIR to a writable directory.")
         }
-        let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)
+        let store = StoreLocation(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
         let (outcome, stopped) = await Interruptible.stoppable { [self] () -> Result<Void, any Error> in
             do {
@@ -80,7 +80,7 @@ struct Demo: AsyncParsableCommand {
     }
 
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.
-    private func show(_ bottle: DemoBottle, _ place: StorePlace) async throws {
+    private func show(_ bottle: DemoBottle, _ place: StoreLocation) async throws {
         let provider = try StoreProvider(place, zone: nil)
         let driver = GatewayDriver(link: bottle.central, clock: .system(wall: { Machine.now() }))
         let out = TextOutput.standard

@@ -18,7 +18,7 @@ struct DemoService: Sendable {
     private static let amounts = 60...220
 
     let bottle: DemoBottle
-    let store: StorePlace
+    let store: StoreLocation
     let port: UInt16?
     let speed: Double
     let control: String?
@@ -29,7 +29,7 @@ struct DemoService: Sendable {
         defer { bottle.stopListening() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let zone = try StoreProvider.choice(nil).host
-        if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
+        if speed > 1 { Machine.accelerate(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
         // Use an empty configuration next to the store.
         let configuration = store.path + ".toml"
         try Data().write(to: URL(fileURLWithPath: configuration))

@@ -130,7 +130,7 @@ extension Finding.Status {
 enum DoctorChecks {
     /// Checks the store, or whether one can be created. Writes nothing.
     /// - Parameter zone: the time zone of instants; `nil` for that of the day.
-    static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
+    static func store(_ place: StoreLocation, zone: String? = nil) -> [Finding] {
         let path = place.path
         guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
             if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -170,7 +170,7 @@ enum DoctorChecks {
                 case .older: "\(content); from an earlier version, the next poll updates it"
                 case .nothing: "\(path) is an empty file; the first poll creates a store in it"
                 }
-            let trouble = StorePlace.writeProblem(path)
+            let trouble = StoreLocation.writeProblem(path)
             var findings = [
                 trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, text)
             ]
@@ -195,7 +195,7 @@ enum DoctorChecks {
         }
     }
 
-    static func zone(_ given: String?, _ place: StorePlace) -> Finding {
+    static func zone(_ given: String?, _ place: StoreLocation) -> Finding {
         guard let zones = try? StoreProvider.zones(given, place) else {
             return Finding(
                 "time zone", .bad, "\(given ?? "the system's zone") is not an IANA name",
@@ -208,7 +208,7 @@ enum DoctorChecks {
     }
 
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
-    static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
+    static func broker(_ place: StoreLocation, _ file: Configuration) async -> [Finding] {
         guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
         let inFile = file.settings["mqtt.url"] != nil
         do {
@@ -284,14 +284,15 @@ enum DoctorChecks {
                 inRange.removeAll { $0.peer == seen.peer }
                 inRange.append(seen)
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
-                let sighting = await Sighting(seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
-                let isOwn = own.isEmpty ? nil : sighting.isOwn(own)
+                let scannedBottle = await ScannedBottle(
+                    seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
+                let isOwn = own.isEmpty ? nil : scannedBottle.isOwn(own)
                 let kind =
                     isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
                 finding = Finding(
                     check, isOwn == false ? .note : .good,
-                    "\(kind) is in range: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
-                    advice: isOwn == false ? "Polls ignore it. If it is yours: \(sighting.adoption)" : nil)
+                    "\(kind) is in range: \(scannedBottle.name ?? scannedBottle.identity ?? seen.peer.text)",
+                    advice: isOwn == false ? "Polls ignore it. If it is yours: \(scannedBottle.adoption)" : nil)
                 // The store's bottle might still appear.
                 if isOwn != false { break scan }
             case .scanFailed(let error), .unavailable(let error):

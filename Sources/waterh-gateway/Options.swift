@@ -24,7 +24,7 @@ struct LinkOptions: ParsableArguments {
     var bottle: String?
 
     @Option(help: "GATT values over bluez: signals (default) or socket")
-    var notifications: LinkFactory.NotificationWay?
+    var notifications: LinkFactory.NotificationMethod?
 
     @Flag(help: "Switch the adapter off and on as a last resort. Other programs that use it are disconnected.")
     var allowPowerCycle = false
@@ -116,12 +116,12 @@ struct StoreOptions: ParsableArguments {
     var store: String? { location.store }
     var config: String? { location.config }
 
-    func place(_ file: Configuration) throws -> StorePlace { try location.place(file) }
+    func place(_ file: Configuration) throws -> StoreLocation { try location.place(file) }
 
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }
 
-extension LinkFactory.NotificationWay: ExpressibleByArgument {}
+extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 

@@ -55,7 +55,7 @@ struct Poll: AsyncParsableCommand {
         // A bottle that the configuration names belongs to the store.
         let isOwnBottle = self.link.selectedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name {
-            options.answeredByRecording()
+            options.markAsRecording()
         } else if options.own.isEmpty || !Ownership(options).isAboutOwn {
             options.elsewhere = Adoption.elsewhere(besides: store.path)
         }

@@ -20,7 +20,8 @@ enum ReportParts {
         let systemd = await ChildProcess("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
         lines.append("systemd: \(systemd.map(String.init) ?? "none")")
         lines.append(
-            "user: \(facts.isRoot ? "root" : facts.isMember ? "in the group bluetooth" : "not in the group bluetooth")")
+            "user: \(facts.isRoot ? "root" : facts.isBluetoothMember ? "in the group bluetooth" : "not in the group bluetooth")"
+        )
         return lines.joined(separator: "\n")
     }
 
@@ -81,7 +82,7 @@ enum ReportParts {
 
     // MARK: - Store
 
-    static func shape(_ stores: [(place: StorePlace, store: TrackerStore)]) -> String {
+    static func shape(_ stores: [(place: StoreLocation, store: TrackerStore)]) -> String {
         guard !stores.isEmpty else { return "No readable store." }
         return stores.enumerated().map { number, found in
             var status = stat()

@@ -36,7 +36,8 @@ struct Run: AsyncParsableCommand {
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
         let supervisor = Supervisor()
         let log = logOptions.logger(
-            "waterh-gateway", link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
+            "waterh-gateway", link: "\(try plan.link.name)",
+            logsDetails: link.verbose || Diagnostics.usesTerminalFeatures)
         for remark in plan.remarks { log.warning("\(remark)") }
         let host = try ServiceHost(plan, supervisor, log: log)
         let pages = ServicePages(host, plan, log: log)

@@ -84,7 +84,7 @@ struct Scan: AsyncParsableCommand {
                 }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
-                let seen = await Sighting(
+                let seen = await ScannedBottle(
                     found, on: linkOptions, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
                     ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
@@ -99,7 +99,7 @@ struct Scan: AsyncParsableCommand {
         return .success(seen.count)
     }
 
-    private static func object(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> JSONValue {
+    private static func object(_ seen: ScannedBottle, isBottle: Bool, _ own: [AdoptedBottle]) -> JSONValue {
         let found = seen.found
         return [
             "peer": .string(found.peer.text), "address": JSONValue(found.address?.description),
@@ -111,7 +111,7 @@ struct Scan: AsyncParsableCommand {
         ]
     }
 
-    private static func description(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
+    private static func description(_ seen: ScannedBottle, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,

@@ -7,7 +7,7 @@ import TrackerCore
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Send one command to the bottle", discussion: "Commands: " + CommandWords.help)
+        abstract: "Send one command to the bottle", discussion: "Commands: " + BottleCommandParser.help)
 
     @OptionGroup var link: LinkOptions
 
@@ -39,14 +39,14 @@ struct Send: AsyncParsableCommand {
         let zone =
             try zone.map { try StoreProvider.choice($0).host }
             ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
-        let command = try CommandWords.command(command, zone: zone, now: Machine.now())
+        let command = try BottleCommandParser.command(command, zone: zone, now: Machine.now())
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // The ownership check does not apply to a capture.
         options.own = Adoption.adoptedBottles(place)
         options.select(link.selectedBottle, file)
-        if case .capture = try link.name { options.answeredByRecording() }
+        if case .capture = try link.name { options.markAsRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours {
             throw Adoption.missing(link: self.link.link)

@@ -39,7 +39,7 @@ struct ServiceDesktop: Sendable {
         }
     }
 
-    func attend() async {
+    func connectCallbacks() async {
         var outlets = DesktopNotifications.Outlets()
         let (log, reminders) = (log, reminders)
         outlets.log = { log.notice("\($0)") }
@@ -47,7 +47,7 @@ struct ServiceDesktop: Sendable {
         let presses = presses
         outlets.pressed = { await presses.keep($0) }
         outlets.appeared = { await reminders.poke() }
-        await desktop.attend(outlets)
+        await desktop.connectCallbacks(outlets)
         // Perform presses from before the restart.
         Task { await presses.performQueued() }
     }

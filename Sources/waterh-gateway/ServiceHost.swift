@@ -9,7 +9,7 @@ import WebServer
 
 /// The running service: one store, one link, the polls, and the publication of their results.
 final class ServiceHost: Sendable {
-    let resident: Resident
+    let resident: PersonRuntime
     let page: Person
     let address = PageAddress()
     private let polls: PollService
@@ -32,7 +32,7 @@ final class ServiceHost: Sendable {
             \(plan.trustsClock ? "; the clock is trusted" : "").
             """)
         let clock = DriverClock.system(wall: { Machine.now() })
-        let resident = Resident(
+        let resident = PersonRuntime(
             plan, provider, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         if provider.store.path != ":memory:",
             ServiceSocket(path: ServiceSocket.own(forStore: provider.store.path)).isAnswering

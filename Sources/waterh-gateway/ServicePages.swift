@@ -93,7 +93,7 @@ struct ServicePages: Sendable {
             }
         var isReported = false
         let bound = Mutex(false)
-        var lock: NameLock?
+        var lock: ProcessLock?
         while !Task.isCancelled {
             do {
                 lock = nil
@@ -125,10 +125,10 @@ struct ServicePages: Sendable {
 
     /// Removes the socket of an ended service. Throws if a service still uses it. A starting service binds its socket
     /// before it listens, so the lock determines the owner.
-    private static func claim(_ path: String) throws -> NameLock {
-        let lock: NameLock
+    private static func claim(_ path: String) throws -> ProcessLock {
+        let lock: ProcessLock
         do {
-            lock = try NameLock(path + ".lock")
+            lock = try ProcessLock(path + ".lock")
         } catch {
             throw InUse(
                 description:

@@ -11,7 +11,7 @@ import TrackerCore
 struct ServicePlan: Sendable {
     let file: Configuration
     let link: LinkOptions
-    let store: StorePlace
+    let store: StoreLocation
     let bottles: [String]
     /// Whether a bottle in range can belong to another person.
     let hasNeighbours: Bool
@@ -50,7 +50,7 @@ struct ServicePlan: Sendable {
                 \(Paths.store).
                 """
             ]
-            store = StorePlace(path: Paths.store, origin: .own, serviceStore: store.path)
+            store = StoreLocation(path: Paths.store, origin: .own, serviceStore: store.path)
         } else {
             remarks = []
         }

@@ -15,7 +15,7 @@ actor ServiceStore {
     private let plan: ServicePlan
     private let supervisor: Supervisor
     private let log: Logger
-    private let mark: PollMark
+    private let mark: PollLogContext
     private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsError: String?
@@ -27,7 +27,7 @@ actor ServiceStore {
     private var isFirstPollOver = false
 
     init(
-        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark,
+        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollLogContext,
         viewers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
@@ -52,7 +52,7 @@ actor ServiceStore {
     func commandOptions(_ arguments: [String]) async throws -> PollOptions {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
-        options.job = .send([try CommandWords.command(arguments, zone: options.zone, now: Machine.now())])
+        options.job = .send([try BottleCommandParser.command(arguments, zone: options.zone, now: Machine.now())])
         options.bottle = AdoptedBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
@@ -65,7 +65,7 @@ actor ServiceStore {
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
             wanted: plan.bottles.compactMap { AdoptedBottle.meant($0, among: own) }, own: own,
-            mayMeet: !plan.hasNeighbours)
+            adoptsFirst: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
         let interval = try? provider.tracker().pollRhythm()
@@ -108,7 +108,7 @@ actor ServiceStore {
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
         if options.own.isEmpty { options.elsewhere = bottlesElsewhere() }
-        if isRecording { options.answeredByRecording() }
+        if isRecording { options.markAsRecording() }
         return options
     }
 
@@ -173,7 +173,7 @@ actor ServiceStore {
             if let line = PollText.adoption(report) {
                 log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))
             }
-        case .brought(_, let report):
+        case .receivedRecords(_, let report):
             let lines = PollText.lines(report, state: try? provider.tracker().state())
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",

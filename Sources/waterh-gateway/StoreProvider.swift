@@ -15,7 +15,7 @@ struct StoreProvider: Sendable {
     let zone: Zone
 
     /// - Parameter named: the zone of an option or of the configuration.
-    init(_ place: StorePlace, zone named: String?) throws {
+    init(_ place: StoreLocation, zone named: String?) throws {
         let choice = try Self.choice(named)
         try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
     }
@@ -24,7 +24,7 @@ struct StoreProvider: Sendable {
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
         self.store = store
-        zone = choice.inForce(try Self.explained { try store.settings() })
+        zone = choice.effectiveZone(try Self.explained { try store.settings() })
         store.travel(to: choice.host.id)
     }
 
@@ -34,12 +34,12 @@ struct StoreProvider: Sendable {
     }
 
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Writes nothing.
-    static func zones(_ named: String?, _ place: StorePlace) throws -> (day: Zone, bottle: Zone) {
+    static func zones(_ named: String?, _ place: StoreLocation) throws -> (day: Zone, bottle: Zone) {
         let choice = try choice(named)
         guard let settings = try? place.open(hostZone: choice.host.id, for: .reading).settings() else {
             return (choice.host, choice.host)
         }
-        let day = choice.inForce(settings)
+        let day = choice.effectiveZone(settings)
         return (day, PollOptions(settings: settings.bottle, zone: day).zone)
     }
 
@@ -63,7 +63,7 @@ struct StoreProvider: Sendable {
         var options = try Self.explained { try tracker().pollOptions() }
         if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
         options.released = ProgramVersion.released
-        if let dialect { (options.dialect, options.isReadingNamed) = (dialect, true) }
+        if let dialect { (options.dialect, options.isDialectExplicit) = (dialect, true) }
         return options
     }
 
@@ -101,6 +101,6 @@ extension GatewayDriver.Callbacks {
         self.init()
         todayTotal = { try tracker().totalToday() }
         light = { try tracker().light(ofBottle: $0) }
-        lit = { try tracker().noteLight($1, ofBottle: $0) }
+        lit = { try tracker().recordLight($1, ofBottle: $0) }
     }
 }

@@ -6,14 +6,14 @@ import TrackerCore
 /// Prints the messages of a running poll: always warnings, and on request or on a terminal its progress.
 final class Watcher: Sendable {
     private let line = Mutex(ProgressLine())
-    private let isTalkative: Bool
+    private let logsDetails: Bool
 
     init(verbose: Bool) {
-        isTalkative = verbose || Diagnostics.isLively
+        logsDetails = verbose || Diagnostics.usesTerminalFeatures
     }
 
     func show(_ diagnostic: Diagnostic) {
-        guard diagnostic.severity == .warning || isTalkative else { return }
+        guard diagnostic.severity == .warning || logsDetails else { return }
         line.withLock { line in
             line.clear()
             let text = PollAdvice.words(diagnostic)

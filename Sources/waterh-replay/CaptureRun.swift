@@ -9,7 +9,7 @@ final class CaptureRun {
     let out: LineBuffer
     /// The permissions of output files before the umask is applied.
     static let mode: mode_t = 0o666
-    private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
+    private var progress = ProgressLine(isShown: Diagnostics.usesTerminalFeatures && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
     /// Whether a file could not be read to its end.
     private(set) var hadErrors = false
@@ -64,7 +64,9 @@ final class CaptureRun {
     /// - Parameter tellsEnd: whether to also print the reason if only a part was unpacked.
     /// - Returns: whether it was read to its end.
     @discardableResult
-    func read(_ part: CapturePart, tellsEnd: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
+    func read(_ part: CapturePart, reportsTruncation: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws
+        -> Bool
+    {
         var file = CaptureFile(part)
         file.onProgress = { [self] read, size in show(part.name, read, size) }
         defer { progress.clear() }
@@ -83,7 +85,7 @@ final class CaptureRun {
                 Self.isDirectory(part.path) ? .badInput : .failed,
                 CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
-        if let sentence = file.facts.passedSentence {
+        if let sentence = file.facts.skippedLinesMessage {
             // A text without packets is not a capture, so this is an error.
             if file.facts.packets == 0 {
                 report("\(part.name): \(sentence)")
@@ -91,7 +93,7 @@ final class CaptureRun {
                 note("\(part.name): \(sentence)")
             }
         }
-        guard tellsEnd, let readingError = part.readingError else { return true }
+        guard reportsTruncation, let readingError = part.readingError else { return true }
         progress.clear()
         report("\(part.name): \(readingError); everything before it was read")
         return false

@@ -35,7 +35,7 @@ struct ConvertCommand: ParsableCommand {
         var destination: OutputFile?
         let parts = try run.parts(input, copiesPipes: true)
         guard let first = parts.first else { return try run.finish() }
-        try run.read(first, tellsEnd: false) { file in
+        try run.read(first, reportsTruncation: false) { file in
             converter.onProgress = file.onProgress
             do {
                 try converter.convert(parts.map(\.path)) { bytes in
@@ -62,7 +62,7 @@ struct ConvertCommand: ParsableCommand {
             \(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \
             \(target): \(counted(outcome.written, "record"))
             """
-        if outcome.isByConversation { result += "; packets were generated from the ATT conversation" }
+        if outcome.isRegenerated { result += "; packets were generated from the ATT conversation" }
         if outcome.skipped > 0 {
             result += "; \(counted(outcome.skipped, "record")) skipped, because the format cannot store them"
         }

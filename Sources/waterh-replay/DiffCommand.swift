@@ -28,7 +28,7 @@ struct DiffCommand: ParsableCommand {
         for path in [first, second] {
             var whole: CaptureReading?
             for part in try run.parts(path, copiesPipes: true) {
-                try run.read(part, tellsEnd: false) { _ in
+                try run.read(part, reportsTruncation: false) { _ in
                     let reading = try CaptureReading(
                         of: part.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
                     if let readingError = part.readingError ?? reading.readingError {

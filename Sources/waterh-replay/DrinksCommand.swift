@@ -44,7 +44,7 @@ struct DrinksCommand: ParsableCommand {
         for (index, part) in parts.enumerated() {
             let notes = ReadingNotes()
             let before = reader.tally
-            reader.onRefused = { notes.addRejected($0, run) }
+            reader.onRejected = { notes.addRejected($0, run) }
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }

@@ -6,7 +6,7 @@ import Foundation
 import Replay
 
 /// A packet, an error or the end of a source of `waterh-replay watch`.
-enum WatchedPart: Sendable {
+enum WatchEvent: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case head(CaptureFileFacts)
     case readingError(String)
@@ -19,7 +19,7 @@ enum FollowedFiles {
     /// Limits the number of packets that wait for processing, because files are read faster than printed.
     private static let packetSlots = DispatchSemaphore(value: 4096)
 
-    static func read(_ files: [(number: UInt16, path: String)], _ parts: AsyncStream<WatchedPart>.Continuation) {
+    static func read(_ files: [(number: UInt16, path: String)], _ parts: AsyncStream<WatchEvent>.Continuation) {
         for (number, path) in files {
             Thread.detachNewThread {
                 do {
@@ -37,7 +37,7 @@ enum FollowedFiles {
     /// Allows another packet to be read, after one was processed.
     static func packetDone() { packetSlots.signal() }
 
-    private static func read(_ path: String, _ number: UInt16, _ parts: AsyncStream<WatchedPart>.Continuation) throws {
+    private static func read(_ path: String, _ number: UInt16, _ parts: AsyncStream<WatchEvent>.Continuation) throws {
         var file = CaptureFile(path: path)
         // Wait for more data in a file. A pipe ends when its last writer closes it.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }

@@ -21,7 +21,7 @@ struct InfoCommand: ParsableCommand {
         let parts = try run.parts(file)
         for (index, part) in parts.enumerated() {
             var summary: CaptureSummary?
-            try run.read(part, tellsEnd: false) { file in
+            try run.read(part, reportsTruncation: false) { file in
                 summary = try CaptureSummary(&file, options: DrinkReader.Options(records, attribution, filter))
             }
             guard let summary else { continue }

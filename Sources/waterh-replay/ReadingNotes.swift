@@ -19,7 +19,7 @@ final class ReadingNotes {
     }
 
     /// Prints one line for each distinct rejected record, up to a limit, and counts the others.
-    func addRejected(_ record: RefusedRecord, _ run: CaptureRun) {
+    func addRejected(_ record: RejectedRecord, _ run: CaptureRun) {
         guard rejections.count < Self.maximumListed || rejections[record.raw] != nil else {
             unlistedRejections += 1
             return

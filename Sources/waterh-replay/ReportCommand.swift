@@ -37,7 +37,7 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         try CaptureRun.refuse(writing: output, over: [file] + (other.map { [$0] } ?? []))
         let run = try CaptureRun(), options = DrinkReader.Options(records, attribution, filter)
-        var pictures: [PictureJSON] = []
+        var pictures: [ReportJSON] = []
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
             throw CommandFailure(
@@ -45,12 +45,12 @@ struct ReportCommand: ParsableCommand {
                 advice: "Unpack it, and pass one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
         }
         for part in parts {
-            try run.read(part, tellsEnd: false) { file in
-                let picture = try CapturePicture(&file, options: options)
+            try run.read(part, reportsTruncation: false) { file in
+                let picture = try ReportContent(&file, options: options)
                 guard picture.facts.format != nil else {
                     return run.report("\(part.name): \(picture.readingError ?? "no capture")")
                 }
-                pictures.append(PictureJSON(name: part.name, picture: picture))
+                pictures.append(ReportJSON(name: part.name, picture: picture))
                 if let error = part.readingError ?? picture.readingError { run.report("\(part.name): \(error)") }
             }
         }

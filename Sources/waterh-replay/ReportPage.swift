@@ -7,11 +7,11 @@ import Utilities
 /// All data of the capture is in one JSON data block, in which no character can end the block. The script inserts it as
 /// text and never as markup. The page's content security policy blocks other scripts and all loading.
 struct ReportPage {
-    private let pictures: [PictureJSON]
+    private let pictures: [ReportJSON]
     private let nonce: String
 
     /// - Parameter nonce: the nonce of the security policy, unpredictable letters and digits.
-    init(_ pictures: [PictureJSON], nonce: String) {
+    init(_ pictures: [ReportJSON], nonce: String) {
         self.pictures = pictures
         self.nonce = nonce
     }

@@ -8,8 +8,8 @@ extension StatisticsReport {
         return [
             "file": .string(file),
             "packets": .int(packets),
-            "start": JSONValue(total.first.map(momentText)),
-            "end": JSONValue(total.last.map(momentText)),
+            "start": JSONValue(total.first.map(timestampText)),
+            "end": JSONValue(total.last.map(timestampText)),
             "total": Self.json(total),
             "orphans": .int(statistics.orphans),
             "requests": .array(
@@ -49,7 +49,7 @@ extension StatisticsReport {
                 [
                     "count": .int(counts.latency.count),
                     "medianMs": JSONValue(counts.latency.median.map(milliseconds)),
-                    "share95Ms": JSONValue(counts.latency.share95.map(milliseconds)),
+                    "share95Ms": JSONValue(counts.latency.percentile95.map(milliseconds)),
                     "worstMs": JSONValue(counts.latency.maximum.map(milliseconds)),
                     "exact": .bool(counts.latency.isExact),
                 ]),
@@ -68,8 +68,8 @@ extension StatisticsReport {
                 .init("adapter", .int(Int(connection.observed.adapter))),
                 .init("handle", .int(Int(connection.observed.handle))),
                 .init("peer", JSONValue(connection.observed.peer?.description)),
-                .init("start", JSONValue(connection.counts.first.map(momentText))),
-                .init("end", JSONValue(connection.counts.last.map(momentText))),
+                .init("start", JSONValue(connection.counts.first.map(timestampText))),
+                .init("end", JSONValue(connection.counts.last.map(timestampText))),
                 .init("ended", .bool(connection.hasEnded)),
                 .init("reason", JSONValue(connection.reason.map(Int.init))),
                 .init("encrypted", .bool(connection.isEncrypted)),

@@ -43,7 +43,8 @@ struct StatisticsReport {
         var text =
             "\(file == "-" ? "standard input" : file): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
         if let first = total.first, let last = total.last {
-            text += ", \(momentText(first)) to \(momentText(last)) (\(durationText(last - first, hasTenths: true)))"
+            text +=
+                ", \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"
         }
         return text
     }
@@ -57,7 +58,7 @@ struct StatisticsReport {
     }
 
     private func latency(_ counts: TrafficCounts) -> [String] {
-        [counts.latency.median, counts.latency.share95, counts.latency.maximum].map { $0.map(Self.span) ?? "-" }
+        [counts.latency.median, counts.latency.percentile95, counts.latency.maximum].map { $0.map(Self.span) ?? "-" }
     }
 
     private func problems(_ counts: TrafficCounts) -> String {

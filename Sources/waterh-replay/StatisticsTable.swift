@@ -16,7 +16,7 @@ struct StatisticsTable {
         ("notifications", { "\($0.notifications)" }), ("indications", { "\($0.indications)" }),
         ("commands", { "\($0.commands)" }), ("value_bytes", { "\($0.valueBytes)" }),
         ("bytes_per_second", { $0.bytesPerSecond.map { "\($0)" } ?? "" }),
-        ("median_ms", { milliseconds($0.latency.median) }), ("share95_ms", { milliseconds($0.latency.share95) }),
+        ("median_ms", { milliseconds($0.latency.median) }), ("share95_ms", { milliseconds($0.latency.percentile95) }),
         ("worst_ms", { milliseconds($0.latency.maximum) }), ("errors", { "\($0.errorCount)" }),
         ("timeouts", { "\($0.timeouts)" }), ("unanswered", { "\($0.unanswered)" }),
     ]

@@ -43,7 +43,8 @@ struct SummaryReport {
 
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
-        var text = "time: \(momentText(first)) to \(momentText(last)) (\(durationText(last - first, hasTenths: true)))"
+        var text =
+            "time: \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"
         // Bluetooth LE exists since 2010, so an earlier date is wrong.
         if last < .seconds(1_262_304_000) {
             text += "; not a real date: the recorder had no clock, or counted from its start"

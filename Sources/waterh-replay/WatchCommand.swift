@@ -56,7 +56,7 @@ struct WatchCommand: AsyncParsableCommand {
         let monitor =
             needsMonitor ? try CommandFailure.ofAdapter { () throws(LinkError) in try HCIMonitor() } : nil
         let signals = StopSignals.stream()
-        let (stream, continuation) = AsyncStream.makeStream(of: WatchedPart.self, bufferingPolicy: .unbounded)
+        let (stream, continuation) = AsyncStream.makeStream(of: WatchEvent.self, bufferingPolicy: .unbounded)
         FollowedFiles.read(files, continuation)
         let monitorTask = monitor.map { monitor in
             let wanted = sources.contains("all") ? nil : Set(adapters.map(\.index))

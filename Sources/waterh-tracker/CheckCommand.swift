@@ -23,7 +23,7 @@ struct Check: StoreCommand {
 
     func run(_ context: CommandContext) async throws {
         if doctor { return try await Doctor.run(context) }
-        for report in try context.tracker.takeInbox() {
+        for report in try context.tracker.importInbox() {
             if report.trouble == nil { context.console.line(report.words) } else { Diagnostics.warning(report.words) }
         }
         // Deliver before sync, which can wait for a server. The next check evaluates the changes from sync.
@@ -138,7 +138,7 @@ private enum Doctor {
     private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
         let doubts = upkeep.doubts.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(separator: ", ")
-        let disk = context.path == ":memory:" ? nil : StorePlace.writeProblem(context.path)
+        let disk = context.path == ":memory:" ? nil : StoreLocation.writeProblem(context.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =
                 bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
@@ -267,7 +267,7 @@ enum TrackerDesktop {
         var callbacks = DesktopNotifications.Outlets()
         callbacks.log = log
         callbacks.trouble = { Diagnostics.warning($0) }
-        await desktop.attend(callbacks)
+        await desktop.connectCallbacks(callbacks)
         return desktop
     }
 

@@ -36,7 +36,7 @@ struct StoreOptions: ParsableArguments {
 
 /// The application API of an open store, with a console.
 struct CommandContext {
-    let place: StorePlace
+    let place: StoreLocation
     let tracker: TrackerAPI
     let console: Console
     let isJSON: Bool
@@ -59,7 +59,7 @@ struct CommandContext {
         service = access == .reading ? ServiceDay(place, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
-            var copied = StorePlace(path: copy.path)
+            var copied = StoreLocation(path: copy.path)
             copied.units = place.units
             opening = try ContextOpening(options, place: copied)
         }
@@ -70,7 +70,7 @@ struct CommandContext {
         if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
     }
 
-    private static func remarks(_ store: TrackerStore, _ place: StorePlace) throws -> [String] {
+    private static func remarks(_ store: TrackerStore, _ place: StoreLocation) throws -> [String] {
         var remarks: [String] = []
         if store.found == .nothing {
             remarks.append(
@@ -122,14 +122,14 @@ struct CommandContext {
 }
 
 struct ContextOpening {
-    let place: StorePlace
+    let place: StoreLocation
     private let options: StoreOptions
     private let choice: ZoneChoice
 
     /// - Parameter place: the location of the store; `nil` searches for it.
-    init(_ options: StoreOptions, place: StorePlace? = nil) throws {
+    init(_ options: StoreOptions, place: StoreLocation? = nil) throws {
         let configuration = try Configuration.load(options.config)
-        self.place = try place ?? StorePlace.find(options.store, configuration)
+        self.place = try place ?? StoreLocation.find(options.store, configuration)
         self.options = options
         let named = configuration.zone(flag: options.zone)
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
@@ -146,7 +146,7 @@ struct ContextOpening {
 
     /// The time to act at from the options or the environment; `nil` uses the clock.
     func fixedTime(_ store: TrackerStore) throws -> Instant? {
-        let zone = choice.inForce(try store.settings())
+        let zone = choice.effectiveZone(try store.settings())
         return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
     }
 }
@@ -176,7 +176,7 @@ struct ServiceDay {
     let socket: ServiceSocket
 
     /// Returns `nil` if this user can open the store, if no service responds, or if the options set another time.
-    init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
+    init?(_ place: StoreLocation, for access: TrackerStore.Access, _ options: StoreOptions) {
         guard place.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
         guard socket.isAnswering else { return nil }

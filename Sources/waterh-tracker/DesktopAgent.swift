@@ -22,7 +22,7 @@ struct Agent: AsyncParsableCommand {
         let signals = StopSignals.stream()
         speech.takeOver("waterh-tracker")
         let file = try Configuration.load(options.config)
-        let place = try StorePlace.find(options.store, file)
+        let place = try StoreLocation.find(options.store, file)
         let agent = DesktopAgent(store: place.path, instance: file.instance)
         let work = Task { await agent.run() }
         var stopped = ExitStatus.done
@@ -71,7 +71,7 @@ actor DesktopAgent {
         callbacks.trouble = { Diagnostics.warning($0) }
         callbacks.pressed = { await self.pressed($0) }
         callbacks.appeared = { await self.wake() }
-        await desktop.attend(callbacks)
+        await desktop.connectCallbacks(callbacks)
         let object = SessionObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }
         defer { offering.cancel() }

@@ -243,7 +243,7 @@ struct Restore: StoreCommand {
             try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes, console: context.console)
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
-        StorePlace.report(removedSettings: removed)
+        StoreLocation.report(removedSettings: removed)
         try context.say(contents) {
             let hint =
                 contents.replaced.map {

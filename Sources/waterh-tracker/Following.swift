@@ -8,7 +8,7 @@ import Utilities
 
 /// Runs a closure after each write to a store, until the command is stopped or its output is closed.
 struct StoreFollow: Sendable {
-    let place: StorePlace
+    let place: StoreLocation
 
     /// - Parameter evaluate: returns the time until the next change without a write.
     func run(_ evaluate: @escaping @Sendable () -> Duration) async throws {
@@ -71,7 +71,7 @@ final class ChangeLines: Sendable {
 /// be read, nothing is printed.
 struct StatusFollow: Sendable {
     let options: StoreOptions
-    let place: StorePlace
+    let place: StoreLocation
     let clock: CommandClock
     let line: @Sendable (_ state: String) throws -> String?
 
@@ -127,7 +127,7 @@ struct DrinkStream: Sendable {
     private static let batch = 500
 
     let options: StoreOptions
-    let place: StorePlace
+    let place: StoreLocation
     let format: DrinkLines.Format
 
     private struct Reader {
@@ -190,9 +190,9 @@ struct DrinkStream: Sendable {
         try reader.writePending(out)
         // The store is missing and might reappear.
         if store.found == .nothing, reader.position > 0 { return }
-        let last = try store.lastDrinkPlace()
+        let last = try store.lastDrinkPosition()
         let isOtherFile = reader.file != nil && file != nil && reader.file != file
-        if try reader.position > 0 && (isOtherFile || !store.isDrinkPlace(reader.position)) {
+        if try reader.position > 0 && (isOtherFile || !store.isDrinkPosition(reader.position)) {
             Diagnostics.warning(
                 "The store was replaced, purged or restored. Sending all drinks again.")
             (reader.position, reader.known) = (0, 0)

@@ -55,10 +55,10 @@ struct MachineLinkTests {
     }
 
     @Test(
-        arguments: [NotificationWay.signals, .socket],
-        [NotificationWay.signals, .socket])
+        arguments: [NotificationMethod.signals, .socket],
+        [NotificationMethod.signals, .socket])
     func `a session over bluetoothd works with every notification way`(
-        _ centralWay: NotificationWay, _ peripheralWay: NotificationWay
+        _ centralWay: NotificationMethod, _ peripheralWay: NotificationMethod
     ) async throws {
         let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {
             print("peripheral: \($0)")

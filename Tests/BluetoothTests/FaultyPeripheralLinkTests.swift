@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func `a plan lists the faults that need ATT PDUs`() throws {
-        #expect(try FaultPlan("lose@1,disconnect@4,late=0.1").wordsForPDUs == [])
-        #expect(try FaultPlan("lose@1,mtu=23").wordsForPDUs == ["mtu=23"])
+        #expect(try FaultPlan("lose@1,disconnect@4,late=0.1").faultsThatNeedPDUs == [])
+        #expect(try FaultPlan("lose@1,mtu=23").faultsThatNeedPDUs == ["mtu=23"])
     }
 }

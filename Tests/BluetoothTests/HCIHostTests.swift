@@ -132,7 +132,7 @@ import Testing
         #expect(
             effects == [
                 .advertised(
-                    HCIHost.Sighting(
+                    HCIHost.ReceivedReport(
                         address: BluetoothAddress(0xA102_0304_0506), isRandom: false, rssi: -50, data: [2, 1, 6]))
             ])
     }

@@ -62,7 +62,7 @@ import Testing
         #expect(
             record.isSuspect == (vector.id == "A1-08" || (vector.fields == nil && vector.id != "A1-02")), "\(vector.id)"
         )
-        #expect(record.isSuspect == (record.suspicion != nil))
+        #expect(record.isSuspect == (record.suspectReason != nil))
         #expect(record.isDrink && !record.separatorNotZero)
     }
 

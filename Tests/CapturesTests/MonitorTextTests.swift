@@ -154,7 +154,7 @@ import Testing
         let text = Self.text.split(separator: "\n").map { form.line(String($0)) }.joined(separator: "\n") + "\n"
         let reading = Reading(Array(text.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets, "\(form.name)")
-        #expect(reading.facts.passedSentence == nil, "\(form.name)")
+        #expect(reading.facts.skippedLinesMessage == nil, "\(form.name)")
         for step in [1, 64] {
             #expect(Reading(Array(text.utf8), step: step).isEqual(to: reading), "\(form.name)")
         }
@@ -164,9 +164,9 @@ import Testing
         let text = Self.text.replacing("< ACL Data TX", with: "< XX-ACL Daten")
         let reading = Reading(Array(text.utf8))
         #expect(
-            reading.facts.passedSentence?.hasPrefix(
+            reading.facts.skippedLinesMessage?.hasPrefix(
                 "5 lines were not understood, first line 14: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
-            "\(reading.facts.passedSentence ?? "")")
+            "\(reading.facts.skippedLinesMessage ?? "")")
     }
 
     @Test func `advertised names are read from btmon text`() {

@@ -346,7 +346,7 @@ import Testing
         /// independently of the program; `nil`: no rule applies.
         func rule(for one: Told, among all: [Told]) async throws -> String? {
             func isSo(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
-            let isOfSession = one.id.hasPrefix("waterline-")
+            let belongsToSession = one.id.hasPrefix("waterline-")
             switch one.reason {
             case "replaced"?:
                 let index = all.firstIndex { $0.id == one.id } ?? all.count
@@ -354,12 +354,12 @@ import Testing
                     ? "a later one takes its place" : nil
             case "answered"?:
                 let table =
-                    isOfSession
+                    belongsToSession
                     ? "log_entry WHERE type = 'water' AND NOT deleted AND timestamp"
                     : "drink WHERE NOT deleted AND instant"
                 return try await isSo("EXISTS (SELECT 1 FROM \(table) > \(one.decidedAt))") ? "somebody drank" : nil
             case "over"?:
-                if isOfSession {
+                if belongsToSession {
                     return try await isSo("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
                         ? "its session is over" : nil
                 }

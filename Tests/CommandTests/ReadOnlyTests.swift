@@ -102,26 +102,27 @@ import Testing
         let (own, service) = (home.folder.file("own/waterh.sqlite"), home.folder.file("var/waterh.sqlite"))
         func find(
             _ configuration: Configuration = Configuration(), flag: String? = nil, _ environment: [String: String] = [:]
-        ) throws -> StorePlace {
-            try StorePlace.find(flag, configuration, environment: environment, own: own, service: service)
+        ) throws -> StoreLocation {
+            try StoreLocation.find(flag, configuration, environment: environment, own: own, service: service)
         }
-        #expect(try find() == StorePlace(path: own, origin: .own))
+        #expect(try find() == StoreLocation(path: own, origin: .own))
         _ = try TrackerStore(path: service)
-        #expect(try find() == StorePlace(path: service, origin: .service))
+        #expect(try find() == StoreLocation(path: service, origin: .service))
         _ = try TrackerStore(path: own)
-        #expect(try find() == StorePlace(path: own, origin: .own, serviceStore: service))
+        #expect(try find() == StoreLocation(path: own, origin: .own, serviceStore: service))
         let configuration = try Configuration(text: "store = \"/srv/day.sqlite\"", name: "test")
-        #expect(try find(configuration) == StorePlace(path: "/srv/day.sqlite", origin: .configuration))
-        #expect(try find(configuration, ["WATERH_STORE": "/e"]) == StorePlace(path: "/e", origin: .environment))
-        #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StorePlace(path: "/f", origin: .flag))
+        #expect(try find(configuration) == StoreLocation(path: "/srv/day.sqlite", origin: .configuration))
+        #expect(try find(configuration, ["WATERH_STORE": "/e"]) == StoreLocation(path: "/e", origin: .environment))
+        #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StoreLocation(path: "/f", origin: .flag))
     }
 
     /// After a purge, which keeps the drinks, other users must be able to use a store of their own.
     @Test func `the store of a removed service is not used`() throws {
         let home = try makeHome()
         let own = home.folder.file("own/waterh.sqlite")
-        func find(_ service: String, _ isServed: Bool) throws -> StorePlace {
-            try StorePlace.find(nil, Configuration(), environment: [:], own: own, service: service, isServed: isServed)
+        func find(_ service: String, _ isServed: Bool) throws -> StoreLocation {
+            try StoreLocation.find(
+                nil, Configuration(), environment: [:], own: own, service: service, isServed: isServed)
         }
         let shut = home.folder.file("shut")
         try FileManager.default.createDirectory(atPath: shut, withIntermediateDirectories: true)
@@ -130,7 +131,7 @@ import Testing
         // Root can read every folder: the tests of the package check this as another user.
         if geteuid() != 0 {
             #expect(try find(shut + "/waterh.sqlite", true).origin == .service)
-            #expect(try find(shut + "/waterh.sqlite", false) == StorePlace(path: own, origin: .own))
+            #expect(try find(shut + "/waterh.sqlite", false) == StoreLocation(path: own, origin: .own))
         }
         // A readable file is used.
         _ = try TrackerStore(path: home.folder.file("left.sqlite"))

@@ -40,12 +40,12 @@ import Testing
     /// Also `notify.sound`.
     @Test func `a reminder counts when the notification server accepts it`() async throws {
         let bus = try await PrivateBus()
-        let server = try await FakeNotificationServer(bus, manner: .withAnError)
+        let server = try await FakeNotificationServer(bus, manner: .withError)
         let desktop = home.with(["DBUS_SESSION_BUS_ADDRESS": bus.address])
         var report = try await desktop.object("check", at: "12:00")
         #expect(
             (report["state"] as? [String: Any])?["notifications"] as? String == "disabled", "the server took nothing")
-        server.manner = .rightly
+        server.manner = .normally
         report = try await desktop.object("check", at: "12:01")
         #expect((report["notifications"] as? [[String: Any]])?.first?["shown"] as? Bool == true)
         let state = try await desktop.object("status", at: "12:02")

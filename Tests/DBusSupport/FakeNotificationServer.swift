@@ -20,10 +20,10 @@ package final class FakeNotificationServer: Sendable {
     }
 
     /// How the server replies to Notify: with the id, with an invalid value, with an error, or after `release`.
-    package enum Manner: Sendable { case rightly, withNoNumber, withAnError, whenReleased }
+    package enum Manner: Sendable { case normally, withInvalidID, withError, whenReleased }
 
     private struct State {
-        var manner = Manner.rightly
+        var manner = Manner.normally
         var last: UInt32 = 0
         var open: Set<UInt32> = []
         var asked = 0
@@ -43,13 +43,13 @@ package final class FakeNotificationServer: Sendable {
     ///   - isNext: queues for the name until the current owner releases it.
     ///   - isExplicit: called for GetCapabilities. The server sends no reply if it returns `false`.
     package init(
-        _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly,
+        _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .normally,
         isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
-        isExplicit: @escaping @Sendable () -> Bool = { true }
+        answersQuery: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         connection = try await bus.connect()
         state.withLock { ($0.manner, $0.last) = (manner, first) }
-        await connection.export(Self.path, [interface(capabilities, isInhibited, isExplicit)])
+        await connection.export(Self.path, [interface(capabilities, isInhibited, answersQuery)])
         let owns = Collected<String?>()
         try await connection.watchName(Self.service) { owns.add($0) }
         // The bus might not have processed the previous owner's disconnect.
@@ -93,7 +93,9 @@ package final class FakeNotificationServer: Sendable {
 
     package func stop() async { await connection.close() }
 
-    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isExplicit: @escaping @Sendable () -> Bool)
+    private func interface(
+        _ capabilities: [String], _ isInhibited: Bool, _ answersQuery: @escaping @Sendable () -> Bool
+    )
         -> DBusInterface
     {
         DBusInterface(
@@ -101,7 +103,7 @@ package final class FakeNotificationServer: Sendable {
             methods: [
                 DBusMethod("GetCapabilities", output: [.init("capabilities", "as")]) { [weak self] _ in
                     self?.state.withLock { $0.asked += 1 }
-                    return isExplicit() ? .values([.strings(capabilities)]) : .later
+                    return answersQuery() ? .values([.strings(capabilities)]) : .later
                 },
                 DBusMethod(
                     "Notify",
@@ -125,7 +127,7 @@ package final class FakeNotificationServer: Sendable {
         let arguments = call.arguments
         let replaces = UInt32(arguments[1].integer ?? 0)
         let (manner, number) = state.withLock { state in
-            if case .withNoNumber = state.manner { return (state.manner, UInt32(0)) }
+            if case .withInvalidID = state.manner { return (state.manner, UInt32(0)) }
             // A closed notification cannot be replaced: it gets a new id.
             if replaces == 0 || !state.open.contains(replaces) { state.last += 1 }
             let number = replaces != 0 && state.open.contains(replaces) ? replaces : state.last
@@ -138,8 +140,8 @@ package final class FakeNotificationServer: Sendable {
                 actions: arguments[5].texts ?? [], hints: arguments[6].named ?? [:],
                 expires: arguments[7].integer ?? 0))
         switch manner {
-        case .rightly, .withNoNumber: return .values([.uint32(number)])
-        case .withAnError:
+        case .normally, .withInvalidID: return .values([.uint32(number)])
+        case .withError:
             return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
         case .whenReleased:
             held.add((call.token, number))

@@ -39,12 +39,12 @@ import Testing
         weak var source: DescriptorSource?
     }
 
-    @Test(arguments: pollers) func `a source reports only the conditions of its interest`(isAbleToWait: Bool)
+    @Test(arguments: pollers) func `a source reports only the conditions of its interest`(canUseEpoll: Bool)
         async throws
     {
         let (ours, theirs) = try Self.pair()
         defer { close(theirs) }
-        let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
+        let (source, stream) = Self.source(ours, DescriptorPoller(canUseEpoll: canUseEpoll))
         var events = stream.makeAsyncIterator()
         source.interest = .writing
         #expect(await events.next() == .writing)
@@ -60,11 +60,11 @@ import Testing
 
     /// Without an interest the end is not reported; then it is reported as the requested event.
     @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
-    func `a hang-up with an empty interest is reported later`(isAbleToWait: Bool, interest: DescriptorSource.Interest)
+    func `a hang-up with an empty interest is reported later`(canUseEpoll: Bool, interest: DescriptorSource.Interest)
         async throws
     {
         let (ours, theirs) = try Self.pair()
-        let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
+        let (source, stream) = Self.source(ours, DescriptorPoller(canUseEpoll: canUseEpoll))
         var events = stream.makeAsyncIterator()
         source.interest = .writing
         #expect(await events.next() == .writing)
@@ -74,10 +74,10 @@ import Testing
         source.cancel()
     }
 
-    @Test(arguments: pollers) func `a released or cancelled source closes its descriptor once`(isAbleToWait: Bool)
+    @Test(arguments: pollers) func `a released or cancelled source closes its descriptor once`(canUseEpoll: Bool)
         async throws
     {
-        let poller = DescriptorPoller(isAbleToWait: isAbleToWait)
+        let poller = DescriptorPoller(canUseEpoll: canUseEpoll)
         for isReleased in [true, false] {
             let (ours, theirs) = try Self.pair()
             defer { close(theirs) }

@@ -44,7 +44,7 @@ final class DesktopFixture: Sendable {
         outlets.trouble = { troubles.add($0) }
         outlets.appeared = { appearances.add(true) }
         if acts { outlets.pressed = { presses.add($0) } }
-        await desktop.attend(outlets)
+        await desktop.connectCallbacks(outlets)
         return desktop
     }
 

@@ -126,7 +126,7 @@ struct PresentationTests {
     }
 
     @Test func `an error of a lost server does not affect the next`() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, isExplicit: { false })
+        let server = try await FakeNotificationServer(fixture.bus, answersQuery: { false })
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         let desktop = await fixture.desktop()
         async let canShow = desktop.canShow()
@@ -141,7 +141,7 @@ struct PresentationTests {
         // From the query on, the desktop reads nothing until both the reply and the signal have arrived.
         let server = try await FakeNotificationServer(
             fixture.bus, capabilities: ["body", "actions"],
-            isExplicit: {
+            answersQuery: {
                 desktop.executor.queue.async { gate.wait() }
                 return true
             })
@@ -239,7 +239,7 @@ struct PresentationTests {
         // Idle for a while.
         #expect(await !desktop.canShow())
         #expect(try fixture.tracker().state().remindersSent == 0 && server.notified.items.count == 1)
-        server.manner = .rightly
+        server.manner = .normally
         await server.release()
         #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
         #expect(try await fixture.tracker("12:01").deliver([desktop]).unseen.isEmpty)
@@ -261,7 +261,7 @@ struct PresentationTests {
         #expect(await !first.deliver(notification))
         #expect(await !second.deliver(notification) && server.notified.items.count == 1)
         #expect(fixture.lines.items.contains { $0.hasPrefix("Already being shown: hydration-reminder") })
-        server.manner = .rightly
+        server.manner = .normally
         await server.release()
         #expect(await event { fixture.lines.items.contains { $0.hasPrefix("Shown") } ? true : nil } == true)
         #expect(await second.deliver(notification) && server.notified.items.count == 1)
@@ -280,7 +280,7 @@ struct PresentationTests {
         let left = try Data(contentsOf: file)
         await first.stop()
         try left.write(to: file)
-        server.manner = .rightly
+        server.manner = .normally
         let second = await fixture.desktop()
         #expect(await second.deliver(notification) && server.notified.items.count == 2)
         await second.stop()
@@ -295,7 +295,7 @@ struct PresentationTests {
         func desktop(_ memory: ShownNotifications) async -> DesktopNotifications {
             let desktop = DesktopNotifications(
                 bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
-            await desktop.attend(DesktopNotifications.Outlets())
+            await desktop.connectCallbacks(DesktopNotifications.Outlets())
             return desktop
         }
         let service = await desktop(ShownNotifications(file: file, day: { day.withLock { $0 } })),
@@ -326,7 +326,7 @@ struct PresentationTests {
         let address = fixture.bus.address
         let agent = DesktopNotifications(
             bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
-        await agent.attend(DesktopNotifications.Outlets())
+        await agent.connectCallbacks(DesktopNotifications.Outlets())
         service.end("nothing")
         let notification = try TrackerNotification.test(.goal)
         #expect(await agent.deliver(notification))
@@ -366,7 +366,7 @@ struct PresentationTests {
         await other.stop()
     }
 
-    @Test(arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
+    @Test(arguments: [FakeNotificationServer.Manner.withInvalidID, .withError])
     func `a notification does not count after an invalid reply`(manner: FakeNotificationServer.Manner) async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: manner)
         let desktop = await fixture.desktop()

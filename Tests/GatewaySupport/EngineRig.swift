@@ -104,8 +104,8 @@ package struct EngineRig<Peer: ScriptedPeer> {
                 switch effect {
                 case .link(let request):
                     for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
-                case .askTodayTotal: events.append(.todayTotal(todayTotal))
-                case .askLight: events.append(.light(light))
+                case .requestTodayTotal: events.append(.todayTotal(todayTotal))
+                case .requestLight: events.append(.light(light))
                 case .done(let report): done = report
                 case .journaled, .report, .diagnostic, .progress, .lit: break
                 }

@@ -17,7 +17,7 @@ import TrackerCore
                     ($0.alias, $0.own) = (
                         "kitchen", [AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
                     )
-                    $0.answeredByRecording()
+                    $0.markAsRecording()
                 }, peer: ScriptedBottle(records: drinks(3)), journal: journal, start: evening)
             let report = try rig.run()
             #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)
@@ -184,8 +184,8 @@ import TrackerCore
         (rig.todayTotal, rig.light) = (1234, .gentle)
         let report = try rig.run()
         #expect(report.failure == nil && report.received == 5 && report.acknowledged == 0, "\(report)")
-        let question = Set(rig.written.map { $0.encoded })
-        #expect(question.count == 1 && rig.peer.records.count == 5, "\(rig.written)")
+        let logRequest = Set(rig.written.map { $0.encoded })
+        #expect(logRequest.count == 1 && rig.peer.records.count == 5, "\(rig.written)")
         #expect(rig.journal.own.isEmpty == (job == .look) && report.isAdopted == (job == .poll))
     }
 

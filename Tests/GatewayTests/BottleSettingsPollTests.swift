@@ -44,7 +44,7 @@ import TrackerCore
 
     @Test func `options of a poll override the bottle's settings`() throws {
         let entries = try poll([AdoptedBottle(identities: [Self.address], settings: strict())]) {
-            ($0.dialect, $0.isReadingNamed) = (.calendar, true)
+            ($0.dialect, $0.isDialectExplicit) = (.calendar, true)
         }
         #expect(entries.map { $0.reading?.hasPrefix("calendar") } == [true])
     }

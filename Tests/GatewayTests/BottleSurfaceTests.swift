@@ -37,7 +37,7 @@ import TrackerCore
         rig.todayTotal = 16
         try rig.run()
         #expect(rig.written == [.snapshot, .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
-        var recording = EngineRig(options: options { $0.answeredByRecording() }, peer: Self.bottle(), start: evening)
+        var recording = EngineRig(options: options { $0.markAsRecording() }, peer: Self.bottle(), start: evening)
         recording.light = .strong
         try recording.run()
         #expect(!recording.written.contains(Self.strong))

@@ -12,7 +12,7 @@ import TrackerCore
     struct HeldBack: ScriptedPeer {
         var bottle: ScriptedBottle
         /// The number of the request, from 0.
-        var question: Int
+        var logRequest: Int
         var length: Duration
         /// Also delays the write response of the request.
         var holdsWrites = false
@@ -27,8 +27,8 @@ import TrackerCore
         private var asked = 0
         private var since: MonotonicInstant?
 
-        init(_ bottle: ScriptedBottle, question: Int, length: Duration, sips: [(after: Duration, record: [UInt8])]) {
-            (self.bottle, self.question, self.length, self.sips) = (bottle, question, length, sips)
+        init(_ bottle: ScriptedBottle, logRequest: Int, length: Duration, sips: [(after: Duration, record: [UInt8])]) {
+            (self.bottle, self.logRequest, self.length, self.sips) = (bottle, logRequest, length, sips)
         }
 
         mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
@@ -37,7 +37,7 @@ import TrackerCore
             if case .write(_, let value, _) = request,
                 [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
             {
-                if asked == question { since = now }
+                if asked == logRequest { since = now }
                 asked += 1
             }
             while let since, let sip = sips.first, since.advanced(by: sip.after) <= now {
@@ -173,7 +173,7 @@ import TrackerCore
 
     @Test(arguments: delays) func `a late response does not acknowledge a later reading`(_ delay: Delay) throws {
         for (ring, profile) in delay.rings.flatMap({ ring in delay.profiles.map { (ring, $0) } }) {
-            for (question, length) in delay.questions.flatMap({ number in delay.milliseconds.map { (number, $0) } }) {
+            for (logRequest, length) in delay.questions.flatMap({ number in delay.milliseconds.map { (number, $0) } }) {
                 var bottle = ScriptedBottle(profile, records: drinks(ring), properties: [.notify])
                 (bottle.ring, bottle.acknowledging) = (ring, delay.acknowledging)
                 let sips = (0..<3).map {
@@ -182,11 +182,11 @@ import TrackerCore
                         record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)
                     )
                 }
-                var peer = HeldBack(bottle, question: question, length: .milliseconds(length), sips: sips)
+                var peer = HeldBack(bottle, logRequest: logRequest, length: .milliseconds(length), sips: sips)
                 (peer.holdsWrites, peer.leavesRest) = (delay.holdsWrites, delay.leavesRest)
                 var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
                 let report = try rig.run()
-                let what = "\(profile.rawValue), ring of \(ring), answer \(question) held for \(length) ms: \(report)"
+                let what = "\(profile.rawValue), ring of \(ring), answer \(logRequest) held for \(length) ms: \(report)"
                 #expect(rig.peer.early.isEmpty && report.contradiction == nil, "\(what): \(rig.peer.early)")
                 guard !delay.leavesRest else { continue }
                 #expect(report.failure == nil, "\(what)")
@@ -199,10 +199,10 @@ import TrackerCore
     /// is acknowledged twice.
     @Test(arguments: BottleProfile.allCases) func `a late response is not a rejection`(_ profile: BottleProfile) throws
     {
-        for question in 0..<5 {
+        for logRequest in 0..<5 {
             let late = (after: Duration.milliseconds(2300), record: record(minute: 50, amount: 345, hour: 23))
             let peer = HeldBack(
-                ScriptedBottle(profile, records: drinks(27), properties: [.notify]), question: question,
+                ScriptedBottle(profile, records: drinks(27), properties: [.notify]), logRequest: logRequest,
                 length: .milliseconds(2410), sips: [late])
             var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
             let report = try rig.run()
@@ -210,10 +210,10 @@ import TrackerCore
             #expect(
                 rig.peer.early.isEmpty
                     && all.allSatisfy { rig.journal.holds($0) || rig.peer.bottle.records.contains($0) },
-                "answer \(question) held back: lost for ever")
+                "answer \(logRequest) held back: lost for ever")
             #expect(
                 report.failure == nil && report.contradiction == nil
-                    && report.acknowledged == all.count - rig.peer.bottle.records.count, "\(question): \(report)")
+                    && report.acknowledged == all.count - rig.peer.bottle.records.count, "\(logRequest): \(report)")
         }
     }
 

@@ -117,7 +117,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 switch word {
                 case .failed(_, let failure, let isNew): news.append(isNew ? failure.kind.rawValue : "again")
                 case .answersAgain: news.append("answers")
-                case .adopted, .brought: news.append("more")
+                case .adopted, .receivedRecords: news.append("more")
                 }
             }
         }

@@ -91,7 +91,7 @@ private struct Person {
         var intervals: [[PollSchedule]] = [[], []]
         var facts = people.map { $0.facts(.utc) }
         while now < end {
-            let present = facts.map { PollPlan.rhythm($0, now: wall()) }
+            let present = facts.map { PollPlan.pollSchedule($0, now: wall()) }
             let effects = machine.handle(
                 .plans(zip(plans, present).map { ScheduledBottle($0, interval: $1) }), at: now)
             var polls = effects.compactMap {

@@ -264,20 +264,20 @@ import TrackerCore
 
     /// A backup is restored between the two readings, so the records are not in the store.
     @Test(arguments: BottleProfile.allCases, 0..<6) func `records missing after a restore are not acknowledged`(
-        profile: BottleProfile, question: Int
+        profile: BottleProfile, logRequest: Int
     ) throws {
         struct Restored: ScriptedPeer {
             var bottle: ScriptedBottle
             let journal: MemoryJournal
-            var question: Int
+            var logRequest: Int
             mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
                 after: Duration, event: CentralEvent
             )] {
                 if case .write(_, let value, _) = request,
                     [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
                 {
-                    if question == 0 { journal.restoreNothing() }
-                    question -= 1
+                    if logRequest == 0 { journal.restoreNothing() }
+                    logRequest -= 1
                 }
                 return bottle.handle(request, at: now)
             }
@@ -285,13 +285,15 @@ import TrackerCore
         let journal = MemoryJournal()
         let bottle = ScriptedBottle(profile, records: drinks(5), properties: [.notify])
         var rig = EngineRig(
-            options: options(), peer: Restored(bottle: bottle, journal: journal, question: question), journal: journal,
+            options: options(), peer: Restored(bottle: bottle, journal: journal, logRequest: logRequest),
+            journal: journal,
             start: evening)
         let report = try rig.run()
         // After the first acknowledgement a restore can remove acknowledged records.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
-        #expect(!isLost || question >= (profile == .draft ? 4 : 2), "restored before question \(question): \(report)")
+        #expect(
+            !isLost || logRequest >= (profile == .draft ? 4 : 2), "restored before question \(logRequest): \(report)")
         var next = EngineRig(
             options: options(), peer: rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
         try next.run()

@@ -198,7 +198,7 @@ struct APIDescription {
             }
             try await look("an empty day")
             _ = try await house.post("drinks", #"{"ml": 2000}"#)
-            try house.store.noteConnection(ConnectionProblem(.notFound), at: ServedHousehold.noon)
+            try house.store.recordConnection(ConnectionProblem(.notFound), at: ServedHousehold.noon)
             try await look("a day with a drink and a bottle that is not there")
             _ = try await house.post("session")
             for _ in 0..<3 { _ = try await house.post("session/drink", "{}") }

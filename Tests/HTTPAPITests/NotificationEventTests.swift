@@ -68,7 +68,7 @@ import WebServer
     @Test func `a reconnecting client receives missed notifications`() async throws {
         let day = try CheckedDay()
         func told() throws -> [String] {
-            try TrackerStore(path: day.path).told(after: 0).map(\.decision.notificationId)
+            try TrackerStore(path: day.path).deliveries(after: 0).map(\.decision.notificationId)
         }
         var first = ""
         try day.set("08:00")
@@ -108,22 +108,23 @@ import WebServer
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
         func session(_ walls: (drink: String, water: String)) async throws -> [String] {
-            let before = try store.told(after: 0).last?.place ?? 0
+            let before = try store.deliveries(after: 0).last?.place ?? 0
             try day.set(walls.drink)
             _ = try day.tracker().drink()
             try await day.tracker().deliver([NamedSink("desktop")])
             try day.set(walls.water)
             _ = try day.tracker().water()
             try await day.tracker().deliver([NamedSink("desktop")])
-            return try store.told(after: before).filter(\.decision.kind.isWaterline).map(\.decision.notificationId)
+            return try store.deliveries(after: before).filter(\.decision.kind.isWaterline).map(
+                \.decision.notificationId)
         }
-        try store.noteSharing(false)
+        try store.recordSharing(false)
         try day.set("20:00")
         _ = try day.tracker().startSession()
         let secret = try await session(("20:10", "20:15"))
-        try store.noteSharing(true)
+        try store.recordSharing(true)
         let open = try await session(("20:30", "20:35"))
-        try store.noteSharing(false)
+        try store.recordSharing(false)
         let secretAgain = try await session(("20:50", "20:55"))
         try #require(!secret.isEmpty && !open.isEmpty && !secretAgain.isEmpty)
         func replayed(shares: Bool, away: Bool) async throws -> [String] {
@@ -143,7 +144,7 @@ import WebServer
         #expect(
             try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
         // Notifications from the shared time are replayed.
-        try store.noteSharing(true)
+        try store.recordSharing(true)
         let later = try await session(("21:10", "21:15"))
         try #require(!later.isEmpty)
         #expect(try await replayed(shares: true, away: true) == later)

@@ -340,7 +340,7 @@ import TrackerService
         let refused = try await house.patch("settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
         #expect(refused.status == 403 && refused.code == "onlyHere")
         #expect(try house.store.settings() == Settings())
-        #expect(SettingReach(of: name) == .files && Settings.catalogue.contains { $0.name == name })
+        #expect(SettingScope(of: name) == .files && Settings.catalogue.contains { $0.name == name })
     }
 
     @Test(

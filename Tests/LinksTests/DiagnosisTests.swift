@@ -81,13 +81,13 @@ import Testing
             testDescription: "rfkill by software", check: "rfkill hci0", found: "software",
             advice: "rfkill unblock bluetooth", statuses: [.bad, .bad, .note]
         ) {
-            $0.blockades = [.init(name: "hci0", isSoft: true, isHard: false)]
+            $0.rfkillSwitches = [.init(name: "hci0", isSoft: true, isHard: false)]
         },
         Fault(
             testDescription: "rfkill by a switch", check: "rfkill laptop", found: "switch", advice: "aeroplane",
             statuses: [.bad, .bad, .note]
         ) {
-            $0.blockades = [.init(name: "laptop", isSoft: true, isHard: true)]
+            $0.rfkillSwitches = [.init(name: "laptop", isSoft: true, isHard: true)]
         },
         Fault(
             testDescription: "no bus", check: "system bus", found: "no such file", advice: "systemctl start dbus",
@@ -269,7 +269,8 @@ import Testing
         var facts = BluetoothFacts()
         facts.readFiles(root: folder.path)
         #expect(
-            facts.kernel == .noBluetooth && facts.blockades.isEmpty && facts.daemonPath == nil && facts.channels == nil
+            facts.kernel == .noBluetooth && facts.rfkillSwitches.isEmpty && facts.daemonPath == nil
+                && facts.channels == nil
                 && !facts.hasPolicy)
         for name in ["hci1", "hci0", "hci0:64"] { try write("sys/class/bluetooth/\(name)/address", "") }
         try write("proc/sys/kernel/osrelease", "6.1.0-40-amd64\n")
@@ -285,7 +286,7 @@ import Testing
         try write("etc/dbus-1/system.d/waterh.conf", "")
         facts.readFiles(root: folder.path)
         #expect(facts.kernel == .adapters(["hci0", "hci1"]) && facts.release == "6.1.0-40-amd64")
-        #expect(facts.blockades == [.init(name: "hci1", isSoft: true, isHard: false)])
+        #expect(facts.rfkillSwitches == [.init(name: "hci1", isSoft: true, isHard: false)])
         #expect(
             facts.daemonPath == "/usr/libexec/bluetooth/bluetoothd" && facts.channels?.count == 3 && facts.hasPolicy)
     }

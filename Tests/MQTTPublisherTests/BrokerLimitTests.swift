@@ -64,7 +64,7 @@ import TrackerService
         let rig = try PublisherRig(guarded.broker)
         rig.start()
         try await rig.connected()
-        let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "x" }).id)/config"
+        let device = "homeassistant/device/waterh_\(try rig.store.openPublisher("mqtt", makeID: { "x" }).id)/config"
         for topic in ["h/state", "h/bridge/info", device] {
             let said: Bool? = await event {
                 denials(rig).contains { $0.contains(" \(topic): Not authorized") } ? true : nil
@@ -133,7 +133,7 @@ import TrackerService
         rig.start()
         try await rig.connected()
         _ = try rig.tracker().logDrink(.ml(150))
-        let id = try rig.store.openOutlet("mqtt", makeID: { "x" }).id
+        let id = try rig.store.openPublisher("mqtt", makeID: { "x" }).id
         let kept: [String]? = await event {
             guard let kept = try? await broker.kept() else { return nil }
             return kept.contains { $0.contains(#""dailyTotalMl":150"#) }

@@ -385,7 +385,7 @@ import TrackerService
         #expect(
             await event(within: 60) { heard().count >= 3 ? true : nil } == true,
             "\(ear.output) \(rig.events.withLock { $0 })")
-        let told = try rig.store.told(after: 0).map(\.decision)
+        let told = try rig.store.deliveries(after: 0).map(\.decision)
         #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
         #expect(
             heard().map { $0["title"] as? String } == told.map(\.title)
@@ -427,14 +427,14 @@ import TrackerService
         _ = try rig.tracker().startSession()
         _ = try rig.tracker().drink()
         try await rig.tracker().deliver([rig.channel, Screen()])
-        let told = try rig.store.told(after: 0).map(\.decision.notificationId)
+        let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
         #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
         // As the service does after a configuration change, with or without the broker.
-        try rig.store.noteSharing(true)
+        try rig.store.recordSharing(true)
         _ = try rig.tracker().drink()
         try await rig.tracker().deliver([rig.channel, Screen()])
-        let more = try rig.store.told(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
+        let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
         #expect(await event(within: 60) { more.allSatisfy(heard().contains) ? true : nil } == true, "\(ear.output)")
@@ -462,7 +462,7 @@ import TrackerService
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }
         try await tracker(8 * 3600).deliver([rig.channel])
-        let told = try rig.store.told(after: 0).map(\.decision.notificationId)
+        let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
         #expect(await event { heard() == told ? true : nil } == true, "\(heard()) of \(told)")
@@ -578,7 +578,7 @@ import TrackerService
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("#")
         rig.start()
-        let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
+        let id = try #require(await event { try? rig.store.openPublisher("mqtt", makeID: { "never" }).id })
         let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
         _ = try await ear.line { $0.contains(" \(bottle) {") }
         _ = try await ear.line { $0.contains(" h/bottle/a4c138010203 {") }
@@ -608,7 +608,7 @@ import TrackerService
         #expect(off == true)
         _ = try rig.tracker().set([(name: "mqtt.url", text: broker.url)])
         try await rig.connected(4)
-        #expect(try rig.store.openOutlet("mqtt", makeID: { "never" }).id == id)
+        #expect(try rig.store.openPublisher("mqtt", makeID: { "never" }).id == id)
         await rig.stop()
     }
 
@@ -618,7 +618,7 @@ import TrackerService
         for number in 1...2 { try rig.store.adoptBottle("A4:C1:38:00:00:0\(number)") }
         let ear = try await broker.listen("#")
         rig.start()
-        let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
+        let id = try #require(await event { try? rig.store.openPublisher("mqtt", makeID: { "never" }).id })
         @Sendable func topics(_ number: Int) -> [String] {
             ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"]
         }
@@ -738,7 +738,7 @@ import TrackerService
         }
         await second.stop()
         #expect(await event { (try? first.store.outletTroubles().isEmpty) == true ? true : nil } == true)
-        let id = try first.store.openOutlet("mqtt", makeID: { "never" }).id
+        let id = try first.store.openPublisher("mqtt", makeID: { "never" }).id
         let back: Bool? = await event {
             guard let all = try? await broker.kept() else { return nil }
             return all.contains("1 h/availability online")
@@ -758,7 +758,7 @@ import TrackerService
     /// The broker disconnects one of two clients with the same id, and it reports the reason.
     @Test func `another client with the same client ID is reported`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
+        let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         for round in 1...2 {
             let other = try MQTTConnection(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id)))
             {
@@ -770,7 +770,7 @@ import TrackerService
         }
         #expect(
             await rig.logs {
-                if case .nameShared(let text) = $0 { text.contains(MQTTAdvice.otherClient) } else { false }
+                if case .clientIDShared(let text) = $0 { text.contains(MQTTAdvice.otherClient) } else { false }
             },
             "\(rig.events.withLock { $0 })")
         await rig.stop()

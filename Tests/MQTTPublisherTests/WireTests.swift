@@ -159,7 +159,7 @@ import TrackerService
     static let troubles: [(MQTTFailure.Kind, String, [String])] = [
         (.refused, "mqtt://h", ["mqtt.user", "mqtt.passwordFile"]),
         (.tls, "mqtts://shelf.example", ["mqtt.caFile", "ca-file", "shelf.example", "mqtt.url"]),
-        (.noGreeting, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
+        (.closedBeforeResponse, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
     ]
 
     @Test(arguments: troubles) func `a connection error names the setting to change`(

@@ -114,12 +114,12 @@ import Testing
     @Test func `a message is confirmed when it was processed, otherwise the broker sends it again`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let (began, fails) = (Box(0), Box(false))
-        let goesOn = DispatchSemaphore(value: 0)
+        let resumed = DispatchSemaphore(value: 0)
         func connect() throws -> MQTTConnection {
             try MQTTConnection(options(broker)) { message in
                 guard message.topic == "c/x" else { return }
                 began.change { $0 += 1 }
-                goesOn.wait()
+                resumed.wait()
                 if fails.value { throw Unprocessed() }
             }
         }
@@ -134,19 +134,19 @@ import Testing
         // By then the broker has read all earlier writes.
         for _ in 0..<2 { try await broker.publish("d", "y") }
         #expect(acknowledged() == 0, "\(broker.log)")
-        goesOn.signal()
+        resumed.signal()
         #expect(await event { acknowledged() == 1 ? true : nil } == true, "\(broker.log)")
 
         fails.change { $0 = true }
         try await broker.publish("c/x", "2")
         #expect(await event { began.value == 2 ? true : nil } == true)
-        goesOn.signal()
+        resumed.signal()
         #expect(await session.ended().kind == .closed && acknowledged() == 1, "\(broker.log)")
         fails.change { $0 = false }
         let again = try connect()
         #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
         #expect(try await again.connected())
-        goesOn.signal()
+        resumed.signal()
         #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
         await again.close()
     }
@@ -155,17 +155,17 @@ import Testing
     @Test func `no thread blocks when the broker dies while a message is processed`() async throws {
         let broker = try await Broker()
         let began = Box(0)
-        let goesOn = DispatchSemaphore(value: 0)
+        let resumed = DispatchSemaphore(value: 0)
         let session = try MQTTConnection(options(broker)) { _ in
             began.change { $0 += 1 }
-            goesOn.wait()
+            resumed.wait()
         }
         _ = try await session.connected()
         try await session.subscribe(["c/#"])
         for text in ["1", "2"] { try await broker.publish("c/x", text) }
         #expect(await event { began.value == 1 ? true : nil } == true)
         try await broker.stop()
-        for _ in 0..<2 { goesOn.signal() }
+        for _ in 0..<2 { resumed.signal() }
         #expect(await event { session.failure } != nil)
         #expect(await session.ended().kind == .lost)
     }
@@ -183,10 +183,10 @@ import Testing
             try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-l"], input: Array(lines.utf8)).exitCode
                 == 0)
         let came = Box([String]())
-        let goesOn = DispatchSemaphore(value: 0)
+        let resumed = DispatchSemaphore(value: 0)
         let session = try MQTTConnection(options(broker)) { message in
             came.change { $0.append(message.text ?? "?") }
-            goesOn.wait()
+            resumed.wait()
         }
         #expect(try await session.connected())
         func confirmed() -> Int {
@@ -200,7 +200,7 @@ import Testing
             #expect(
                 await event { confirmed() == number ? true : nil } == true,
                 "of \(number) messages \(confirmed()) are confirmed")
-            goesOn.signal()
+            resumed.signal()
         }
         #expect(came.value == (0..<40).map(String.init))
         await session.close()

@@ -237,7 +237,7 @@ import Emulator
 
         var gadget = Self.gadget(Self.reads)
         gadget.services[0].uuid = 0x1801
-        let rest = gadget.leavingOut(PeripheralProfile.stackServices)
+        let rest = gadget.excluding(PeripheralProfile.stackServices)
         #expect(rest.services == [] && rest.exchangeCount == 0)
     }
 

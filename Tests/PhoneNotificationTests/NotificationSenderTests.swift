@@ -109,7 +109,7 @@ import TrackerService
         let tries = try await peer.seen().count
         _ = try await peer.seen(tries + 1)
         try await peer.rule("{}")
-        #expect(await rig.logs { $0 == .goesOn }, "\(rig.events)")
+        #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
         #expect(rig.problems.count == 1, "\(rig.problems)")
         // It was delivered later: the reminder check runs again and gets the delivery.
         #expect(await event { rig.lateCount.withLock { $0 } > 0 ? true : nil } == true)
@@ -427,15 +427,18 @@ import TrackerService
     /// Notifications over the limit are reported, and the newest stay.
     @Test func `the notification queue drops the oldest entry when it is full`() throws {
         let store = try TrackerStore(inMemory: "UTC")
-        var givenUp = 0
+        var droppedCount = 0
         for number in 1...(TrackerStore.queueLimit + 5) {
-            givenUp += try store.post(
+            droppedCount += try store.post(
                 notice(number).announcement, to: "webhook", sendsLate: true, at: Instant(seconds: 1),
                 makeKey: { "\(number)" }
-            ).givenUp
+            ).droppedCount
         }
-        #expect(givenUp == 5)
-        guard case .message(let oldest) = try store.nextPost(from: "webhook", as: "me", at: Instant(seconds: 1)) else {
+        #expect(droppedCount == 5)
+        guard
+            case .message(let oldest) = try store.claimNextNotification(
+                from: "webhook", as: "me", at: Instant(seconds: 1))
+        else {
             throw Broker.Missing(description: "nothing waits")
         }
         #expect(oldest.announcement.id == notice(6).notificationId)

@@ -48,7 +48,7 @@ import Testing
                 && statistics.total.notifications == 1)
         let reads = try #require(statistics.requests.first { $0.opcode == .readRequest }?.counts)
         #expect(
-            reads.latency.median == .milliseconds(20) && reads.latency.share95 == .milliseconds(90)
+            reads.latency.median == .milliseconds(20) && reads.latency.percentile95 == .milliseconds(90)
                 && reads.latency.maximum == .milliseconds(90))
         let response = try #require(statistics.characteristics.first { $0.handle == 6 })
         #expect(

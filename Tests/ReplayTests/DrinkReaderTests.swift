@@ -113,10 +113,10 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.at) == ["2026-02-02T10:00:00", "2027-02-02T10:01:00"])
         var options = DrinkReader.Options(hostYear: 2031)
         options.dialect = .strict
-        var refused: [RefusedRecord] = []
+        var refused: [RejectedRecord] = []
         var times: [String?] = []
         let reader = DrinkReader(options) { times.append($0.at) }
-        reader.onRefused = { refused.append($0) }
+        reader.onRejected = { refused.append($0) }
         for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
         try reader.finishCapture()
         #expect(times == ["2026-02-02T10:00:00"], "the capture was made in 2026")

@@ -39,6 +39,7 @@ import Testing
         var histogram = LatencyHistogram()
         for _ in 0..<300 { histogram.add(.seconds(Int64.max / 4)) }
         histogram.add(.zero)
-        #expect(histogram.maximum == .seconds(Int64.max / 4) && histogram.share95 != nil && histogram.minimum == .zero)
+        #expect(
+            histogram.maximum == .seconds(Int64.max / 4) && histogram.percentile95 != nil && histogram.minimum == .zero)
     }
 }

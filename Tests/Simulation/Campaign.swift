@@ -81,5 +81,5 @@ package struct Campaign: Sendable {
 
 extension MemoryJournal: ScenarioJournal {
     /// Only the store publishes to a broker.
-    package func openOutlet() throws -> (any ScenarioPublisher)? { nil }
+    package func openPublisher() throws -> (any ScenarioPublisher)? { nil }
 }

@@ -50,7 +50,7 @@ extension Scenario {
         for index in 0..<count {
             let start = Duration.seconds(36_000 + index * pause)
             let poll = ScenarioStep.Poll(
-                link: Self.linkFaults(&random, isPieced: habits.split > 0),
+                link: Self.linkFaults(&random, isSplitInsideRecords: habits.split > 0),
                 killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
             polls.append(ScenarioStep(start, .poll(poll)))
             // At most one drink per second.
@@ -99,7 +99,7 @@ extension Scenario {
 
     /// Excludes faults that no gateway can detect: where a bottle cuts its entries anywhere, none is reordered, because
     /// such pieces have no sequence number.
-    private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> FaultPlan {
+    private static func linkFaults(_ random: inout SeededGenerator, isSplitInsideRecords: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
         var plan = FaultPlan()
@@ -110,7 +110,7 @@ extension Scenario {
             plan.faults.append(.init(.lose, .chance([0.02, 0.1, 0.2].randomElement(using: &random) ?? 0.1)))
         }
         if chance(25) { plan.faults.append(.init(.repeat, at(1...14))) }
-        if chance(15), !isPieced { plan.faults.append(.init(.swap, at(1...14))) }
+        if chance(15), !isSplitInsideRecords { plan.faults.append(.init(.swap, at(1...14))) }
         if chance(10) {
             plan.faults.append(
                 .init(.delay, at(1...10), time: .milliseconds(Int.random(in: 20...4000, using: &random))))

@@ -8,7 +8,7 @@ package protocol ScenarioJournal: Journal {
     /// Whether the journal has these bytes as a record in any form.
     func holds(_ raw: [UInt8]) -> Bool
     /// Opens a publisher: from now on the journal keeps entries for the broker; `nil` for a journal without one.
-    func openOutlet() throws -> (any ScenarioPublisher)?
+    func openPublisher() throws -> (any ScenarioPublisher)?
 }
 
 extension ScenarioJournal {

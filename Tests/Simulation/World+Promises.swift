@@ -72,12 +72,12 @@ extension World {
         var times: [[UInt8]: Int] = [:]
         var doubted: Set<[UInt8]> = []
         // Cut by the bottle, or because of a small MTU.
-        let isPieced = hasHabit { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
+        let isSplitInsideRecords = hasHabit { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
         for entry in entries {
             times[entry.raw, default: 0] += 1
             // Identical losses in two readings give the same pieces twice. Without a valid date they count nowhere.
             // Neither do pieces that are marked as no drinks.
-            guard isPieced, written[entry.raw] == nil else { continue }
+            guard isSplitInsideRecords, written[entry.raw] == nil else { continue }
             if case .drink = entry.verdict { continue }
             doubted.insert(entry.raw)
         }
@@ -120,12 +120,12 @@ extension World {
             let own = (try? DrinkRecord(decoding: entry.raw)).flatMap(instant)
             switch entry.verdict {
             case .drink(let at, _):
-                if abs(at.seconds(to: sip.at)) > RecordResolver.aheadSeconds {
+                if abs(at.seconds(to: sip.at)) > RecordResolver.maxLeadSeconds {
                     fail(.misdated, "counts at \(at), drunk at \(sip.at): \(hex(entry.raw))")
                 }
             case .quarantined(let reason):
                 if sip.hasDate, !overwritten.contains(entry.raw), let own,
-                    abs(own.seconds(to: sip.at)) < RecordResolver.aheadSeconds
+                    abs(own.seconds(to: sip.at)) < RecordResolver.maxLeadSeconds
                 {
                     fail(.misdated, "waits (\(reason)) though its date is right: \(hex(entry.raw))")
                 }

@@ -105,7 +105,7 @@ package struct World {
             hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
         server = try GATTServer(bottle.application)
         if scenario.hasBroker {
-            guard let outlet = try journal.openOutlet() else { throw NoOutlet() }
+            guard let outlet = try journal.openPublisher() else { throw NoOutlet() }
             broker = BrokerConnection(outlet, latency: scenario.latency)
         }
         for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
@@ -343,8 +343,8 @@ package struct World {
                 }
                 switch effect {
                 case .link(let request): post(.central(.request(request)))
-                case .askTodayTotal: events.append(.todayTotal(totalToday))
-                case .askLight: events.append(.light(nil))
+                case .requestTodayTotal: events.append(.todayTotal(totalToday))
+                case .requestLight: events.append(.light(nil))
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic):
                     if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }

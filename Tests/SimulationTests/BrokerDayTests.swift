@@ -149,7 +149,7 @@ private final class SpoiltJournal: ScenarioJournal {
         (self.base, self.spoil) = (base, spoil)
     }
 
-    func openOutlet() throws -> (any ScenarioPublisher)? { try base.openOutlet().flatMap(spoil) }
+    func openPublisher() throws -> (any ScenarioPublisher)? { try base.openPublisher().flatMap(spoil) }
     var entries: [JournalEntry] { base.entries }
     func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try base.append(entries) }

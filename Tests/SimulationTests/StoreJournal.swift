@@ -25,8 +25,8 @@ struct StoreJournal: ScenarioJournal {
         entries.contains { $0.raw == raw }
     }
 
-    func openOutlet() throws -> (any ScenarioPublisher)? {
-        _ = try store.openOutlet(StoreOutlet.name) { "scenario" }
+    func openPublisher() throws -> (any ScenarioPublisher)? {
+        _ = try store.openPublisher(StoreOutlet.name) { "scenario" }
         return StoreOutlet(store: store)
     }
 

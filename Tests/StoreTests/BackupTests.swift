@@ -173,12 +173,12 @@ import TrackerCore
             try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
         )
         let store = try TrackerStore(path: scratch.path)
-        try store.noteConnection(ConnectionProblem(.notFound), at: now.now)
+        try store.recordConnection(ConnectionProblem(.notFound), at: now.now)
         let file = folder.appendingPathComponent("backup").path
         try store.backUp(to: file)
         try other.restore(from: file, scratch: try newFolder())
         #expect(try other.look(now).snapshot.connection == ConnectionStatus())
-        try other.noteConnection(ConnectionProblem(.bluetoothOff), at: now.now)
+        try other.recordConnection(ConnectionProblem(.bluetoothOff), at: now.now)
         try other.restore(from: file, scratch: try newFolder())
         #expect(try other.look(now).snapshot.connection.error == ConnectionProblem(.bluetoothOff).description)
     }
@@ -192,7 +192,7 @@ import TrackerCore
             try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
         )
         func next(_ store: TrackerStore) throws -> QueuedNotification? {
-            if case .message(let message) = try store.nextPost(from: "ntfy", as: "me", at: now.now) {
+            if case .message(let message) = try store.claimNextNotification(from: "ntfy", as: "me", at: now.now) {
                 message
             } else {
                 nil
@@ -202,7 +202,7 @@ import TrackerCore
         let file = folder.appendingPathComponent("backup").path
         try store.backUp(to: file)
         let first = try #require(try next(store))
-        try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent)
+        try store.finishNotification(first, from: "ntfy", as: "me", at: now.now, .sent)
         try store.restore(from: file, scratch: try newFolder())
         #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1") != nil)
         // Here the notification is still pending and unchanged.
@@ -297,14 +297,14 @@ import TrackerCore
         let second = try store.logDrink(ml: 200, now)
         try store.restore(from: backup, scratch: try newFolder())
         #expect(try store.allDrinks().map(\.ml) == [100])
-        #expect(try store.drinksNotGiven(since: Instant(milliseconds: 0), limit: 9).isEmpty)
+        #expect(try store.drinksMissingOnPhone(since: Instant(milliseconds: 0), limit: 9).isEmpty)
         #expect(try store.tokens().map { $0.revokedAt != nil } == [true])
         #expect(try store.logDrink(ml: 300, now).number > second.number)
         // A new installation has the deliveries to the phone.
         let other = try TrackerStore(path: folder.appendingPathComponent("other.sqlite").path)
         try store.backUp(to: backup + "-2")
         try other.restore(from: backup + "-2", scratch: try newFolder())
-        #expect(try other.drinksNotGiven(since: Instant(milliseconds: 0), limit: 9).map(\.ml) == [300])
+        #expect(try other.drinksMissingOnPhone(since: Instant(milliseconds: 0), limit: 9).map(\.ml) == [300])
         #expect(try other.tokens().isEmpty)
     }
 

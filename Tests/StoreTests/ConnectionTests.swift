@@ -18,13 +18,13 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.path)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
-        try store.noteConnection(problem, at: sampleInstant)
-        try store.noteConnection(problem, at: sampleInstant.advanced(seconds: 60))
+        try store.recordConnection(problem, at: sampleInstant)
+        try store.recordConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Another process sees the problem, too.
         let shown = try TrackerStore(path: scratch.path, for: .reading).look(context).snapshot.connection
         #expect(shown.error == problem.description)
         #expect(shown.hint == problem.hint)
-        try store.noteConnection(nil, at: sampleInstant)
+        try store.recordConnection(nil, at: sampleInstant)
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
     }
 

@@ -31,7 +31,7 @@ import TrackerCore
             _ = try store.addLog(.drink(), now)
             _ = try store.addToken("t", label: "l", now)
             _ = try store.evaluate(now, sinks: [])
-            _ = try store.openOutlet("mqtt", tellsAll: true) { "one" }
+            _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
         }
         let raw = try DatabaseQueue(path: scratch.path)
         defer { try? raw.close() }
@@ -74,7 +74,7 @@ import TrackerCore
             { try store.bottles() },
             { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() },
             { try store.quarantinedBytes() },
-            { try store.doubtfulRecords() }, { try store.doubts() }, { try store.journalCounts() },
+            { try store.quarantinedRecords() }, { try store.doubts() }, { try store.journalCounts() },
             { try store.journalRecord(1) as Any },
             {
                 try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)

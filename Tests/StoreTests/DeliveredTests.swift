@@ -30,19 +30,19 @@ import TrackerCore
 
     @Test func `delivered notifications keep their order and text`() throws {
         let store = try TrackerStore(path: scratch.path)
-        let through = try store.deliveredThrough("mqtt")
+        let through = try store.lastProcessed("mqtt")
         let first = try deliver(store, "08:00")
         let second = try deliver(store, "11:00")
-        let told = try store.told(after: through)
+        let told = try store.deliveries(after: through)
         #expect(told.map(\.decision) == first + second && told.map(\.sinks) == [["desktop"], ["desktop"]])
         #expect(told.map(\.place) == told.map(\.place).sorted() && Set(told.map(\.place)).count == 2)
         #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
         #expect(
-            try store.told(after: told[0].place).map(\.decision) == second
-                && store.deliveredThrough("later") == told[1].place, "a new channel starts with the next notification")
-        try store.recordDelivered([told[0]], "mqtt", through: told[0].place)
-        try store.recordDelivered([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
-        #expect(try store.deliveredThrough("mqtt") == told[1].place)
+            try store.deliveries(after: told[0].place).map(\.decision) == second
+                && store.lastProcessed("later") == told[1].place, "a new channel starts with the next notification")
+        try store.recordProcessed([told[0]], "mqtt", through: told[0].place)
+        try store.recordProcessed([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
+        #expect(try store.lastProcessed("mqtt") == told[1].place)
         let list = try store.notifications()
         #expect(
             list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
@@ -56,7 +56,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 2000, berlin("08:00"))
         _ = try store.logDrink(ml: 600, berlin("08:00"))
         try deliver(store, "08:01")
-        #expect(try store.told(after: 0).map(\.decision.kind) == [.pace, .goal])
+        #expect(try store.deliveries(after: 0).map(\.decision.kind) == [.pace, .goal])
     }
 
     /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
@@ -72,7 +72,7 @@ import TrackerCore
         #expect(
             red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
             "an id has one notification")
-        #expect(try store.told(after: 0).map(\.decision) == begun + red)
+        #expect(try store.deliveries(after: 0).map(\.decision) == begun + red)
         #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
     }
 
@@ -82,11 +82,13 @@ import TrackerCore
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
         _ = try store.post(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) { "key" }
-        guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now)
+        guard
+            case .message(let message) = try store.claimNextNotification(
+                from: "webhook", as: "service", at: berlin("08:00").now)
         else { throw StoreError(.damaged, "nothing waits", at: "") }
         // The first process was slow, and no other process has shown the notification.
         try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
-        try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
+        try store.finishNotification(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
         #expect(try deliver(store, "08:30").map(\.body) == [banner.shown.body])
         #expect(try deliver(store, "08:30").isEmpty)
         // A notification that no channel has sent has the current text.
@@ -105,7 +107,9 @@ import TrackerCore
             try deliver(store, "20:0\(minute)")
             _ = try store.addLog(.water(oz: 8), berlin("20:0\(minute)"))
         }
-        #expect(try store.told(after: 0).filter { $0.decision.kind == .waterlineLive }.map(\.decision.body).count == 1)
+        #expect(
+            try store.deliveries(after: 0).filter { $0.decision.kind == .waterlineLive }.map(\.decision.body).count == 1
+        )
         #expect(try store.notifications().count == 3)
     }
 
@@ -117,20 +121,21 @@ import TrackerCore
         _ = try other.offer(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
         let store = try TrackerStore(path: scratch.path)
-        #expect(try store.deliveredThrough("mqtt") == 0 && !store.isUsed())
+        #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
-        #expect(try store.deliveredThrough("mqtt") == first[0].place && store.told(after: 0).map(\.decision) == first)
+        #expect(
+            try store.lastProcessed("mqtt") == first[0].place && store.deliveries(after: 0).map(\.decision) == first)
         let next = try deliver(store, "14:00")
         #expect(
             try next.map(\.decidedAt) == [berlin("14:00").now]
-                && store.told(after: store.deliveredThrough("mqtt")).map(\.decision) == next)
+                && store.deliveries(after: store.lastProcessed("mqtt")).map(\.decision) == next)
     }
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
     @Test func `notifications by a slow clock are not deleted at once`() throws {
         let store = try TrackerStore(path: scratch.path)
-        let through = try store.deliveredThrough("mqtt")
+        let through = try store.lastProcessed("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
         try store.database.write { db in
             for number in 0..<Int64(NotificationTable.limit) {
@@ -141,7 +146,7 @@ import TrackerCore
             }
         }
         let told = try deliver(store, "08:00")
-        #expect(try told.count == 1 && store.told(after: through).map(\.decision) == told)
+        #expect(try told.count == 1 && store.deliveries(after: through).map(\.decision) == told)
         #expect(
             try store.notifications(limit: 2000).count == NotificationTable.limit
                 && store.deliveryPositions().forgotten == later)
@@ -159,8 +164,8 @@ import TrackerCore
             }
         }
         try deliver(store, "11:00")
-        #expect(try store.deliveryPositions().forgotten == first[0].place && store.told(after: 0).count == 1)
+        #expect(try store.deliveryPositions().forgotten == first[0].place && store.deliveries(after: 0).count == 1)
         try store.purge()
-        #expect(try store.told(after: 0).isEmpty && store.deliveryPositions() == (0, 0))
+        #expect(try store.deliveries(after: 0).isEmpty && store.deliveryPositions() == (0, 0))
     }
 }

@@ -20,7 +20,7 @@ import TrackerCore
 
     /// All changes after a position, for a reader that has the earlier ones.
     private func reported(after position: Int64, limit: Int = 500) throws -> [String] {
-        let last = try store.lastDrinkPlace()
+        let last = try store.lastDrinkPosition()
         var (at, lines) = (position, [String]())
         repeat {
             let found = try store.drinkLines(after: at, known: position, through: last, limit: limit)
@@ -39,18 +39,18 @@ import TrackerCore
         let first = try store.logDrink(ml: 100, context)
         _ = try store.logDrink(ml: 200, context)
         #expect(try reported(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         _ = try store.editDrink("d\(first.number)", ml: 150, context)
         #expect(try reported(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
         // A new reader gets the current drinks and no removed ones.
         #expect(try reported(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
-        let edited = try store.lastDrinkPlace()
+        let edited = try store.lastDrinkPosition()
         _ = try store.deleteDrink("d2", context)
         #expect(try reported(after: edited, limit: limit) == ["deleted 2 200"])
-        let deleted = try store.lastDrinkPlace()
+        let deleted = try store.lastDrinkPosition()
         _ = try store.undo(context)
         #expect(try reported(after: deleted, limit: limit) == ["changed 2 200"])
-        #expect(try reported(after: store.lastDrinkPlace(), limit: limit).isEmpty)
+        #expect(try reported(after: store.lastDrinkPosition(), limit: limit).isEmpty)
     }
 
     /// A batch assigns consecutive positions to its drinks, also between drinks with given positions.
@@ -66,18 +66,18 @@ import TrackerCore
             }
         }
         // An edit is a new drink. The drink that it replaces is deleted after it or before it.
-        let last = try store.lastDrinkPlace()
+        let last = try store.lastDrinkPosition()
         #expect(rows.dropFirst().prefix(4).map { $0.map { $0 - rows[0][0] } } == [[1, 1], [2, 2], [3, 3], [4, 4]])
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
     @Test func `a sip whose decoding changes gets a position within its batch`() throws {
         _ = try store.append([entry(second: 1)])
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         var moved = entry(second: 1)
         (moved.reading, moved.amountMl) = ("strict/u8", 9)
         #expect(try store.append([entry(second: 2), moved, entry(second: 3)]) == [.stored, .duplicate, .stored])
-        let last = try store.lastDrinkPlace()
+        let last = try store.lastDrinkPosition()
         let lines = try store.drinkLines(after: seen, known: seen, through: last, limit: 10).lines
         #expect(
             lines.map { "\($0.position - seen) \($0.change) d\($0.number)" } == [
@@ -89,33 +89,33 @@ import TrackerCore
     /// A reader that resumes at its position after a purge must not get the rest of a different history.
     @Test func `a position from before a purge or from another store is invalid`() throws {
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
-        let seen = try store.lastDrinkPlace()
-        #expect(try store.isDrinkPlace(seen) && store.isDrinkPlace(seen - 1) && !store.isDrinkPlace(seen + 1))
+        let seen = try store.lastDrinkPosition()
+        #expect(try store.isDrinkPosition(seen) && store.isDrinkPosition(seen - 1) && !store.isDrinkPosition(seen + 1))
         let copy = try ScratchStore()
         let other = try TrackerStore(path: copy.path)
         for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
-        #expect(try !other.isDrinkPlace(seen) && !store.isDrinkPlace(other.lastDrinkPlace()))
+        #expect(try !other.isDrinkPosition(seen) && !store.isDrinkPosition(other.lastDrinkPosition()))
         try store.purge()
-        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(store.lastDrinkPlace()))
+        #expect(try !store.isDrinkPosition(seen) && store.isDrinkPosition(store.lastDrinkPosition()))
         for ml in 1...5 { _ = try store.logDrink(ml: ml, context) }
-        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && reported(after: 0).count == 5)
+        #expect(try !store.isDrinkPosition(seen) && store.isDrinkPosition(0) && reported(after: 0).count == 5)
         // Positions continue in every process and are exact as JavaScript numbers.
-        let last = try store.lastDrinkPlace()
-        #expect(try TrackerStore(path: scratch.path, for: .reading).isDrinkPlace(last) && last < 1 << 53)
+        let last = try store.lastDrinkPosition()
+        #expect(try TrackerStore(path: scratch.path, for: .reading).isDrinkPosition(last) && last < 1 << 53)
     }
 
     @Test func `a drink added and deleted between two reads is not reported`() throws {
         _ = try store.append([entry("A4:C1:38:00:00:01")])
         let drinks = try reported(after: 0)
         #expect(drinks.count == 1 && drinks[0].hasPrefix("added A4:C1:38:00:00:01|"), "\(drinks)")
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         let brief = try store.logDrink(ml: 300, context)
         _ = try store.deleteDrink("d\(brief.number)", context)
         #expect(try reported(after: seen).isEmpty)
         // The same record again is not a change.
-        let before = try store.lastDrinkPlace()
+        let before = try store.lastDrinkPosition()
         _ = try store.append([entry("A4:C1:38:00:00:01")])
-        #expect(try store.lastDrinkPlace() == before)
+        #expect(try store.lastDrinkPosition() == before)
     }
 
     /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
@@ -124,12 +124,12 @@ import TrackerCore
         let backup = scratch.path + ".backup"
         _ = try store.backUp(to: backup)
         _ = try store.logDrink(ml: 200, context)
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         let copy = try TemporaryFolder()
         try store.restore(from: backup, scratch: copy.path)
-        #expect(try !store.isDrinkPlace(seen))
+        #expect(try !store.isDrinkPosition(seen))
         #expect(try reported(after: 0) == ["added 1 100"])
-        let restored = try store.lastDrinkPlace()
+        let restored = try store.lastDrinkPosition()
         _ = try store.logDrink(ml: 300, context)
         #expect(try reported(after: restored) == ["added 3 300"])
     }
@@ -143,13 +143,13 @@ import TrackerCore
         let backup = busy.path + ".backup"
         _ = try other.backUp(to: backup)
         _ = try store.logDrink(ml: 100, context)
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         let copy = try TemporaryFolder()
         try store.restore(from: backup, scratch: copy.path)
-        #expect(try !store.isDrinkPlace(seen))
+        #expect(try !store.isDrinkPosition(seen))
         #expect(
             try reported(after: 0, limit: limit) == ["added 1 1", "added 2 2", "added 3 3", "added 4 4", "added 5 5"])
-        let restored = try store.lastDrinkPlace()
+        let restored = try store.lastDrinkPosition()
         _ = try store.logDrink(ml: 300, context)
         #expect(try reported(after: restored, limit: limit) == ["added 7 300"])
     }
@@ -158,10 +158,10 @@ import TrackerCore
     func `imported drinks are reported in file order, before later changes`(limit: Int) throws {
         func sample(_ key: String, _ ml: Int) -> HealthSample { HealthSample(at: sampleInstant, ml: ml, uuid: key) }
         _ = try store.logDrink(ml: 100, context)
-        let seen = try store.lastDrinkPlace()
+        let seen = try store.lastDrinkPosition()
         _ = try store.importSamples([sample("b", 200), sample("1", 100), sample("a", 300)], context)
         #expect(try reported(after: seen, limit: limit).map { $0.split(separator: " ").last } == ["200", "300"])
-        let imported = try store.lastDrinkPlace()
+        let imported = try store.lastDrinkPosition()
         _ = try store.importSamples([sample("b", 200), sample("a", 300)], context)
         #expect(try reported(after: imported, limit: limit).isEmpty)
         _ = try store.logDrink(ml: 400, context)

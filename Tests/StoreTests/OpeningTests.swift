@@ -178,13 +178,13 @@ import TrackerCore
             try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: movedPath + suffix)
         }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
-        #expect(throws: StoreError.self) { try store.checkPlace() }
+        #expect(throws: StoreError.self) { try store.requireSameFile() }
         // The service must not show the contents of the removed file.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         for suffix in ["", "-wal", "-shm"] {
             try FileManager.default.moveItem(atPath: movedPath + suffix, toPath: scratch.path + suffix)
         }
-        try store.checkPlace()
+        try store.requireSameFile()
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
         #expect(try store.allDrinks().map(\.ml) == [100, 200])
     }
@@ -210,7 +210,7 @@ import TrackerCore
         // The first store no longer has a WAL, so it must be opened again.
         try files.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
         try files.moveItem(atPath: movedPath, toPath: scratch.path)
-        #expect(throws: StoreError.self) { try store.checkPlace() }
+        #expect(throws: StoreError.self) { try store.requireSameFile() }
         try files.moveItem(atPath: scratch.path, toPath: movedPath)
         #expect(try TrackerStore(path: movedPath, for: .reading).allDrinks().count == 40)
     }

@@ -27,20 +27,20 @@ import TrackerCore
     /// After a purge a publisher starts with the drinks since the purge. A publisher that was only closed does not
     /// restart.
     @Test func `a publisher reports the drinks since a purge`() throws {
-        _ = try store.openOutlet("a") { "1" }
-        _ = try store.openOutlet("b") { "2" }
+        _ = try store.openPublisher("a") { "1" }
+        _ = try store.openPublisher("b") { "2" }
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
         _ = try store.logDrink(ml: 200, context(1))
         // The second publisher was opened first and has the next change.
-        _ = try store.openOutlet("b", tellsAll: true) { "4" }
+        _ = try store.openPublisher("b", includesStored: true) { "4" }
         _ = try store.logDrink(ml: 300, context(2))
-        #expect(try store.openOutlet("a", tellsAll: true) { "3" }.id == "3")
+        #expect(try store.openPublisher("a", includesStored: true) { "3" }.id == "3")
         #expect(try reported("a") == ["200", "300"] && reported("b") == ["200", "300"])
-        try store.closeOutlet("a")
+        try store.closePublisher("a")
         _ = try store.logDrink(ml: 400, context(3))
-        _ = try store.openOutlet("a", tellsAll: true) { "5" }
-        #expect(try reported("a").isEmpty && store.openOutlet("a") { "6" }.id == "3")
+        _ = try store.openPublisher("a", includesStored: true) { "5" }
+        #expect(try reported("a").isEmpty && store.openPublisher("a") { "6" }.id == "3")
         #expect(try reported("b") == ["200", "300", "400"])
     }
 
@@ -52,8 +52,8 @@ import TrackerCore
             StoreOrigin(machine: machine, path: folder.file(name))
         }
         let original = try TrackerStore(path: folder.file("a"))
-        let id = try original.openOutlet("mqtt") { "first" }.id
-        try original.noteKept(["h/state"], of: "mqtt")
+        let id = try original.openPublisher("mqtt") { "first" }.id
+        try original.recordRetained(["h/state"], of: "mqtt")
         #expect(
             try original.standing(of: "mqtt", at: home("a")) == .known
                 && original.standing(of: "mqtt", at: home("a")) == .known)
@@ -65,7 +65,7 @@ import TrackerCore
         for _ in 0..<2 { #expect(try copy.standing(of: "mqtt", at: home("b")) == .copy(of: path)) }
         #expect(try copy.standing(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
         // With a new identity the remote data remains the original's.
-        try copy.beginAnew("mqtt", id: "second", at: home("b"))
+        try copy.adoptAsNew("mqtt", id: "second", at: home("b"))
         #expect(
             try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
                 && copy.keptTopics(of: "mqtt").isEmpty)
@@ -75,7 +75,7 @@ import TrackerCore
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("b") + end) }
         #expect(try moved.standing(of: "mqtt", at: home("c")) == .known && moved.identity(of: "mqtt")?.id == "second")
         try moved.backUp(to: folder.file("d"))
-        _ = try TrackerStore(path: folder.file("e")).openOutlet("mqtt") { "other" }
+        _ = try TrackerStore(path: folder.file("e")).openPublisher("mqtt") { "other" }
         try moved.move("mqtt", to: home("e"))
         #expect(try moved.standing(of: "mqtt", at: home("c")) == .known)
         // A copy on another machine, which the user has confirmed.
@@ -102,7 +102,7 @@ import TrackerCore
         }
         do {
             let original = try TrackerStore(path: folder.file("a"))
-            _ = try original.openOutlet("mqtt") { "first" }
+            _ = try original.openPublisher("mqtt") { "first" }
             for _ in 0..<2 { #expect(try original.standing(of: "mqtt", at: home("a")) == .known) }
         }
         // Another machine without an id: the same path and another file.
@@ -114,14 +114,14 @@ import TrackerCore
         #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
         // An identity that was stored without a machine ID stays valid.
         let old = try TrackerStore(path: folder.file("c"))
-        _ = try old.openOutlet("mqtt") { "old" }
+        _ = try old.openPublisher("mqtt") { "old" }
         try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
         #expect(
             try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
     }
 
     @Test func `a publisher's error has its start time and the number of waiting drinks`() throws {
-        _ = try store.openOutlet("mqtt") { "1" }
+        _ = try store.openPublisher("mqtt") { "1" }
         try store.recordProblem("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())
         // A different message is the same failure.
@@ -161,7 +161,7 @@ import TrackerCore
     @Test func `an error of a publisher is stored until it is cleared`() throws {
         #expect(try store.outletTroubles().isEmpty)
         try store.recordProblem("nobody", of: "mqtt", at: now)
-        _ = try store.openOutlet("mqtt") { "1" }
+        _ = try store.openPublisher("mqtt") { "1" }
         #expect(try store.outletTroubles().isEmpty)
         for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
             try store.recordProblem(words, of: "mqtt", at: now)
@@ -170,9 +170,9 @@ import TrackerCore
         let mark = try store.changeMark()
         try store.recordProblem(String(repeating: "x", count: 9000), of: "mqtt", at: now)
         #expect(try store.changeMark() == mark)
-        try store.closeOutlet("mqtt")
+        try store.closePublisher("mqtt")
         #expect(try store.outletTroubles().isEmpty)
-        _ = try store.openOutlet("mqtt") { "1" }
+        _ = try store.openPublisher("mqtt") { "1" }
         try store.recordProblem(nil, of: "mqtt", at: now)
         #expect(try store.outletTroubles().isEmpty)
     }
@@ -185,8 +185,8 @@ import TrackerCore
 
     @Test func `a publisher reports the changes since its creation`() throws {
         _ = try store.logDrink(ml: 100, context())
-        let outlet = try store.openOutlet("a") { "id-1" }
-        #expect(try store.openOutlet("a") { "id-2" } == outlet && outlet.id == "id-1")
+        let outlet = try store.openPublisher("a") { "id-1" }
+        #expect(try store.openPublisher("a") { "id-2" } == outlet && outlet.id == "id-1")
         let drink = try store.logDrink(ml: 200, context(1))
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try reported() == ["200", "300"])
@@ -205,7 +205,7 @@ import TrackerCore
     }
 
     @Test func `delivered changes are deleted and positions are not reused`() throws {
-        for name in ["a", "b"] { _ = try store.openOutlet(name) { name } }
+        for name in ["a", "b"] { _ = try store.openPublisher(name) { name } }
         _ = try store.logDrink(ml: 100, context())
         let last = try #require(try store.changes(for: "a", limit: 9).last).sequence
         try store.delivered("a", through: last)
@@ -215,17 +215,17 @@ import TrackerCore
         _ = try store.logDrink(ml: 200, context(1))
         #expect(try store.changes(for: "a", limit: 9).map(\.sequence) == [last + 1])
         // A closed publisher blocks no cleanup and restarts when it is opened again.
-        #expect(try !store.closeOutlet("b", sparing: 1) && store.isOutletOpen("b"))
-        #expect(try store.closeOutlet("b") && !store.closeOutlet("b"))
+        #expect(try !store.closePublisher("b", sparing: 1) && store.isPublisherOpen("b"))
+        #expect(try store.closePublisher("b") && !store.closePublisher("b"))
         try store.delivered("a", through: last + 1)
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 300, context(2))
-        #expect(try store.openOutlet("b") { "other" }.id == "b")
+        #expect(try store.openPublisher("b") { "other" }.id == "b")
         #expect(try reported("b").isEmpty && reported("a") == ["300"])
     }
 
     @Test func `a publisher reports new and changed drinks of a bottle`() throws {
-        _ = try store.openOutlet("a") { "a" }
+        _ = try store.openPublisher("a") { "a" }
         let raw: [UInt8] = [0x1A, 0x06, 0x0F, 0x0A, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x01, 0x61, 0x00]
         let wall = try #require(WallTime("2026-06-15T10:00:00"))
         let at = try #require(Instant(iso: "2026-06-15T10:00:00Z"))
@@ -249,7 +249,7 @@ import TrackerCore
     }
 
     @Test func `the lifetime total never decreases`() throws {
-        _ = try store.openOutlet("a") { "a" }
+        _ = try store.openPublisher("a") { "a" }
         let drink = try store.logDrink(ml: 300, context())
         #expect(try store.lifetime(for: "a") == 300)
         _ = try store.deleteDrink("d\(drink.number)", context(1))
@@ -259,14 +259,14 @@ import TrackerCore
     }
 
     @Test func `retained topics are stored until they are deleted`() throws {
-        _ = try store.openOutlet("a") { "a" }
-        try store.noteKept(["t/2", "t/1"], of: "a")
-        try store.noteKept(["t/2", "t/3"], of: "a")
+        _ = try store.openPublisher("a") { "a" }
+        try store.recordRetained(["t/2", "t/1"], of: "a")
+        try store.recordRetained(["t/2", "t/3"], of: "a")
         #expect(try store.keptTopics(of: "a") == ["t/1", "t/2", "t/3"])
-        try store.forgetKept(["t/1", "t/9"], of: "a")
-        _ = try store.closeOutlet("a")
+        try store.forgetRetained(["t/1", "t/9"], of: "a")
+        _ = try store.closePublisher("a")
         #expect(try store.keptTopics(of: "a") == ["t/2", "t/3"])
-        try store.noteKept(["t/4"], of: "nobody")
+        try store.recordRetained(["t/4"], of: "nobody")
         #expect(try store.keptTopics(of: "nobody").isEmpty)
     }
 
@@ -277,42 +277,42 @@ import TrackerCore
         try other.backUp(to: folder.file("backup.sqlite"))
         let store = try TrackerStore(path: folder.file("store.sqlite"), hostZone: "UTC")
         #expect(try !store.isUsed())
-        _ = try store.openOutlet("a") { "mine" }
+        _ = try store.openPublisher("a") { "mine" }
         #expect(try !store.isUsed())
-        try store.noteKept(["t"], of: "a")
+        try store.recordRetained(["t"], of: "a")
         for ml in 1...40 { _ = try store.logDrink(ml: ml, context()) }
         try store.delivered("a", through: 40)
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
-        #expect(try store.openOutlet("a") { "other" }.id == "mine")
+        #expect(try store.openPublisher("a") { "other" }.id == "mine")
         #expect(try store.waiting(for: "a") == 0 && store.keptTopics(of: "a") == ["t"])
         _ = try store.logDrink(ml: 77, context(9))
         #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
     }
 
     @Test func `topics at another broker are stale until it is used again`() throws {
-        _ = try store.openOutlet("a") { "a" }
+        _ = try store.openPublisher("a") { "a" }
         try store.speak("a", at: "here") { $0 == "here" }
-        try store.noteKept(["t/1", "t/2"], of: "a")
+        try store.recordRetained(["t/1", "t/2"], of: "a")
         // The same address in another spelling.
         try store.speak("a", at: "HERE") { $0.lowercased() == "here" }
-        #expect(try store.leavings().isEmpty && store.keptTopics(of: "a").count == 2)
+        #expect(try store.staleTopics().isEmpty && store.keptTopics(of: "a").count == 2)
         try store.speak("a", at: "there") { $0 == "there" }
         #expect(
-            try store.leavings() == [StaleTopics(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
+            try store.staleTopics() == [StaleTopics(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
                 && store.keptTopics(of: "a").isEmpty)
-        try store.noteKept(["t/3"], of: "a")
+        try store.recordRetained(["t/3"], of: "a")
         try store.speak("a", at: "here") { $0.lowercased() == "here" }
         #expect(
-            try store.leavings() == [StaleTopics(place: "there", id: "a", topics: ["t/3"])]
+            try store.staleTopics() == [StaleTopics(place: "there", id: "a", topics: ["t/3"])]
                 && store.keptTopics(of: "a") == ["t/1", "t/2"])
         try store.leave("a")
-        #expect(try store.leavings().map(\.place) == ["here", "there"])
+        #expect(try store.staleTopics().map(\.place) == ["here", "there"])
     }
 
     @Test func `a purge leaves stale topics only`() throws {
-        _ = try store.openOutlet("a") { "a" }
-        try store.noteKept(["t"], of: "a")
+        _ = try store.openPublisher("a") { "a" }
+        try store.recordRetained(["t"], of: "a")
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
         #expect(
@@ -320,12 +320,12 @@ import TrackerCore
                 $0.rows == 0 || ["drink_sequence", "leaving"].contains($0.table)
             })
         // The broker keeps the topic until it is cleared.
-        let left = try #require(try store.leavings().first)
+        let left = try #require(try store.staleTopics().first)
         #expect(left == StaleTopics(place: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())
         try store.forget(left)
-        #expect(try store.leavings().isEmpty)
-        #expect(try store.openOutlet("a") { "b" }.id == "b")
+        #expect(try store.staleTopics().isEmpty)
+        #expect(try store.openPublisher("a") { "b" }.id == "b")
         _ = try store.logDrink(ml: 200, context(1))
         #expect(try reported() == ["200"])
     }

@@ -32,15 +32,15 @@ import TrackerCore
     @Test func `data about bottles in range is kept until a bottle is adopted`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         let (first, later) = (Instant(seconds: 1_000_000), Instant(seconds: 2_000_000))
-        try store.noteInRange([old], at: first)
-        try store.noteInRange([old, new], at: later)
+        try store.recordInRange([old], at: first)
+        try store.recordInRange([old, new], at: later)
         try store.hideInRange(new)
-        var notes = try store.inRangeNotes()
+        var notes = try store.inRangeBottles()
         #expect(notes.since == [old: first, new: later] && notes.hidden == [new] && !notes.isNotified)
-        try store.noteInRangeNotified()
-        #expect(try store.inRangeNotes().isNotified)
+        try store.recordInRangeNotified()
+        #expect(try store.inRangeBottles().isNotified)
         _ = try store.adoptBottle(old)
-        notes = try store.inRangeNotes()
+        notes = try store.inRangeBottles()
         #expect(notes == InRangeBottles())
     }
 }

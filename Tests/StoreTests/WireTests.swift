@@ -169,7 +169,7 @@ import TrackerCore
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))])
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))]) }
-        let record = try #require(try there.doubtfulRecords().first)
+        let record = try #require(try there.quarantinedRecords().first)
         let day = sampleInstant.advanced(seconds: 20 * 86_400)
         _ = try there.dateRecord(
             record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))

@@ -111,7 +111,7 @@ import Testing
         var settings = Settings()
         let refusal = #expect(throws: SettingRefusal.self) { try settings.set("ntfy.url", to: "https://ntfy.sh") }
         #expect(refusal?.rule.contains("the address of a topic, such as https://ntfy.example/my-water") == true)
-        #expect(NtfyPlace("https://h/sub/my-water/").map { [$0.server, $0.topic] } == ["https://h/sub/", "my-water"])
+        #expect(NtfyTopic("https://h/sub/my-water/").map { [$0.server, $0.topic] } == ["https://h/sub/", "my-water"])
     }
 
     @Test func `inconsistent hours are rejected`() throws {

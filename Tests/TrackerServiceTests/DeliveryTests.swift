@@ -177,7 +177,7 @@ import TrackerService
     func `unread notifications are those since the last view`() async throws {
         try await fixture.tracker("12:00").deliver([Sink("desktop")])
         #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)
-        try fixture.tracker("12:02").openNotifications()
+        try fixture.tracker("12:02").markNotificationsRead()
         #expect(try fixture.tracker("12:03").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
@@ -192,13 +192,13 @@ import TrackerService
     @Test
     func `a view recorded by a fast clock does not hide later notifications`() async throws {
         try await fixture.tracker("12:00").deliver([Sink("desktop")])
-        try fixture.tracker("2027-06-15T12:01").openNotifications()
+        try fixture.tracker("2027-06-15T12:01").markNotificationsRead()
         #expect(try fixture.tracker("12:02").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
         try await fixture.tracker("12:32").deliver([Sink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
-        try fixture.tracker("12:34").openNotifications()
+        try fixture.tracker("12:34").markNotificationsRead()
         #expect(try fixture.tracker("12:35").state().unread == 0)
     }
 

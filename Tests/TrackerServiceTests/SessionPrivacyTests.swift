@@ -37,7 +37,7 @@ import TrackerService
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
         let veiled = try fixture.tracker("12:02").seeing(waterline: false)
-        for reach in [UndoReach.everything, .drinks, .today, .session, .drink(1)] {
+        for reach in [UndoScope.everything, .drinks, .today, .session, .drink(1)] {
             #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) }
         }
         #expect(try fixture.tracker("12:03").undo(.session).undone == "drink")

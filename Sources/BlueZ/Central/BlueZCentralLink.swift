@@ -16,7 +16,7 @@ package final class BlueZCentralLink: CentralLink {
     ///   - log: logs one line about an unusual event.
     ///   - held: the connections of this user's gateways; `nil` if all are another program's.
     package init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .signals,
         held: HeldConnections? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -46,7 +46,7 @@ actor BlueZCentral {
     nonisolated let flow = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let notificationWay: NotificationWay
+    let notificationWay: NotificationMethod
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
@@ -95,7 +95,7 @@ actor BlueZCentral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationWay, held: HeldConnections,
+        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationMethod, held: HeldConnections,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez central")

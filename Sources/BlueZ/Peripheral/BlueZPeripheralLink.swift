@@ -17,7 +17,7 @@ package final class BlueZPeripheralLink: PeripheralLink {
     ///   - adapter: `hci1`; `nil` for the first powered one.
     ///   - log: logs one line about an unusual event.
     package init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .socket,
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .socket,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
@@ -49,7 +49,7 @@ actor BlueZPeripheral {
     nonisolated let flow = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let notificationWay: NotificationWay
+    let notificationWay: NotificationMethod
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
@@ -111,7 +111,7 @@ actor BlueZPeripheral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationWay,
+        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationMethod,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez peripheral")

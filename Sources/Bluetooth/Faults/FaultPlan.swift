@@ -63,7 +63,7 @@ package struct FaultPlan: Hashable, Sendable {
     }
 
     /// The faults that only links with ATT PDUs can inject. Over bluetoothd, the MTU cannot be limited.
-    package var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
+    package var faultsThatNeedPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
     package static var vocabulary: [(word: String, meaning: String)] {
         Kind.allCases.map { kind in

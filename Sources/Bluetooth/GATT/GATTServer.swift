@@ -121,7 +121,7 @@ package struct GATTServer: Sendable {
             effects.append(.log("cannot notify \(characteristic): unknown characteristic"))
             return deliveries.append(delivery)
         }
-        let subscribers = bearers.filter { local.notifiesAnybody || $0.configurations[handle] != nil }.map(\.id)
+        let subscribers = bearers.filter { local.notifiesEveryCentral || $0.configurations[handle] != nil }.map(\.id)
         delivery.awaited = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers { update(id, at: now) { $0.notify(handle, value, delivery: delivery.id) } }

@@ -179,7 +179,7 @@ extension GATTTable {
             }
             var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
             attribute.name = descriptor.name
-            attribute.notifiesAnybody = descriptor.notifiesAnybody
+            attribute.notifiesEveryCentral = descriptor.notifiesEveryCentral
             valueHandles[descriptor.name] = try append(descriptor.uuid, .value(attribute), descriptor.handle)
         }
 

@@ -56,7 +56,7 @@ extension HCIHost {
             for report in AdvertisingReport.all(in: bytes.span.bytes) where report.addressType != 0xFF {
                 effects.append(
                     .advertised(
-                        Sighting(
+                        ReceivedReport(
                             address: report.address, isRandom: report.addressType & 1 != 0,
                             rssi: report.rssi == 127 ? nil : Int(report.rssi), data: Array(bytes[report.data]))))
             }

@@ -20,7 +20,7 @@ package struct HCIHost: Sendable {
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
         case ready(BluetoothAddress)
-        case advertised(Sighting)
+        case advertised(ReceivedReport)
         case connected(UInt16, BluetoothAddress, isCentral: Bool)
         case connectFailed(status: UInt8)
         case received(connection: UInt16, [UInt8])
@@ -34,7 +34,7 @@ package struct HCIHost: Sendable {
     }
 
     /// A received advertising report.
-    package struct Sighting: Hashable, Sendable {
+    package struct ReceivedReport: Hashable, Sendable {
         package var address: BluetoothAddress
         package var isRandom: Bool
         package var rssi: Int?

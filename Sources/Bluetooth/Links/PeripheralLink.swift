@@ -95,7 +95,7 @@ package struct LocalDescriptor: Hashable, Sendable {
     /// The handle, or `nil` for the next free one.
     package var handle: UInt16?
     /// Whether values are notified from this handle to every central, as some firmware does.
-    package var notifiesAnybody = false
+    package var notifiesEveryCentral = false
 
     package init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
         self.uuid = uuid
@@ -116,7 +116,7 @@ package struct LocalCharacteristic: Hashable, Sendable {
     package var descriptors: [LocalDescriptor] = []
     /// Whether values go to every connected central, subscribed or not, as some firmware does. Only links that serve
     /// attributes themselves support it.
-    package var notifiesAnybody = false
+    package var notifiesEveryCentral = false
     /// Whether reads are accepted although the properties do not allow them.
     package var acceptsAnyRead = false
     package var properties: CharacteristicProperties

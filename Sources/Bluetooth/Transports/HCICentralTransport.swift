@@ -22,7 +22,7 @@ private final class HCICentralTransport: CentralTransport {
     private var attempt = 0
 
     private struct Known {
-        var sighting: HCIHost.Sighting
+        var sighting: HCIHost.ReceivedReport
         var advertisement: Advertisement
     }
     private static let mostSeen = 4096
@@ -132,7 +132,7 @@ private final class HCICentralTransport: CentralTransport {
         }
     }
 
-    private func report(_ sighting: HCIHost.Sighting) {
+    private func report(_ sighting: HCIHost.ReceivedReport) {
         guard isScanning else { return }
         let peer = PeerID(sighting.address.description)
         var advertisement = seen[peer]?.advertisement ?? Advertisement(peer: peer, address: sighting.address)

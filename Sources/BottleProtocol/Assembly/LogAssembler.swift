@@ -53,9 +53,10 @@ package struct LogAssembler: Sendable {
     /// Whether the value can complete the header. A header sent byte by byte can have equal bytes: `50`, `54`, `01`,
     /// `01`.
     private func completesHeader(_ value: [UInt8]) -> Bool {
-        guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize
+        guard let (operation, length) = LogValueChecks.header(header + value),
+            header.count + value.count == Frame.headerSize
         else { return false }
-        return !header.isEmpty && operation == .put && LogShape.isSumOfEntries(length)
+        return !header.isEmpty && operation == .put && LogValueChecks.isSumOfEntries(length)
     }
 
     /// Ends the current transfer and resets the assembler.
@@ -73,11 +74,11 @@ package struct LogAssembler: Sendable {
         -> Int
     {
         if !header.isEmpty {
-            if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) {
+            if !LogValueChecks.isWholeMessage(part), !LogValueChecks.isLogHeader(Array(part)) {
                 return continueHeader(part, &events)
             }
             // A whole message can arrive inside a log with an incomplete header (protocol spec P3.4, rule 2).
-            if header.first == UInt8(ascii: "P"), part.count == valueSize, LogShape.isWholeMessage(part) {
+            if header.first == UInt8(ascii: "P"), part.count == valueSize, LogValueChecks.isWholeMessage(part) {
                 events.append(message(part))
                 return part.count
             }
@@ -111,16 +112,18 @@ package struct LogAssembler: Sendable {
     /// Classifies a value that arrives inside an incomplete frame. Log bytes inside an entry can equal a header, so a
     /// header must be plausible there. Between entries they cannot, because a log entry starts with n = 1 + 13k.
     private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
-        guard let (operation, length) = LogShape.header(part) else { return .continuation }
+        guard let (operation, length) = LogValueChecks.header(part) else { return .continuation }
         let size = Frame.headerSize + length
         if open.operation != .put {
             // A new response or log header means that this message was truncated; a report can be interleaved.
-            if LogShape.isWholeMessage(part) { return operation == .report ? .interleaved(size: size) : .newFrame }
-            return LogShape.isLogHeader(Array(part)) ? .newFrame : .continuation
+            if LogValueChecks.isWholeMessage(part) {
+                return operation == .report ? .interleaved(size: size) : .newFrame
+            }
+            return LogValueChecks.isLogHeader(Array(part)) ? .newFrame : .continuation
         }
         guard open.isAtBoundary else {
-            if LogShape.isLogHeader(Array(part)) { return .newFrame }
-            let isMessage = LogShape.isWholeMessage(part) && (try? Frame(decoding: part).entries()) != nil
+            if LogValueChecks.isLogHeader(Array(part)) { return .newFrame }
+            let isMessage = LogValueChecks.isWholeMessage(part) && (try? Frame(decoding: part).entries()) != nil
             return isMessage ? .interleaved(size: size) : .continuation
         }
         switch operation {
@@ -133,8 +136,8 @@ package struct LogAssembler: Sendable {
     }
 
     private mutating func begin(_ part: ArraySlice<UInt8>, _ valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
-        if let (operation, length) = LogShape.header(part), operation != .get {
-            if operation != .put, LogShape.isWholeMessage(part) {
+        if let (operation, length) = LogValueChecks.header(part), operation != .get {
+            if operation != .put, LogValueChecks.isWholeMessage(part) {
                 events.append(message(part))
                 return part.count
             }
@@ -151,9 +154,9 @@ package struct LogAssembler: Sendable {
             let used = Frame.headerSize + taken
             return used + processSurplus(part.dropFirst(used), after: operation, &events)
         }
-        if LogShape.isHeaderStart(part) {
+        if LogValueChecks.isHeaderStart(part) {
             header = Array(part)
-        } else if part.count == valueSize, LogShape.isWholeEntries(Array(part)) {
+        } else if part.count == valueSize, LogValueChecks.isWholeEntries(Array(part)) {
             earlyEntries += part
             if earlyEntries.count > Frame.maximumPayload { abandonEarly(&events) }
         } else {
@@ -166,7 +169,7 @@ package struct LogAssembler: Sendable {
         let taken = part.prefix(Frame.headerSize - header.count)
         header += taken
         guard header.count == Frame.headerSize else { return taken.count }
-        if let (operation, length) = LogShape.header(header), operation != .get {
+        if let (operation, length) = LogValueChecks.header(header), operation != .get {
             header = []
             frame = PartialFrame(operation: operation, length: length)
             emitFinishedFrame(&events)
@@ -190,7 +193,9 @@ package struct LogAssembler: Sendable {
     private mutating func processSurplus(
         _ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]
     ) -> Int {
-        guard !surplus.isEmpty, frame == nil, LogShape.header(surplus) == nil, !LogShape.isHeaderStart(surplus) else {
+        guard !surplus.isEmpty, frame == nil, LogValueChecks.header(surplus) == nil,
+            !LogValueChecks.isHeaderStart(surplus)
+        else {
             return 0
         }
         let whole = surplus.count / DrinkRecord.size * DrinkRecord.size

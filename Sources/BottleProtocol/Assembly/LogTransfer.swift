@@ -10,7 +10,7 @@ package struct LogTransfer: Hashable, Sendable {
     package let isComplete: Bool
     /// Whether values ended inside records. Then only the frame length shows which values belong together, and values
     /// of two frames can form a false record.
-    package internal(set) var isPieced = false
+    package internal(set) var isSplitInsideRecords = false
 
     package var count: Int { recordBytes.count / DrinkRecord.size }
 

@@ -91,7 +91,8 @@ struct PartialFrame {
 
     private static func looksLikeEntry(_ value: ArraySlice<UInt8>) -> Bool {
         guard value.count >= 2 else { return false }
-        return LogShape.isRecordEntry(value[value.startIndex]) && value[value.startIndex + 1] == EntryType.log.rawValue
+        return LogValueChecks.isRecordEntry(value[value.startIndex])
+            && value[value.startIndex + 1] == EntryType.log.rawValue
     }
 
     private static func isPlausible(_ payload: [UInt8], _ operation: FrameOperation) -> Bool {
@@ -112,7 +113,7 @@ extension PartialFrame {
         var transfer = LogTransfer(
             recordBytes: records(upTo: isComplete ? payload.count : trustedEnd), payload: payload, length: length,
             isComplete: isComplete)
-        transfer.isPieced = !splitOffsets.isEmpty
+        transfer.isSplitInsideRecords = !splitOffsets.isEmpty
         return transfer
     }
 

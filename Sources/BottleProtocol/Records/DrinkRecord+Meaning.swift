@@ -12,7 +12,7 @@ extension DrinkRecord {
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
 
     /// The reason why the record is suspect, as a clause; `nil` if it is not.
-    package var suspicion: String? {
+    package var suspectReason: String? {
         if let invalidField = firstImpossibleField {
             return "its \(invalidField.name) is \(invalidField.value): the bottle's clock was reset"
         }

@@ -16,7 +16,7 @@ extension LinkName {
 
 /// Creates a link from the value of `--link`.
 package enum LinkFactory {
-    package typealias NotificationWay = BlueZ.NotificationWay
+    package typealias NotificationMethod = BlueZ.NotificationMethod
 
     /// Creates a central link, for the gateway.
     ///
@@ -26,7 +26,8 @@ package enum LinkFactory {
     ///   - runtimeFolder: the directory of `HeldConnections` over BlueZ.
     /// - Throws: `LinkError` if this build or machine does not support the link.
     package static func central(
-        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil,
+        _ name: LinkName, notifications: NotificationMethod? = nil, runtimeFolder: String? = nil,
+        proxyKey: String? = nil,
         instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
@@ -51,7 +52,7 @@ package enum LinkFactory {
     /// - Parameter notifications: the way of GATT notifications over BlueZ; `nil` for the default.
     /// - Throws: `LinkError` if this build or machine does not support the link or the faults.
     package static func peripheral(
-        _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
+        _ name: LinkName, notifications: NotificationMethod? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any PeripheralLink {
         if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) {
             throw LinkError(.outOfStep, refusal)
@@ -70,8 +71,8 @@ package enum LinkFactory {
 
     /// Returns the reason why a link does not support the faults; `nil` if it does.
     package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
-        guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
-        let names = plan.wordsForPDUs.joined(separator: ", ")
+        guard case .bluez = name, !plan.faultsThatNeedPDUs.isEmpty else { return nil }
+        let names = plan.faultsThatNeedPDUs.joined(separator: ", ")
         return
             """
             \(names) is not possible over \(name): bluetoothd negotiates the MTU. Use unix:PATH or l2cap:ADAPTER, \
@@ -79,7 +80,7 @@ package enum LinkFactory {
             """
     }
 
-    private static func bluez(_ adapter: String?, _ notifications: NotificationWay?, _ instruments: LinkInstruments)
+    private static func bluez(_ adapter: String?, _ notifications: NotificationMethod?, _ instruments: LinkInstruments)
         -> any PeripheralLink
     {
         var link: any PeripheralLink = BlueZPeripheralLink(

@@ -36,9 +36,9 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
     ///   - label: the name of the program.
     ///   - link: metadata of every line.
     ///   - isTalkative: whether to write debug events.
-    package func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
+    package func logger(_ label: String, link: String? = nil, logsDetails: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
-            format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)
+            format ?? .usual(), level: logsDetails ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)
         var logger = Logger(label: label) { _ in handler }
         if let link { logger[metadataKey: "link"] = "\(link)" }
         return logger

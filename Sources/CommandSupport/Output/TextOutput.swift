@@ -80,7 +80,7 @@ package final class TextOutput: Sendable {
 /// Writes diagnostics and progress to standard error.
 package enum Diagnostics {
     /// Whether to use colours and progress lines: standard error is a terminal, and `NO_COLOR` is not set.
-    package static let isLively =
+    package static let usesTerminalFeatures =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
     package enum Severity: Sendable { case line, warning, error }
@@ -137,7 +137,7 @@ package enum Diagnostics {
     }
 
     private static func label(_ word: String, _ colour: TextColour) -> String {
-        (isLively ? colour.paint(word) : word) + " "
+        (usesTerminalFeatures ? colour.paint(word) : word) + " "
     }
 
     private static func put(_ label: String, _ text: String, keepsLines: Bool = false) {
@@ -154,7 +154,7 @@ package struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
 
-    package init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
+    package init(isShown: Bool = Diagnostics.usesTerminalFeatures) { self.isShown = isShown }
 
     package mutating func show(_ text: String) {
         guard isShown else { return }

@@ -9,7 +9,7 @@ extension Machine {
     /// - Parameter bus: the D-Bus of the query, which takes at most 2 s.
     package static func isClockSynchronised(bus: DBusConnection.Bus = .system) async -> Bool? {
         // The clock of a demonstration does not jump.
-        if leadOfPlay != nil { return true }
+        if accelerationLead != nil { return true }
         var state = timex()
         guard adjtimex(&state) < 0 else {
             // Ignore the kernel if a preloaded library substitutes the time: the kernel reports the system time.

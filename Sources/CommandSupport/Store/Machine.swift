@@ -11,7 +11,7 @@ package enum Machine {
     }
 
     /// Accelerates time in this process, for a demonstration, from `start` if given.
-    package static func passTime(at speed: Double, from start: Instant? = nil) {
+    package static func accelerate(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
         acceleration.withLock { $0 = Acceleration(since: real, shows: start ?? now, speed: speed) }
     }
@@ -20,7 +20,7 @@ package enum Machine {
     package static var speed: Double { acceleration.withLock { $0?.speed } ?? 1 }
 
     /// The milliseconds by which the time of a demonstration is ahead; `nil` outside one.
-    package static var leadOfPlay: Int64? {
+    package static var accelerationLead: Int64? {
         let real = realNow
         return acceleration.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
     }

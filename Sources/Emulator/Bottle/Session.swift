@@ -23,7 +23,7 @@ struct Session: Sendable {
     /// The values to notify. Each is sent after the previous one.
     var outbox: [Waiting] = []
     /// The time at which a notification without a confirmation counts as lost; `nil` if there is none.
-    var inFlightUntil: MonotonicInstant?
+    var confirmationDeadline: MonotonicInstant?
     var earliestNext: MonotonicInstant
     /// The values to return to a central that reads (draft profile).
     var readable: [Waiting] = []
@@ -33,7 +33,7 @@ struct Session: Sendable {
     var notifications = 0
     var keepAliveAt: MonotonicInstant?
     /// The time at which a client without requests receives state and log (fault `unasked`).
-    var unaskedAt: MonotonicInstant?
+    var unrequestedAt: MonotonicInstant?
     var isEndless = false
 
     init(_ central: CentralID, _ profile: BottleProfile, at now: MonotonicInstant) {
@@ -48,7 +48,7 @@ struct Session: Sendable {
 
     var deadline: MonotonicInstant? {
         let next = outbox.first.map { max($0.notBefore, earliestNext) }
-        let sending = inFlightUntil ?? next ?? (isEndless ? earliestNext : nil)
-        return [sending, keepAliveAt, unaskedAt].compactMap { $0 }.min()
+        let sending = confirmationDeadline ?? next ?? (isEndless ? earliestNext : nil)
+        return [sending, keepAliveAt, unrequestedAt].compactMap { $0 }.min()
     }
 }

@@ -16,14 +16,14 @@ extension VirtualBottleMachine {
         case .unsubscribed(let central, let uuid) where central == session?.central:
             session?.subscriptions.remove(uuid)
             session?.outbox.removeAll { $0.characteristic == uuid }
-            if uuid == GATTShape.keepAlive { session?.keepAliveAt = nil }
+            if uuid == BottleGATTTables.keepAlive { session?.keepAliveAt = nil }
         case .read(let central, let uuid, let offset, let token):
             answerRead(central, uuid, offset: offset, token: token, at: now)
         case .write(let central, let uuid, let value, let token):
             take(value, to: uuid, from: central, token: token, at: now)
         case .notified(let uuid) where profile(answering: uuid) != nil:
             let next = now.advanced(by: .milliseconds(plan.gap))
-            session?.inFlightUntil = nil
+            session?.confirmationDeadline = nil
             session?.earliestNext = next
         case .unavailable(let error):
             if session != nil { disconnect(at: now) }
@@ -74,10 +74,10 @@ extension VirtualBottleMachine {
         if let profile = profile(answering: uuid) {
             session?.subscribedAt = now
             session?.profile = profile
-            let unaskedAt = now.advanced(by: .milliseconds(plan.unasked))
-            if plan.unasked > 0 { session?.unaskedAt = unaskedAt }
+            let unrequestedAt = now.advanced(by: .milliseconds(plan.unasked))
+            if plan.unasked > 0 { session?.unrequestedAt = unrequestedAt }
         }
-        if uuid == GATTShape.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
+        if uuid == BottleGATTTables.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
     }
 
     private func profile(answering uuid: BluetoothUUID) -> BottleProfile? {
@@ -93,7 +93,7 @@ extension VirtualBottleMachine {
         guard central == session?.central else { return respond(token, .error(writeNotPermitted)) }
         if let profile = identity.profile.profiles.first(where: { $0.command == uuid }) {
             session?.profile = profile
-            session?.unaskedAt = nil
+            session?.unrequestedAt = nil
             command(value, at: now)
             return respond(token, .value([]))
         }
@@ -104,7 +104,7 @@ extension VirtualBottleMachine {
             }
             log("disconnecting \(central): it wrote to the response characteristic")
             emit(.link(.disconnect(central)))
-        case GATTShape.firmwareUpdate:
+        case BottleGATTTables.firmwareUpdate:
             log("\(central) wrote \(value.count) bytes to the firmware update service, which is not emulated")
             respond(token, .value([]))
         default:
@@ -179,12 +179,12 @@ extension VirtualBottleMachine {
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
         sendUnrequested(at: now)
-        if let until = session?.inFlightUntil, until <= now {
-            session?.inFlightUntil = nil
+        if let until = session?.confirmationDeadline, until <= now {
+            session?.confirmationDeadline = nil
             log("no send confirmation within 30 s: sending the next notification")
         }
         randomBytes(at: now)
-        while let session, session.inFlightUntil == nil, let next = session.outbox.first,
+        while let session, session.confirmationDeadline == nil, let next = session.outbox.first,
             max(next.notBefore, session.earliestNext) <= now
         {
             self.session?.outbox.removeFirst()
@@ -197,7 +197,7 @@ extension VirtualBottleMachine {
                 log("dropping the connection: fault 'hang-up', notification \(session.notifications + 1)")
                 return emit(.link(.disconnect(session.central)))
             }
-            self.session?.inFlightUntil = now.advanced(by: Self.confirmationLimit)
+            self.session?.confirmationDeadline = now.advanced(by: Self.confirmationLimit)
             emit(.link(.notify(next.characteristic, value: next.outgoing.value)))
         }
     }
@@ -211,18 +211,18 @@ extension VirtualBottleMachine {
     private mutating func keepAlive(at now: MonotonicInstant) {
         guard let due = session?.keepAliveAt, due <= now else { return }
         session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod)
-        emit(.link(.notify(GATTShape.keepAlive, value: [0x01])))
+        emit(.link(.notify(BottleGATTTables.keepAlive, value: [0x01])))
     }
 
     private mutating func sendUnrequested(at now: MonotonicInstant) {
-        guard let due = session?.unaskedAt, due <= now else { return }
-        session?.unaskedAt = nil
+        guard let due = session?.unrequestedAt, due <= now else { return }
+        session?.unrequestedAt = nil
         log("sending state and log without a request (quirk 'unasked')")
         sendState(at: now)
     }
 
     private mutating func randomBytes(at now: MonotonicInstant) {
-        guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil,
+        guard let session, session.isEndless, session.outbox.isEmpty, session.confirmationDeadline == nil,
             session.earliestNext <= now
         else { return }
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))

@@ -43,7 +43,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
         recorded = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
-        application = GATTShape.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
+        application = BottleGATTTables.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
         if let offset = flash.clockOffset {
             clock = RunningClock(
                 LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults.drift, at: now)

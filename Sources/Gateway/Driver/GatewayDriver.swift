@@ -126,9 +126,9 @@ package actor GatewayDriver {
                 for observation in transcript.note(request, at: clock.now()) { observe(observation) }
             }
             link.perform(request)
-        case .askTodayTotal:
+        case .requestTodayTotal:
             return .todayTotal(callbacks.attempt("Reading today's total failed") { try callbacks.todayTotal() } ?? nil)
-        case .askLight(let bottle):
+        case .requestLight(let bottle):
             return .light(
                 callbacks.attempt("Reading the bottle's light failed") { try callbacks.light(bottle) }
                     ?? nil)

@@ -17,7 +17,7 @@ extension PollOptions {
 
     /// Applies one bottle's settings. Options that the user has set for this poll are not changed.
     mutating func follow(_ settings: BottleSettings) {
-        if !isReadingNamed { dialect = settings.recordDialect }
+        if !isDialectExplicit { dialect = settings.recordDialect }
         amountWidth = settings.amountWidth
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
         isSharing = settings.mode == .share

@@ -29,7 +29,7 @@ package struct PollOptions: Sendable {
     /// The meaning of byte 0 of a record: the year (`calendar`) or the constant 1A (`strict`).
     package var dialect = RecordDialect.calendar
     /// Whether the user has set the dialect for this poll. It then overrides the bottle's own setting.
-    package var isReadingNamed = false
+    package var isDialectExplicit = false
     /// The number of bytes of a record's amount; `nil` selects that of the dialect.
     package var amountWidth: AmountWidth?
     /// The zone of the bottle's clock.
@@ -51,7 +51,7 @@ package struct PollOptions: Sendable {
     package var isClockSynchronised = false
     /// The release date of this program. A host's clock before this date is wrong.
     package var released = Instant(seconds: 0)
-    /// Whether a recording of another day responds instead of a bottle; see `answeredByRecording`.
+    /// Whether a recording of another day responds instead of a bottle; see `markAsRecording`.
     package private(set) var isRecording = false
     package var keepsConnection = false
     /// The daily goal in ml, which is written to the bottle if it has another one.
@@ -72,7 +72,7 @@ package struct PollOptions: Sendable {
 
     /// Declares that a recording responds instead of a bottle. The poll then counts the records by their own dates, but
     /// neither adopts the bottle nor sets its alias or its state.
-    package mutating func answeredByRecording() {
+    package mutating func markAsRecording() {
         isRecording = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
         (own, others, alias) = ([], [], nil)
@@ -163,7 +163,7 @@ package struct PollLimits: Hashable, Sendable {
     /// The maximum number of log requests on one connection.
     package var logRequests = 16
     /// The maximum number of interrupted or damaged responses to log requests.
-    package var flawedDumps = 6
+    package var oddResponses = 6
     /// The maximum number of connections in one poll.
     package var sessions = 5
 

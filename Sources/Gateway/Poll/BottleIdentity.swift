@@ -12,12 +12,12 @@ enum BottleIdentity {
     }
 
     /// The substitute identity of a bottle without an address and a valid serial number: its name and its link.
-    static func standIn(name: String?, link: String) -> String {
+    static func substituteIdentity(name: String?, link: String) -> String {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
     /// The substitute identity of a bottle with a private address and without a valid serial number: its name.
-    static func standIn(privateName name: String?) -> String? {
+    static func substituteIdentity(privateName name: String?) -> String? {
         name.map { "\($0) (private address)" }
     }
 

@@ -17,7 +17,7 @@ struct BottleTable: Hashable, Sendable {
     var responseNotifies: Bool { handles.responseNotifies }
     var responseReads: Bool { handles.responseReads }
 
-    init(services: [RemoteService]) throws(NoBottle) {
+    init(services: [RemoteService]) throws(NoMatchingProfile) {
         self = try Self.all(in: services)[0]
     }
 
@@ -28,12 +28,12 @@ struct BottleTable: Hashable, Sendable {
     }
 
     /// The tables of all pairs of characteristics that could be the bottle's, most likely first; never empty.
-    static func all(in services: [RemoteService]) throws(NoBottle) -> [BottleTable] {
+    static func all(in services: [RemoteService]) throws(NoMatchingProfile) -> [BottleTable] {
         do {
             return try ProfileHandles.all(matching: services.flatMap(offered)).map { BottleTable($0, services) }
         } catch {
             let names = services.prefix(12).map(\.uuid.description).joined(separator: ", ")
-            throw NoBottle(
+            throw NoMatchingProfile(
                 sentence:
                     """
                     it has \(names.isEmpty ? "no services" : "the services \(names)"): \
@@ -43,7 +43,7 @@ struct BottleTable: Hashable, Sendable {
         }
     }
 
-    struct NoBottle: Error, Hashable, Sendable {
+    struct NoMatchingProfile: Error, Hashable, Sendable {
         var sentence: String
     }
 

@@ -29,7 +29,7 @@ enum ClockTrust: Hashable, Sendable {
         let otherTime = drift.map { host.advanced(seconds: Double($0)) } ?? newest
         if host < released {
             self = .untrusted("\(hostText), but this program was released later")
-        } else if let otherTime, abs(host.seconds(to: otherTime)) > RecordResolver.aheadSeconds {
+        } else if let otherTime, abs(host.seconds(to: otherTime)) > RecordResolver.maxLeadSeconds {
             self = .untrusted("\(hostText), but \(subject) \(text(otherTime))")
         } else {
             self =

@@ -18,12 +18,12 @@ struct Exchange: Hashable, Sendable {
     private var stage: Stage
     private let limits: PollLimits
     /// Whether to wait for a response also after commands for which the protocol defines none.
-    private let isPatient: Bool
+    private let awaitsAnyResponse: Bool
 
-    init(_ command: HostCommand, limits: PollLimits, isPatient: Bool, at now: MonotonicInstant) {
+    init(_ command: HostCommand, limits: PollLimits, awaitsAnyResponse: Bool, at now: MonotonicInstant) {
         self.command = command
         self.limits = limits
-        self.isPatient = isPatient
+        self.awaitsAnyResponse = awaitsAnyResponse
         stage = .writing(until: now.advanced(by: limits.request))
     }
 
@@ -34,7 +34,7 @@ struct Exchange: Hashable, Sendable {
     }
 
     /// The frame to report if the user does not press the button in time.
-    var interim: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
+    var unconfirmedFrame: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
 
     var expectsAnswer: Bool { answerType != nil }
 
@@ -43,7 +43,7 @@ struct Exchange: Hashable, Sendable {
         let wait: Duration =
             switch command {
             case .recalibrateFull, .recalibrateEmpty: limits.request
-            default: expectsAnswer ? limits.answer : isPatient ? limits.beforeRead : .zero
+            default: expectsAnswer ? limits.answer : awaitsAnyResponse ? limits.beforeRead : .zero
             }
         stage = .waiting(until: now.advanced(by: wait))
     }
@@ -51,13 +51,13 @@ struct Exchange: Hashable, Sendable {
     /// Returns whether the bottle now waits for its button, and extends the deadline if so.
     mutating func waitsForButton(_ message: BottleMessage, _ frame: Frame, at now: MonotonicInstant) -> Bool {
         guard case (.register, .registration(.pressButton)) = (command, message) else { return false }
-        if interim == nil { stage = .button(frame, until: now.advanced(by: limits.button)) }
+        if unconfirmedFrame == nil { stage = .button(frame, until: now.advanced(by: limits.button)) }
         return true
     }
 
     /// Handles the deadline. After `repeatCommand` the caller must write the command again.
     mutating func tick(at now: MonotonicInstant) -> Timeout {
-        guard case .waiting = stage else { return interim == nil ? .silentLink : .over }
+        guard case .waiting = stage else { return unconfirmedFrame == nil ? .silentLink : .over }
         guard expectsAnswer, mayRepeat, sendings < limits.sendings else { return .over }
         sendings += 1
         stage = .writing(until: now.advanced(by: limits.request))
@@ -73,7 +73,7 @@ struct Exchange: Hashable, Sendable {
             return entries.contains { $0.type == answerType }
         case (_, .report): return false
         default:
-            guard let type = answerType else { return isPatient }
+            guard let type = answerType else { return awaitsAnyResponse }
             return ((try? frame.entries()) ?? []).contains { $0.type == type }
         }
     }

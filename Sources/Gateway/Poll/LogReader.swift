@@ -85,7 +85,7 @@ struct LogReader: Hashable, Sendable {
         }
     }
 
-    var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
+    var logRequest: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
     var isWhole: Bool { oddity == nil }
     var isNotified: Bool { packet == nil }
 
@@ -144,7 +144,7 @@ struct LogReader: Hashable, Sendable {
         let records = transfer.records
         guard !records.isEmpty else { return end(.reported) }
         frames.append(records)
-        if transfer.isPieced { pieced.formUnion(records) }
+        if transfer.isSplitInsideRecords { pieced.formUnion(records) }
         if isSingle { singleFrames += 1 }
         guard frames.reduce(0, { $0 + $1.count }) <= limits.records else {
             note("it has more than \(limits.records) records")

@@ -22,22 +22,22 @@ extension Poll {
             start(command, step, session)
         case .total:
             state = .consulting(session)
-            emit(.askTodayTotal)
+            emit(.requestTodayTotal)
         case .light:
             state = .consulting(session)
-            emit(.askLight(bottle: bottle))
+            emit(.requestLight(bottle: bottle))
         case .set(let command, _), .send(let command): start(command, step, session)
         }
     }
 
     private mutating func start(_ command: HostCommand, _ step: Session.Step, _ session: Session) {
-        let isPatient =
+        let awaitsAnyResponse =
             switch step {
             case .send, .set(_, shows: .some): true
             default: false
             }
         state = .commanding(
-            session, step, Exchange(command, limits: limits, isPatient: isPatient, at: now))
+            session, step, Exchange(command, limits: limits, awaitsAnyResponse: awaitsAnyResponse, at: now))
         write(command.encoded)
     }
 
@@ -65,14 +65,14 @@ extension Poll {
 
     mutating func write(_ bytes: [UInt8]) {
         guard let table = state.session?.table else { return }
-        state.session?.writesUnderWay += 1
+        state.session?.pendingWrites += 1
         perform(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse))
     }
 
     mutating func answered(_ event: CentralEvent) throws {
         switch event {
         case .wrote:
-            guard let session = noteWrite(), session.writesUnderWay == 0 else { return }
+            guard let session = noteWrite(), session.pendingWrites == 0 else { return }
             try wrote(session)
         case .writeFailed(_, let error):
             guard let session = noteWrite(), error.code != .disconnected else { return }
@@ -95,7 +95,7 @@ extension Poll {
     /// Records the end of the oldest write. The link completes writes in order.
     private mutating func noteWrite() -> Session? {
         guard let session = state.session else { return nil }
-        state.session?.writesUnderWay = max(0, session.writesUnderWay - 1)
+        state.session?.pendingWrites = max(0, session.pendingWrites - 1)
         return state.session
     }
 
@@ -124,7 +124,7 @@ extension Poll {
             session.steps.removeAll { if case .set = $0 { true } else { false } }
             return try advance(session)
         case .reading(_, let reader):
-            if switchWriteKind(error, session) { return write(reader.question.encoded) }
+            if switchWriteKind(error, session) { return write(reader.logRequest.encoded) }
         default: break
         }
         guard error.code == .refused else { return try lose(error) }
@@ -168,7 +168,7 @@ extension Poll {
                     (sent \(counted(exchange.sendings, "time"))).
                     """)
             }
-            try complete(exchange, step, session, with: exchange.interim)
+            try complete(exchange, step, session, with: exchange.unconfirmedFrame)
         }
     }
 
@@ -201,7 +201,7 @@ extension Poll {
             }
         case (.reading, .logFollows), (.reading, .logEmpty):
             try follow(updateReader { $0.status(follows: message == .logFollows, at: $1) })
-        case (_, .logFollows), (_, .logEmpty): state.session?.log.isBehind = true
+        case (_, .logFollows), (_, .logEmpty): state.session?.log.expectsStaleData = true
         default: break
         }
     }

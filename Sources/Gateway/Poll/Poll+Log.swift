@@ -14,9 +14,10 @@ extension Poll {
         guard let table = session.table else { return }
         session.log.readings += 1
         var reader = LogReader(
-            profile: table.profile, canFetch: table.responseReads, isQuiet: !session.log.isBehind, hasRadio: hasRadio,
+            profile: table.profile, canFetch: table.responseReads, isQuiet: !session.log.expectsStaleData,
+            hasRadio: hasRadio,
             limits: limits, at: now)
-        session.log.isBehind = false
+        session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
         state = .reading(session, reader)
@@ -39,7 +40,7 @@ extension Poll {
         case .ask:
             try flushAssembler()
             arrival.last = now
-            write(reader.question.encoded)
+            write(reader.logRequest.encoded)
         case .fetch:
             if let table = session.table { perform(.read(handle: table.response)) }
         case .done:
@@ -55,14 +56,14 @@ extension Poll {
     mutating func receive(_ value: [UInt8]) throws {
         guard let session = state.session, !value.isEmpty else { return }
         values += 1
-        guard values + junk <= limits.notifications else {
+        guard values + unreadableCount <= limits.notifications else {
             try storeRest()
             return giveUp(
                 PollFailure(
                     .unexpectedResponse, "the bottle sent more than \(limits.notifications) notifications in one poll.",
                     code: "tooManyNotifications"))
         }
-        noteCut(value, session)
+        noteTruncation(value, session)
         let before = session.assembler.progress?.received
         var assembler = session.assembler
         let events = assembler.receive(value)
@@ -84,11 +85,11 @@ extension Poll {
     }
 
     /// Records that a value fills a small MTU, so that it might be truncated.
-    private mutating func noteCut(_ value: [UInt8], _ session: Session) {
+    private mutating func noteTruncation(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
         // Lost values might be truncated as well, so every reading of this connection is odd.
-        guard session.log.cutAt == nil else { return }
-        state.session?.log.cutAt = session.mtu - 3
+        guard session.log.truncatedLength == nil else { return }
+        state.session?.log.truncatedLength = session.mtu - 3
         say(
             .warning,
             """
@@ -108,7 +109,7 @@ extension Poll {
         case .log(let transfer):
             try adopt()
             guard state.reader != nil else {
-                state.session?.log.isBehind = true
+                state.session?.log.expectsStaleData = true
                 return say(.info, "Unsolicited log records were ignored; they are read on request.")
             }
             noteArrival()
@@ -126,7 +127,7 @@ extension Poll {
     }
 
     private mutating func noteOddity(_ reason: String) {
-        if state.reader == nil { state.session?.log.isBehind = true }
+        if state.reader == nil { state.session?.log.expectsStaleData = true }
         updateReader { reader, _ in reader.note(reason) }
     }
 
@@ -154,8 +155,8 @@ extension Poll {
     }
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
-        junk += 1
-        if junk <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
+        unreadableCount += 1
+        if unreadableCount <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
         guard report.identity != nil else { return }
         report.quarantined += 1
         guard report.quarantined <= limits.quarantined else { return }
@@ -192,7 +193,9 @@ extension Poll {
     /// Returns the reason why a whole reading is unreliable; `nil` if it is reliable. Only an acknowledgement empties a
     /// log, and a bottle that sends status frames sends one in each response.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
-        if let cutAt = session.log.cutAt { return "values were truncated to \(cutAt) bytes" }
+        if let truncatedLength = session.log.truncatedLength {
+            return "values were truncated to \(truncatedLength) bytes"
+        }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
         let left = Set(session.log.latest ?? []).subtracting(unverified)
         return records.isEmpty && !left.isEmpty ? "the bottle reported an empty log, although records are left" : nil
@@ -203,9 +206,9 @@ extension Poll {
         var session = session
         session.log.agreement.discard()
         session.log.oddReadings += 1
-        session.log.isBehind = true
+        session.log.expectsStaleData = true
         try store(reader.records.filter { !reader.pieced.contains($0) })
-        guard session.log.oddReadings < limits.flawedDumps else { return try finishLog(session, note: oddity) }
+        guard session.log.oddReadings < limits.oddResponses else { return try finishLog(session, note: oddity) }
         try readAgain(session, note: oddity)
     }
 
@@ -220,7 +223,7 @@ extension Poll {
         guard session.log.readings < limits.logRequests else {
             return try finishLog(session, note: note ?? "too few readings agreed, so it was not acknowledged")
         }
-        let quiet = session.log.isBehind ? limits.quiet : .zero
+        let quiet = session.log.expectsStaleData ? limits.quiet : .zero
         let last = session.log.last
         guard now.advanced(by: quiet + last.took - last.arrival) < end, arrival.total + last.arrival < limits.arrival
         else {
@@ -271,7 +274,7 @@ extension Poll {
         let certain = session.log.agreement.acknowledgeable(
             of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)
         let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
-        guard count > 0, !session.log.isBehind, !options.keepsLog else { return try readAgain(session) }
+        guard count > 0, !session.log.expectsStaleData, !options.keepsLog else { return try readAgain(session) }
         try acknowledge(Array(records.prefix(count)), session)
     }
 
@@ -397,23 +400,24 @@ extension Poll {
             return PollFailure(.clockDoubtful, sentence + ".")
         }
         guard !report.complete, !isLimited else { return nil }
-        if let cutAt = session.log.cutAt {
+        if let truncatedLength = session.log.truncatedLength {
             return PollFailure(
                 .unexpectedResponse,
                 """
-                the connection's MTU is \(session.mtu), so the bottle's values were truncated to \(cutAt) bytes; a log \
+                the connection's MTU is \(session.mtu), so the bottle's values were truncated to \(truncatedLength) bytes; a log \
                 needs an MTU of \(Self.logMTU). Truncated records were not acknowledged.
                 """,
                 code: "smallMTU", values: ["mtu": "\(Self.logMTU)"])
         }
-        if report.received == 0, junk > 0 { return notTheProtocol }
+        if report.received == 0, unreadableCount > 0 { return notTheProtocol }
         return PollFailure(
             .didNotAnswer, "its log is incomplete: \(note ?? "it broke off").", code: "logBrokeOff")
     }
 
     private var notTheProtocol: PollFailure {
         PollFailure(
-            .unexpectedResponse, "the response is not the WaterH protocol (\(junk) unreadable pieces were stored).",
+            .unexpectedResponse,
+            "the response is not the WaterH protocol (\(unreadableCount) unreadable pieces were stored).",
             code: "notTheProtocol")
     }
 
@@ -434,7 +438,7 @@ extension Poll {
             return try lose(
                 LinkError(.timeout, "The bottle did not respond on the kept connection.", isTransient: true))
         }
-        if report.received == 0, junk > 0 { return giveUp(notTheProtocol) }
+        if report.received == 0, unreadableCount > 0 { return giveUp(notTheProtocol) }
         giveUp(
             PollFailure(
                 .didNotAnswer, "it did not respond to \(limits.sendings) log requests.", code: "saidNothing"))

@@ -68,7 +68,7 @@ extension Poll {
     }
 
     /// Rejects the services. Removes the device from the system's cache once, because the cached table can be outdated.
-    private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
+    private mutating func rejectServices(_ error: BottleTable.NoMatchingProfile) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
             return try lose(
@@ -112,7 +112,7 @@ extension Poll {
     }
 
     mutating func identify(_ session: Session) throws {
-        let identity = address?.description ?? serialNumber ?? standIn
+        let identity = address?.description ?? serialNumber ?? substituteIdentity
         let isFirstCheck = report.bottle == nil
         (report.identity, report.bottle) = (identity, identity)
         guard isNamed(identity) else {
@@ -125,7 +125,7 @@ extension Poll {
         guard Ownership(options).allows(identity: identity) else {
             return reject(Ownership(options).refusal(name: report.name, identity: identity))
         }
-        if address == nil, serialNumber == nil, isFirstCheck { warnOfStandIn(identity) }
+        if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
         if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
         guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
@@ -152,9 +152,9 @@ extension Poll {
     }
 
     /// The substitute identity of a bottle without a public address and a serial number.
-    private var standIn: String {
-        let hidden = seen?.isAddressPrivate == true ? BottleIdentity.standIn(privateName: report.name) : nil
-        return hidden ?? BottleIdentity.standIn(name: report.name, link: linkName)
+    private var substituteIdentity: String {
+        let hidden = seen?.isAddressPrivate == true ? BottleIdentity.substituteIdentity(privateName: report.name) : nil
+        return hidden ?? BottleIdentity.substituteIdentity(name: report.name, link: linkName)
     }
 
     /// Sets the bottle's alias in the report: its own, or the common one unless another bottle has it.
@@ -169,7 +169,7 @@ extension Poll {
         if !isTaken { report.bottle = alias }
     }
 
-    private mutating func warnOfStandIn(_ identity: String) {
+    private mutating func warnOfSubstituteIdentity(_ identity: String) {
         guard seen?.isAddressPrivate == true, report.name != nil else {
             return say(
                 .warning,
@@ -245,7 +245,8 @@ extension Poll {
         connections += 1
         var session = session
         session.isResumed = true
-        session.log = LogProgress(isBehind: session.log.isBehind, cutAt: session.log.cutAt)
+        session.log = LogProgress(
+            expectsStaleData: session.log.expectsStaleData, truncatedLength: session.log.truncatedLength)
         state = .opening(session, .subscribing, until: now.advanced(by: limits.request))
         try identify(session)
     }
@@ -273,7 +274,7 @@ extension Poll {
         case .mtuChanged(let size): session.mtu = size
         case .notification(let handle, let value) where handle == session.table?.response:
             // Without a current request, log bytes are the response to an earlier one.
-            if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
+            if (try? Frame(decoding: value))?.operation != .report { session.log.expectsStaleData = true }
             state = .held(session)
             return .reported
         default: break

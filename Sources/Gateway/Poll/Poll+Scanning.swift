@@ -14,7 +14,7 @@ extension Poll {
     mutating func consider(_ advertisement: Advertisement) {
         guard !neighbours.rejected.contains(advertisement.peer) else { return }
         neighbours.note(advertisement)
-        guard options.job != .scan else { return noteInRange(advertisement) }
+        guard options.job != .scan else { return recordInRange(advertisement) }
         guard isWanted(advertisement) else { return }
         seen = advertisement
         report.rssi = advertisement.rssi
@@ -26,7 +26,7 @@ extension Poll {
     }
 
     /// Stores the last advertisement of each bottle, for a scan without a connection.
-    private mutating func noteInRange(_ advertisement: Advertisement) {
+    private mutating func recordInRange(_ advertisement: Advertisement) {
         guard !hasRadio || BottleSelector.looksLikeBottle(advertisement) else { return }
         guard let index = report.inRange.firstIndex(where: { $0.peer == advertisement.peer }) else {
             if report.inRange.count < Self.mostInRange { report.inRange.append(advertisement) }
@@ -68,7 +68,8 @@ extension Poll {
         if hasRadio { facts.append(neighbours.summary(limit: 6)) }
         if let remark = neighbours.remark { facts.append(remark) }
         return LinkError(
-            .notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)",
+            .notFound,
+            "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(otherBottlesText)",
             isTransient: true)
     }
 
@@ -83,7 +84,7 @@ extension Poll {
         case .scanning, .pausing, .recovering:
             guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
             report.history.failedScans += 1
-            return PollFailure(.notFound, notFound.description, linkError: .notFound, values: othersValues)
+            return PollFailure(.notFound, notFound.description, linkError: .notFound, values: otherBottlesValues)
         default:
             return nil
         }
@@ -97,7 +98,7 @@ extension Poll {
     }
 
     /// Sentences about bottles in range that do not belong to this store; empty if there are none.
-    var othersSeen: String {
+    var otherBottlesText: String {
         neighbours.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
@@ -109,7 +110,7 @@ extension Poll {
     }
 
     /// The addresses of bottles in range that do not belong to this store, for the advice.
-    var othersValues: [String: String] {
+    var otherBottlesValues: [String: String] {
         let strangers = neighbours.others.values.map { $0.address?.description ?? $0.peer.text }
             .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
         return strangers.isEmpty ? [:] : ["strangers": strangers.joined(separator: ", ")]

@@ -15,7 +15,7 @@ package struct Poll: Sendable {
         /// Discovering the services, identifying the bottle and subscribing.
         case opening(Session, Opening, until: MonotonicInstant)
         case commanding(Session, Session.Step, Exchange)
-        /// Waiting for the caller's response to `askTodayTotal` or `askLight`.
+        /// Waiting for the caller's response to `requestTodayTotal` or `requestLight`.
         case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
@@ -62,7 +62,7 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    var junk = 0
+    var unreadableCount = 0
     var values = 0
     /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
@@ -187,7 +187,7 @@ package struct Poll: Sendable {
         case .opening(_, let opening, _): try lose(silence(opening.action))
         case .commanding(let session, let step, let exchange): try exchangeTick(session, step, exchange)
         case .reading(let session, _):
-            try follow(updateReader { $0.tick(isWriting: session.writesUnderWay > 0, at: $1) })
+            try follow(updateReader { $0.tick(isWriting: session.pendingWrites > 0, at: $1) })
         case .acknowledging: try lose(silence("acknowledge the records"))
         case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
@@ -209,8 +209,8 @@ package struct Poll: Sendable {
                     its log was incomplete after \(limits.poll). The received records are stored, and nothing \
                     uncertain was acknowledged.
                     """
-                    : "the poll was incomplete after \(limits.poll).\(othersSeen)",
-                code: "outOfTime", values: othersValues))
+                    : "the poll was incomplete after \(limits.poll).\(otherBottlesText)",
+                code: "outOfTime", values: otherBottlesValues))
     }
 
     /// Ends the poll, stores the received data and acknowledges nothing more.

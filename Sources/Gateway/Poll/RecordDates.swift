@@ -48,7 +48,7 @@ struct RecordDates {
         guard trust.isTrusted else { return byOwnDate(record, found) }
         // A record from before the last complete poll would have been read by that poll, so its date is wrong.
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
-            instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
+            instant.seconds(to: lastAgreedPoll) > RecordResolver.maxLeadSeconds
         {
             return .quarantined(reason: JournalQuarantine.bottleClock)
         }

@@ -28,7 +28,7 @@ struct Session: Sendable {
     /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
     /// The number of writes whose response has not arrived.
-    var writesUnderWay = 0
+    var pendingWrites = 0
     var assembler = LogAssembler()
     var steps: [Step] = []
     var log = LogProgress()
@@ -51,9 +51,9 @@ struct LogProgress: Sendable {
     /// The duration of the last reading, and the time in which its records arrived.
     var last: (took: Duration, arrival: Duration) = (.zero, .zero)
     /// Whether responses to an earlier request can still arrive.
-    var isBehind = false
+    var expectsStaleData = false
     var refusal: String?
     /// The length in bytes to which a small MTU truncates values; `nil` if it does not.
-    var cutAt: Int?
+    var truncatedLength: Int?
     var isDone = false
 }

@@ -12,7 +12,7 @@ extension WireEntry {
         case .quarantined: return nil
         case .drink(let at, _):
             if flag != 0 { return "its bytes are not a drink" }
-            if max(entry.received, now).seconds(to: at) > RecordResolver.aheadSeconds {
+            if max(entry.received, now).seconds(to: at) > RecordResolver.maxLeadSeconds {
                 return "it was drunk after it was received"
             }
         case .notADrink(let reason):

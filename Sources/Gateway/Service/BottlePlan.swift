@@ -23,7 +23,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter mayMeet: whether a store without a bottle adopts the first bottle that responds.
     package static func plans(
-        wanted: [String], own: [AdoptedBottle], mayMeet: Bool = true
+        wanted: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
     ) -> [BottlePlan] {
         if !wanted.isEmpty {
             return wanted.map { wanted in
@@ -32,7 +32,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
                 return one
             }
         }
-        guard !own.isEmpty else { return mayMeet ? [BottlePlan(id: anyBottle)] : [] }
+        guard !own.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
         return own.map { bottle in
             var one = BottlePlan(id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle)
             (one.own, one.others) = ([bottle], own.filter { $0 != bottle })

@@ -72,8 +72,8 @@ extension ServiceMachine {
     }
 
     func due(_ bottle: BottleState) -> MonotonicInstant {
-        if let urgent = bottle.urgentSince { return urgent }
-        let byDay = bottle.dueByDay
+        if let urgent = bottle.requestedSince { return urgent }
+        let byDay = bottle.dueByInterval
         guard bottle.failure != .cannotStore, let ended = bottle.lastEnded else { return byDay }
         guard let holdRequest = bottle.hold.holdRequest, let now = updatedAt, holdRequest.until > now else {
             return max(byDay, bottle.hold.freeUntil ?? byDay)
@@ -127,7 +127,7 @@ extension ServiceMachine {
         bottles[index].hold.freeUntil = nil
     }
 
-    mutating func noteConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
+    mutating func recordConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
         let id = bottles[index].plan.id
         let wasKept = kept?.id == id
         if wasKept, report.new > 0 { bottles[index].hold.reportsDrinks = isCausedByReport }

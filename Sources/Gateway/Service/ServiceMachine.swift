@@ -37,7 +37,7 @@ package struct ServiceMachine: Sendable {
         var interval: PollSchedule?
         var planTime: MonotonicInstant
         /// The time of a request for an immediate poll.
-        var urgentSince: MonotonicInstant?
+        var requestedSince: MonotonicInstant?
         var lastEnded: MonotonicInstant?
         var history = PollHistory()
         var failure: PollFailure.Kind?
@@ -46,7 +46,7 @@ package struct ServiceMachine: Sendable {
         var hold = Hold()
 
         /// The time at which the bottle is due by its poll interval.
-        var dueByDay: MonotonicInstant {
+        var dueByInterval: MonotonicInstant {
             // Poll once when the service starts, also outside drinking hours, to show that it works (A7).
             guard let lastEnded else { return planTime }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
@@ -144,9 +144,9 @@ package struct ServiceMachine: Sendable {
     }
 
     private mutating func makeUrgent(_ index: Int, _ now: MonotonicInstant) {
-        guard bottles[index].urgentSince == nil else { return }
+        guard bottles[index].requestedSince == nil else { return }
         // A due bottle keeps its position. A bottle that is being polled is requested again from now on.
-        bottles[index].urgentSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
+        bottles[index].requestedSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
     }
 
     /// Handles the end of a poll. A request during the poll starts another one, because this one can have missed its
@@ -161,7 +161,7 @@ package struct ServiceMachine: Sendable {
         let before = bottles[index].failure
         bottles[index].lastEnded = now
         bottles[index].history = report.history
-        noteConnection(index, report, now)
+        recordConnection(index, report, now)
         if report.failure?.kind != .notOurs, let lastIdentity = report.identity {
             bottles[index].lastIdentity = lastIdentity
         }
@@ -175,7 +175,7 @@ package struct ServiceMachine: Sendable {
         let plan = bottles[index].plan
         if report.isAdopted { news.append(.say(.adopted(plan, report))) }
         if before != nil { news.append(.say(.answersAgain(plan))) }
-        if report.received > 0 || report.quarantined > 0 { news.append(.say(.brought(plan, report))) }
+        if report.received > 0 || report.quarantined > 0 { news.append(.say(.receivedRecords(plan, report))) }
         return news
     }
 
@@ -186,7 +186,7 @@ package struct ServiceMachine: Sendable {
         }
         guard let first else { return nil }
         polling = bottles[first].plan.id
-        bottles[first].urgentSince = nil
+        bottles[first].requestedSince = nil
         beginPoll(first)
         return .poll(bottles[first].plan, bottles[first].history, keeps: bottles[first].isWanted(now))
     }
@@ -200,11 +200,12 @@ package enum ServiceNews: Sendable {
     case answersAgain(BottlePlan)
     /// An empty store has adopted its first bottle.
     case adopted(BottlePlan, PollReport)
-    case brought(BottlePlan, PollReport)
+    case receivedRecords(BottlePlan, PollReport)
 
     package var plan: BottlePlan {
         switch self {
-        case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .brought(let plan, _): plan
+        case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .receivedRecords(let plan, _):
+            plan
         }
     }
 }

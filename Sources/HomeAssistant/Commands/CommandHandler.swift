@@ -130,7 +130,7 @@ struct CommandHandler: Sendable {
         case "settings":
             let changes = request.fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else { throw Self.missing("NAME", "expected a setting and its value") }
-            if let rejected = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
+            if let rejected = changes.first(where: { $0.name.isEmpty || SettingScope(of: $0.name) > .day }) {
                 throw Refusal(
                     "notOverMQTT",
                     """
@@ -138,7 +138,7 @@ struct CommandHandler: Sendable {
                     """
                 )
             }
-            if !tracker.mayReadWaterline, changes.contains(where: { SettingReach.isOfWaterline($0.name) }) {
+            if !tracker.mayReadWaterline, changes.contains(where: { SettingScope.isAboutWaterline($0.name) }) {
                 throw Self.notShared
             }
             return try answer(request, try tracker.set(changes))

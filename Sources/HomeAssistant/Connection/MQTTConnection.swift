@@ -169,7 +169,7 @@ package final class MQTTConnection: Sendable {
         // This call blocks while it resolves the host name.
         var code = mosquitto_connect_async(handle, options.address.host, Int32(options.address.port), 30)
         if code == 0, mosquitto_socket(handle) >= Self.descriptorLimit {
-            end(with: MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
+            end(with: MQTTFailure(.processLimit, "The process has too many open files for libmosquitto"))
         }
         // The library closes its socket with unread messages in it. The kernel would then reset the connection, and the
         // broker could lose the last PUBACK.
@@ -410,7 +410,7 @@ extension MQTTConnection {
         if !isAdmitted {
             let isClosed = code == MOSQ_ERR_CONN_LOST.rawValue || isSystem && [ECONNRESET, EPIPE].contains(errno)
             return isClosed
-                ? MQTTFailure(.noGreeting, "\(broker) disconnected before it answered")
+                ? MQTTFailure(.closedBeforeResponse, "\(broker) disconnected before it answered")
                 : MQTTFailure(
                     .unreachable, "\(broker) cannot be reached: \(isSystem ? system : MosquittoClient.text(code))")
         }

@@ -31,7 +31,7 @@ package struct MQTTOptions: Hashable, Sendable {
         case Int32(MQTT_RC_QOS_NOT_SUPPORTED.rawValue)? where qos > 0: qos = 0
         case 1? where !isVersion3, Int32(MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue)? where !isVersion3:
             isVersion3 = true
-        case nil where failure.kind == .noGreeting && !isVersion3: isVersion3 = true
+        case nil where failure.kind == .closedBeforeResponse && !isVersion3: isVersion3 = true
         default: return false
         }
         return true
@@ -100,13 +100,13 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
         /// A certificate, a host name or a key is invalid.
         case tls
         /// The broker disconnected before it answered.
-        case noGreeting
+        case closedBeforeResponse
         /// Another client connected with the same client ID.
         case takenOver
         case lost
         case noAnswer
         /// A limit of this process was exceeded.
-        case tooMuch
+        case processLimit
         /// This process closed the connection.
         case closed
     }

@@ -8,7 +8,8 @@ enum MosquittoClient {
     static func make(_ options: MQTTOptions, sendMaximum: Int32) throws(MQTTFailure) -> OpaquePointer {
         _ = start
         guard let client = mosquitto_new(options.clientID, options.isTemporary, nil) else {
-            throw MQTTFailure(.tooMuch, "Creating a libmosquitto client failed: \(String(cString: strerror(errno)))")
+            throw MQTTFailure(
+                .processLimit, "Creating a libmosquitto client failed: \(String(cString: strerror(errno)))")
         }
         do throws(MQTTFailure) {
             let version = options.isVersion3 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5

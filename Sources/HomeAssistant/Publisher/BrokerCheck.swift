@@ -36,7 +36,7 @@ package enum BrokerCheck: Sendable {
         } catch {
             let message = MQTTAdvice.message(error, plan)
             guard let failure = error as? MQTTFailure else { return .failed(message, .wrongUse) }
-            return .failed(message, MQTTAdvice.hasNoTLS(failure) ? .noGreeting : failure.kind)
+            return .failed(message, MQTTAdvice.hasNoTLS(failure) ? .closedBeforeResponse : failure.kind)
         }
         if let id = conflict.withLock({ $0.id }) {
             let topics = "\(plan.topics.prefix)/…"

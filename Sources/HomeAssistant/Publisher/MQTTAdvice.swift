@@ -38,9 +38,9 @@ enum MQTTAdvice {
             the authority of the broker's certificate. The certificate must be for \(plan.address.host), the name in \
             mqtt.url.
             """
-        case .noGreeting where !plan.address.isEncrypted:
+        case .closedBeforeResponse where !plan.address.isEncrypted:
             "If the port uses TLS (usually 8883), mqtt.url must begin with mqtts://."
-        case .noGreeting where plan.certificateFile == nil:
+        case .closedBeforeResponse where plan.certificateFile == nil:
             "The broker might require a client certificate: set mqtt.certificateFile and mqtt.keyFile."
         case .takenOver: otherClient
         case .lost where isRepeated: otherClient

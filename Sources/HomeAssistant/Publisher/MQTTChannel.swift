@@ -89,11 +89,11 @@ package final class MQTTChannel: NotificationSink {
 
     /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
     private func publishMissed(_ link: Link, _ number: Int) async -> Bool {
-        guard let tracker = try? link.dependencies.tracker(), let through = try? tracker.store.deliveredThrough(name),
-            let delivered = try? tracker.store.told(after: through)
+        guard let tracker = try? link.dependencies.tracker(), let through = try? tracker.store.lastProcessed(name),
+            let delivered = try? tracker.store.deliveries(after: through)
         else { return false }
         guard let last = delivered.last else { return true }
-        let sharedFrom = try? tracker.store.noteSharing(link.dependencies.sharesWaterline())
+        let sharedFrom = try? tracker.store.recordSharing(link.dependencies.sharesWaterline())
         let session = (try? tracker.store.activeSession(at: tracker.now))?.session.id
         var waiting = delivered.filter { entry in
             // Notifications of a session stay private if Waterline was not shared at that time.
@@ -116,12 +116,12 @@ package final class MQTTChannel: NotificationSink {
                 }
                 recordConfirmed(unsent, number)
             }
-            guard (try? tracker.store.recordDelivered(part, name, through: part[part.count - 1].place)) != nil else {
+            guard (try? tracker.store.recordProcessed(part, name, through: part[part.count - 1].place)) != nil else {
                 return false
             }
             waiting = waiting.dropFirst(Self.batch)
         }
-        return (try? tracker.store.recordDelivered([], name, through: last.place)) != nil
+        return (try? tracker.store.recordProcessed([], name, through: last.place)) != nil
     }
 
     private func recordConfirmed(_ notifications: [TrackerNotification], _ number: Int) {

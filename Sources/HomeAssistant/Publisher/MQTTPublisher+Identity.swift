@@ -25,7 +25,7 @@ extension MQTTPublisher {
                 "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
-        guard try !tracker.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") })
+        guard try !tracker.store.retainedByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") })
         else {
             throw Refusal(
                 prefixTaken,
@@ -34,7 +34,7 @@ extension MQTTPublisher {
                 changed.
                 """, values: ["prefix": prefix])
         }
-        try tracker.store.beginAnew(name, id: newID(tracker), at: home)
+        try tracker.store.adoptAsNew(name, id: newID(tracker), at: home)
     }
 
     static func newID(_ tracker: TrackerAPI) -> String {

@@ -53,7 +53,7 @@ package actor MQTTPublisher {
         case denied(String)
         case accepted(String)
         /// Another client seems to use the same client ID.
-        case nameShared(String)
+        case clientIDShared(String)
         /// Another store publishes to the same topics.
         case prefixShared(String)
         /// The store might be a copy. The user must choose an identity.
@@ -153,9 +153,11 @@ package actor MQTTPublisher {
 
     /// Registers the publisher in the store. After a purge, all drinks since then are published.
     nonisolated func open(_ tracker: TrackerAPI) throws -> Publisher {
-        try tracker.store.noteSharing(dependencies.sharesWaterline())
+        try tracker.store.recordSharing(dependencies.sharesWaterline())
         return try hadIdentity.withLock { hadIdentity in
-            let identity = try tracker.store.openOutlet(Self.name, tellsAll: hadIdentity) { Self.newID(tracker) }
+            let identity = try tracker.store.openPublisher(Self.name, includesStored: hadIdentity) {
+                Self.newID(tracker)
+            }
             hadIdentity = true
             return identity
         }
@@ -213,7 +215,7 @@ package actor MQTTPublisher {
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
-        for left in (try? dependencies.tracker().store.leavings()) ?? []
+        for left in (try? dependencies.tracker().store.staleTopics()) ?? []
         where !left.place.isEmpty && !(plan.map { Self.isAddress(left.place, $0.address) } ?? false)
             && reportedBrokers.insert(left.place).inserted
         {
@@ -236,12 +238,12 @@ package actor MQTTPublisher {
         lastProblem = nil
         recordProblem()
         let store = try dependencies.tracker().store
-        let wasOpen = try store.closeOutlet(Self.name, sparing: Self.waitingLimit)
+        let wasOpen = try store.closePublisher(Self.name, sparing: Self.waitingLimit)
         guard isOn || wasOpen || !hasChecked else { return }
         if isOn || wasOpen { dependencies.say(.off) }
         (isOn, hasChecked) = (false, true)
         // Keep waiting drinks, because the service might have been started without its configuration.
-        if try store.isOutletOpen(Self.name) {
+        if try store.isPublisherOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
             dependencies.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
@@ -255,7 +257,7 @@ package actor MQTTPublisher {
         lastProblem = text
         dependencies.say(
             isCopy(error)
-                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .nameShared(text) : .trouble(text))
+                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .clientIDShared(text) : .trouble(text))
         // Do this last, because it can wait for the store.
         recordProblem()
     }

@@ -237,7 +237,7 @@ struct MQTTSession {
         let currentTopics = Set(all.map(\.topic))
         if !currentTopics.isSubset(of: retainedTopics) {
             // Store the topics before publishing, so that a crash does not leave unknown retained messages.
-            try store.noteKept(all.map(\.topic), of: identity.name)
+            try store.recordRetained(all.map(\.topic), of: identity.name)
             retainedTopics.formUnion(currentTopics)
         }
         let unsent = all.filter {
@@ -250,7 +250,7 @@ struct MQTTSession {
         let stale = retainedTopics.subtracting(currentTopics)
         guard !stale.isEmpty else { return }
         try await clear(stale)
-        try store.forgetKept(stale.sorted(), of: identity.name)
+        try store.forgetRetained(stale.sorted(), of: identity.name)
         retainedTopics.subtract(stale)
         for topic in stale { sentTexts[topic] = nil }
     }
@@ -310,15 +310,15 @@ struct MQTTSession {
         _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
         try await clear(retainedTopics)
         let store = try dependencies.tracker().store
-        try store.forgetKept(retainedTopics.sorted(), of: identity.name)
-        for left in try store.leavings() where left.id == identity.id { try store.forget(left) }
+        try store.forgetRetained(retainedTopics.sorted(), of: identity.name)
+        for left in try store.staleTopics() where left.id == identity.id { try store.forget(left) }
         retainedTopics = []
     }
 
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
         let store = try dependencies.tracker().store
-        for left in try store.leavings() where MQTTPublisher.isAddress(left.place, plan.address) {
+        for left in try store.staleTopics() where MQTTPublisher.isAddress(left.place, plan.address) {
             try await clear(Set(left.topics).subtracting(retainedTopics))
             try store.forget(left)
         }

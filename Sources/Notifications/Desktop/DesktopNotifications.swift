@@ -86,7 +86,7 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     /// Sets the callbacks. Call it before the first use.
-    package func attend(_ callbacks: Outlets) { self.callbacks = callbacks }
+    package func connectCallbacks(_ callbacks: Outlets) { self.callbacks = callbacks }
 
     /// Disconnects from the bus. Displayed notifications stay.
     package func stop() async {

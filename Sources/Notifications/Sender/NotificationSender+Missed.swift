@@ -9,10 +9,10 @@ extension NotificationSender {
     func queueMissed(_ tracker: TrackerAPI, before next: TrackerNotification? = nil) throws {
         let store = tracker.store
         let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
-        let delivered = try store.told(after: store.deliveredThrough(name), through: last)
+        let delivered = try store.deliveries(after: store.lastProcessed(name), through: last)
         guard let newest = delivered.last else { return }
         let known = try store.postStates(at: name)
-        let sharedFrom = try store.noteSharing(dependencies.sharesWaterline())
+        let sharedFrom = try store.recordSharing(dependencies.sharesWaterline())
         let validity =
             channel.sendsLate ? nil : NotificationValidity(try store.facts(tracker.context), now: tracker.now)
         for entry in delivered where known[entry.decision.notificationId] == nil && channel.sends(entry.decision.kind) {
@@ -24,11 +24,11 @@ extension NotificationSender {
                     next?.kind.id == decision.kind.id
                     || delivered.contains { $0.place > entry.place && $0.decision.kind.id == decision.kind.id }
                 guard !isReplaced, decidedAt.seconds(to: tracker.now).magnitude < channel.lifetime,
-                    validity.reasonToMiss(decision) == nil
+                    validity.reasonNotToShow(decision) == nil
                 else { continue }
             }
             _ = try post(decision, since: decidedAt, tracker)
         }
-        try store.recordDelivered([], name, through: newest.place)
+        try store.recordProcessed([], name, through: newest.place)
     }
 }

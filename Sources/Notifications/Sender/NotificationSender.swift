@@ -46,7 +46,7 @@ package actor NotificationSender: NotificationSink {
     package enum LogEvent: Hashable, Sendable {
         case on(String)
         case trouble(String)
-        case goesOn
+        case resumed
         /// The settings name no server.
         case off
         /// A notification was dropped, with the reason.
@@ -158,7 +158,7 @@ package actor NotificationSender: NotificationSink {
             if let pausedUntil, pausedUntil > .now { return pausedUntil - .now }
             let tracker = try dependencies.tracker()
             let message: QueuedNotification
-            switch try tracker.store.nextPost(from: name, as: senderID, at: tracker.now) {
+            switch try tracker.store.claimNextNotification(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
             case .busy: return try min(DayObserver.shortCheckInterval, checkOtherProcesses(tracker.store))
             case .nothing: return try checkOtherProcesses(tracker.store)
@@ -169,28 +169,28 @@ package actor NotificationSender: NotificationSink {
             switch outcome {
             case .sent:
                 unrecorded.insert(message.sequence)
-                try after.store.endPost(message, from: name, as: senderID, at: after.now, .sent)
+                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .sent)
                 unrecorded.remove(message.sequence)
                 waitStarts[message.sequence] = nil
                 backoff.reset()
                 pausedUntil = nil
                 try after.store.clearChannelProblem(of: name)
-                if lastProblem != nil { dependencies.say(.goesOn) }
+                if lastProblem != nil { dependencies.say(.resumed) }
                 lastProblem = nil
                 if !finishDelivery(message.announcement.id, true) { await arrivedLate() }
             case .refused(let problem):
-                try after.store.endPost(message, from: name, as: senderID, at: after.now, .refused)
+                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .refused)
                 dependencies.say(.dropped(problem))
                 finishDelivery(message.announcement.id, false)
             case .later(let problem, let pause):
                 storeProblem(problem)
-                try after.store.endPost(message, from: name, as: senderID, at: after.now, .waiting)
+                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .waiting)
                 pausedUntil = .now + max(pause ?? .zero, backoff.next(chance: dependencies.chance()))
                 if channel.sendsLate { try startWaits(after.store) }
                 report(problem)
                 for id in waiting.keys { finishDelivery(id, false) }
             case nil:
-                try after.store.endPost(message, from: name, as: senderID, at: after.now, .dropped)
+                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .dropped)
                 finishDelivery(message.announcement.id, false)
             }
         }
@@ -255,9 +255,9 @@ package actor NotificationSender: NotificationSink {
     func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws
         -> QueuedNotification.State
     {
-        let (state, sequence, givenUp) = try tracker.store.post(
+        let (state, sequence, droppedCount) = try tracker.store.post(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
-        if givenUp > 0 {
+        if droppedCount > 0 {
             dependencies.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
         }
         // The age of an ntfy message is measured from the decision.
@@ -285,7 +285,7 @@ package actor NotificationSender: NotificationSink {
         let store = try dependencies.tracker().store
         if new == nil { try store.clearChannelProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
-        if new != nil { _ = try store.deliveredThrough(name) } else { try store.stopsHearing(name) }
+        if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
         if let new { dependencies.say(.on("\(new)")) } else { dependencies.say(.off) }
         // New settings might resolve the error.

@@ -10,7 +10,7 @@ extension NotificationTarget {
         let type = (name: "Content-Type", value: "application/json")
         switch channel {
         case .ntfy:
-            guard let topic = NtfyPlace(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
+            guard let topic = NtfyTopic(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
             let body = try TrackerAPI.json(try NtfyMessage(message, self, topic))
             return OutgoingRequest("POST", topic.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:

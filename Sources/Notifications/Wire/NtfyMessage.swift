@@ -32,7 +32,7 @@ struct NtfyMessage: Encodable {
         case sequenceID = "sequence_id"
     }
 
-    init(_ message: QueuedNotification, _ target: NotificationTarget, _ topicAddress: NtfyPlace) throws {
+    init(_ message: QueuedNotification, _ target: NotificationTarget, _ topicAddress: NtfyTopic) throws {
         let announcement = message.announcement
         topic = topicAddress.topic
         sequenceID = Self.sequenceID(announcement.kind, target)

@@ -113,7 +113,7 @@ final class ArchiveReader {
             throw CaptureError(
                 .unsupported, at: 0, "this file is packed more than once: unpack it manually and pass the capture file")
         }
-        if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasGiven && $0.failure != nil }) == true {
+        if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasOutput && $0.failure != nil }) == true {
             throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or truncated at its start")
         }
     }

@@ -9,7 +9,7 @@ final class InflateStream {
 
     /// The reason why the stream ended too early, or `nil`.
     private(set) var failure: String?
-    private(set) var hasGiven = false
+    private(set) var hasOutput = false
     private let format: Format
     /// Fills a buffer with the next packed bytes; returns 0 at their end.
     private let refill: (UnsafeMutableRawBufferPointer) -> Int
@@ -78,7 +78,7 @@ final class InflateStream {
         }
         let filled = plain.count - Int(stream.pointee.avail_out)
         guard filled > 0 else { return nil }
-        hasGiven = true
+        hasOutput = true
         return UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: plain[..<filled]))
     }
 

@@ -21,7 +21,7 @@ package final class BottlePeer {
     package internal(set) var commandCount = 0
     /// Whether the address is a private one, which the device changes regularly.
     var isAddressPrivate = false
-    var keys: [PeerBook.Key] = []
+    var keys: [PeerStore.Key] = []
     package let isHost: Bool
     var openConnections = 0
 
@@ -90,14 +90,14 @@ package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
 }
 
 /// Stores the peers of a capture by address, adapter or connection.
-struct PeerBook {
+struct PeerStore {
     private var peers: [Key: BottlePeer] = [:]
     /// The advertised names, up to `maximumNames`, because thousands of devices can be in range.
     private var names: [BluetoothAddress: String] = [:]
     private static let maximumNames = 4096
     private static let maximumPeers = 4096
     /// The name in the header of a text capture without addresses, for all its peers.
-    var nameOfUnknown: String?
+    var unaddressedName: String?
 
     enum Key: Hashable {
         case address(BluetoothAddress)
@@ -124,7 +124,7 @@ struct PeerBook {
         }
         let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
         if let address, let name = names[address] { peer.update(name: name) }
-        if case .connection = key, let nameOfUnknown { peer.update(name: nameOfUnknown) }
+        if case .connection = key, let unaddressedName { peer.update(name: unaddressedName) }
         add(peer, key)
         return peer
     }

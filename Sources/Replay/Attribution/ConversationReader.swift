@@ -19,7 +19,7 @@ struct TrafficOrigin {
     var observation: ATTObservation
     /// Whether only the format of the values suggests a bottle. Its drinks count only if the capture has no other
     /// bottle.
-    var isDoubtful: Bool { side.guess.isOneSided }
+    var hasWeakEvidence: Bool { side.guess.lacksCommand }
 }
 
 /// A whole characteristic or descriptor value that was written, read, notified or indicated.
@@ -34,7 +34,7 @@ struct ObservedTransfer {
     var time: Duration?
 
     /// Whether the value is of a bottle's command or response characteristic.
-    var isBottles: Bool {
+    var isOfBottle: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
         case .other, .unknown: false
@@ -52,7 +52,7 @@ final class ConversationReader {
 
     /// The handles from the caller, for captures without discovery.
     private let given: GivenHandles
-    private var peerBook = PeerBook()
+    private var peerBook = PeerStore()
     private var connections: [Int: ConnectionSides] = [:]
     private var last: ConnectionSides?
     private var stream: LogStream?
@@ -72,7 +72,7 @@ final class ConversationReader {
 
     func addNames(from head: CaptureFileFacts) {
         for (address, name) in head.names { peerBook.update(name: name, of: address) }
-        if head.names.isEmpty, let name = head.name { peerBook.nameOfUnknown = name }
+        if head.names.isEmpty, let name = head.name { peerBook.unaddressedName = name }
     }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -378,17 +378,17 @@ final class ConversationReader {
         case .command(let profile, let basis), .response(let profile, let basis):
             side.peer.note(profile, basis)
             try command(bytes, to: handle, side, observation)
-        case .unknown where given.isEmpty && FrameShape.isCommand(bytes):
+        case .unknown where given.isEmpty && FrameFormat.isCommand(bytes):
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
             guard isConfirmed || side.canGuess else { break }
             side.guess.command = handle
             // A command after frames confirms that the device is a bottle.
-            if isConfirmed { side.guess.isOneSided = false }
+            if isConfirmed { side.guess.lacksCommand = false }
             side.resetRoles()
             try command(bytes, to: handle, side, observation)
         case .unknown
         where given.isEmpty && side.canGuess && bytes.count == 1
-            && side.guess.shortWrites.count < GuessWork.maximumShortWrites:
+            && side.guess.shortWrites.count < GuessedRoles.maximumShortWrites:
             side.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
         case .unknown, .other: break
         }
@@ -416,14 +416,14 @@ final class ConversationReader {
             side.canGuess
         else { return }
         let value = bytes.bytes()
-        let isLog = FrameShape.isLog(value)
+        let isLog = FrameFormat.isLog(value)
         let draftWrites = side.guess.shortWrites.filter {
             HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle
         }
         let wasAsked = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
-        guard isLog || (wasAsked && FrameShape.isMessage(value)) else { return }
+        guard isLog || (wasAsked && FrameFormat.isMessage(value)) else { return }
         side.guess.response = handle
-        side.guess.isOneSided = !wasAsked
+        side.guess.lacksCommand = !wasAsked
         if side.guess.command == nil { side.guess.command = draftWrites.first?.handle }
         side.resetRoles()
         side.peer.note(nil, .guessed)

@@ -16,7 +16,7 @@ final class ServerSide {
     /// The values that are being written in parts.
     var preparing: [PartialValue] = []
     let log = LogDecoder()
-    var guess = GuessWork()
+    var guess = GuessedRoles()
 
     private var roles: [UInt16: HandleRole] = [:]
     private var lastHandle: UInt16 = 0
@@ -125,12 +125,12 @@ package struct GivenHandles: Sendable, Equatable {
 }
 
 /// The roles of handles by the format of their values, for a server without discovery.
-struct GuessWork {
+struct GuessedRoles {
     var response: UInt16?
     var command: UInt16?
     /// Whether the capture has responses but no command. Another device can send the same bytes, so such drinks count
     /// only if the capture has no other bottle.
-    var isOneSided = false
+    var lacksCommand = false
     /// The first one-byte writes (at most four), which are draft commands if the device is a bottle.
     var shortWrites: [PartialValue] = []
     static let maximumShortWrites = 4
@@ -143,7 +143,7 @@ struct GuessWork {
 }
 
 /// Checks whether bytes have the format of a bottle's frames, for servers without discovery.
-enum FrameShape {
+enum FrameFormat {
     /// A whole command: a GT frame of one type, an acknowledgement, a PT frame of whole entries.
     static func isCommand(_ value: [UInt8]) -> Bool {
         switch HostCommand(decoding: value) {

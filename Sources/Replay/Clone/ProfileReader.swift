@@ -467,7 +467,7 @@ private final class ProfileSession {
     private static func milliseconds(from start: Duration?, to end: Duration?) -> Int {
         guard let start, let end, end > start else { return 0 }
         let (seconds, attoseconds) = (end - start).components
-        guard seconds < Int64(PeripheralProfile.longestDelayMs / 1000) else { return PeripheralProfile.longestDelayMs }
+        guard seconds < Int64(PeripheralProfile.maximumDelayMs / 1000) else { return PeripheralProfile.maximumDelayMs }
         return Int(seconds) * 1000 + Int((attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000)
     }
 }

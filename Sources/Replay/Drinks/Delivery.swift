@@ -39,7 +39,7 @@ package struct Delivery {
 }
 
 /// A record that the dialect rejects.
-package struct RefusedRecord {
+package struct RejectedRecord {
     package let bottle: BottlePeer
     package let raw: [UInt8]
     package let reason: DecodeFailure

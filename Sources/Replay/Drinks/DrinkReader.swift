@@ -7,7 +7,7 @@ package final class DrinkReader: EventReader {
     package let options: Options
     package private(set) var tally = Tally()
     /// Called for each delivery of a record that the strict dialect rejects.
-    package var onRefused: ((RefusedRecord) throws -> Void)?
+    package var onRejected: ((RejectedRecord) throws -> Void)?
     private let sink: (borrowing Delivery) throws -> Void
     /// Shared by all captures, because overlapping captures have the same drinks.
     private let ledger = DrinkLedger()
@@ -35,8 +35,8 @@ package final class DrinkReader: EventReader {
     /// Passes each delivery to `sink`, which can throw to end the reading.
     package init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
-        isGated = !options.filter.isEmptyBesideDevice
-        gate = TrafficGate(besideDevice: options.filter)
+        isGated = !options.filter.isEmptyIgnoringDevice
+        gate = TrafficGate(ignoringDevice: options.filter)
         self.sink = sink
     }
 
@@ -150,16 +150,16 @@ package final class DrinkReader: EventReader {
         switch traffic {
         case .records(let batch): try process(batch, origin)
         case .malformed: tally.malformed += 1
-        case .message: if !origin.isDoubtful { try rejectLookalikes(for: origin.side.peer) }
+        case .message: if !origin.hasWeakEvidence { try rejectLookalikes(for: origin.side.peer) }
         case .command: break
         }
     }
 
     private func process(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
         let peer = origin.side.peer
-        if !origin.isDoubtful { try rejectLookalikes(for: peer) }
+        if !origin.hasWeakEvidence { try rejectLookalikes(for: peer) }
         if let selected = options.bottle, peer.address != selected { return }
-        if origin.isDoubtful, decision != .accepted {
+        if origin.hasWeakEvidence, decision != .accepted {
             let count = batch.bytes.count / DrinkRecord.size
             guard decision == .open else { return tally.lookalikes += count }
             held.append((batch, peer))
@@ -246,7 +246,7 @@ package final class DrinkReader: EventReader {
             return false
         } catch {
             tally.refused += 1
-            try onRefused?(RefusedRecord(bottle: peer, raw: [UInt8](raw), reason: error, frame: source.frame))
+            try onRejected?(RejectedRecord(bottle: peer, raw: [UInt8](raw), reason: error, frame: source.frame))
             return true
         }
     }

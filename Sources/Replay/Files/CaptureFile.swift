@@ -55,7 +55,7 @@ package struct CaptureFile {
                 window.replaceSubrange(..<count, with: file.head)
                 file.head = []
             } else {
-                try growth?.aboutToRead()
+                try growth?.willRead()
                 count = try window.withUnsafeMutableBytes {
                     try Self.readMore(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), path)
                 }

@@ -84,7 +84,7 @@ package final class FileGrowth {
         }
     }
 
-    func aboutToRead() throws {
+    func willRead() throws {
         if path == "-" { try onWait?() }
     }
 

@@ -88,9 +88,9 @@ extension ATTLines {
 
     private func putTime(_ time: Duration?) {
         guard let time else { return put(nil as String?) }
-        guard isJSON else { return moments.text(time, out) }
+        guard isJSON else { return timestampWriter.text(time, out) }
         quote()
-        MomentWriter.epoch(time, out)
+        TimestampWriter.epoch(time, out)
         quote()
     }
 

@@ -7,7 +7,7 @@ package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
-    let moments = MomentWriter()
+    let timestampWriter = TimestampWriter()
     private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     private var peerConnection = -1
     private var peer: [UInt8] = []
@@ -90,7 +90,7 @@ package final class ATTLines {
         out.put(#","time":"#)
         if let time = observation.time {
             out.put(byte: UInt8(ascii: "\""))
-            MomentWriter.epoch(time, out)
+            TimestampWriter.epoch(time, out)
             out.put(byte: UInt8(ascii: "\""))
         } else {
             out.put("null")
@@ -135,7 +135,7 @@ package final class ATTLines {
         out.put(number: frame)
         out.put("  ")
         if let time = observation.time {
-            moments.text(time, out)
+            timestampWriter.text(time, out)
             out.put("  ")
         }
         if let repeated, Self.isNotification(pdu), repeated.handle == pdu.little16(at: 1),

@@ -3,7 +3,7 @@ import BottleProtocol
 /// Writes commands to bottles, one per line, for `waterh-replay commands`.
 package final class CommandLines {
     private let out: LineBuffer
-    private let moments = MomentWriter()
+    private let timestampWriter = TimestampWriter()
 
     private let isColoured: Bool
 
@@ -22,7 +22,7 @@ package final class CommandLines {
         out.put(#"{"frame":"#)
         out.put(number: command.frame)
         out.put(#","capturedAt":"#)
-        moments.json(command.time, out)
+        timestampWriter.json(command.time, out)
         out.put(#","bottle":"#)
         out.put(json: command.bottle.address?.description)
         out.put(#","hex":""#)
@@ -34,7 +34,7 @@ package final class CommandLines {
 
     package func text(_ command: ObservedCommand) {
         if let time = command.time {
-            moments.text(time, out)
+            timestampWriter.text(time, out)
             out.put("  ")
         }
         out.put(text: command.bottle.label)

@@ -5,7 +5,7 @@ package final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
     private let isColoured: Bool
-    private let moments = MomentWriter()
+    private let timestampWriter = TimestampWriter()
     /// The start of a JSON line for the last bottle: `{"bottle":"A4:C1:38:01:02:03"`.
     private var prefix: [UInt8] = []
     private var label: [UInt8] = []
@@ -47,7 +47,7 @@ package final class DrinkLines {
         out.put(#"","frame":"#)
         out.put(number: delivery.frame)
         out.put(#","capturedAt":"#)
-        moments.json(delivery.time, out)
+        timestampWriter.json(delivery.time, out)
         if isRaw {
             out.put(#","duplicate":"#)
             out.put(json: delivery.isDuplicate)
@@ -78,7 +78,7 @@ package final class DrinkLines {
         put(record.tdsPpm(model: delivery.model), after: "  ", " ppm")
         put(record.batteryPercent(delivery.model), after: "  battery ", " %")
         if !record.isDrink { put(record.flag, after: "  bookkeeping, no drink (flag ", ")") }
-        if let suspicion = record.suspicion { out.put(text: "  suspect: \(suspicion)") }
+        if let suspectReason = record.suspectReason { out.put(text: "  suspect: \(suspectReason)") }
         if delivery.isDuplicate { out.put("  duplicate") }
         if !isPlain { out.put("\u{1B}[0m") }
         out.endLine()

@@ -117,7 +117,7 @@ package struct CaptureSummary {
 }
 
 /// The content of an HTML report, read in one pass and in bounded memory.
-package final class CapturePicture {
+package final class ReportContent {
     package struct Drink: Sendable {
         /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`.
         package var at: String

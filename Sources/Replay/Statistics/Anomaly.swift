@@ -189,7 +189,7 @@ extension CaptureStatistics {
             add(.lostLink, "\(text) (code 0x\(hexDigits(reason))).")
         }
         if connection.isEncrypted { add(.encryption, "encrypted; later traffic cannot be read.") }
-        if let slow = counts.latency.share95, slow >= .seconds(1), counts.latency.count >= 5 {
+        if let slow = counts.latency.percentile95, slow >= .seconds(1), counts.latency.count >= 5 {
             add(
                 .slowAnswers, "5 % of the responses took \(durationText(slow)) or longer.",
                 max(1, counts.latency.count / 20))

@@ -57,7 +57,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     }
 
     package var median: Duration? { quantile(0.5) }
-    package var share95: Duration? { quantile(0.95) }
+    package var percentile95: Duration? { quantile(0.95) }
 
     private mutating func addToBucket(_ nanoseconds: Int64) {
         let index = Self.index(of: nanoseconds)

@@ -27,7 +27,7 @@ package struct TrafficFilter: Sendable, Equatable {
     package var isEmpty: Bool { self == TrafficFilter() }
 
     /// Whether all PDUs are selected if the device is ignored.
-    package var isEmptyBesideDevice: Bool {
+    package var isEmptyIgnoringDevice: Bool {
         var rest = self
         rest.device = nil
         return rest.isEmpty

@@ -20,8 +20,8 @@ package struct TrafficGate {
 
     /// Creates a gate that ignores the filter's device, for readers that select the device themselves; `nil` if the
     /// rest of the filter selects all PDUs.
-    init?(besideDevice filter: TrafficFilter) {
-        guard !filter.isEmptyBesideDevice else { return nil }
+    init?(ignoringDevice filter: TrafficFilter) {
+        guard !filter.isEmptyIgnoringDevice else { return nil }
         var rest = filter
         rest.device = nil
         self.init(rest)

@@ -116,7 +116,7 @@ package final class CaptureWatch {
         if reported.count < 4096 { reported.insert(connection.id) }
         guard !options.isJSON else { return }
         if let time {
-            MomentWriter().text(time, out)
+            TimestampWriter().text(time, out)
             out.put("  ")
         }
         let source = UInt16(connection.adapter >> 16)

@@ -11,7 +11,7 @@ extension TrackerStore {
     }
 
     /// Marks all notifications as read (`unread` in the state).
-    package func openNotifications(_ context: WriteContext) throws {
+    package func markNotificationsRead(_ context: WriteContext) throws {
         try write { db in
             try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
             try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPosition(db)), db)
@@ -58,7 +58,7 @@ package struct DeliveredNotification: Hashable, Sendable {
 
 extension TrackerStore {
     /// The notifications after a position, oldest first.
-    package func told(after position: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
+    package func deliveries(after position: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -83,7 +83,7 @@ extension TrackerStore {
     }
 
     /// The last position that a channel has processed. A new channel starts with the next notification.
-    package func deliveredThrough(_ channel: String) throws -> Int64 {
+    package func lastProcessed(_ channel: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [channel])
         }
@@ -105,7 +105,7 @@ extension TrackerStore {
     /// - Parameters:
     ///   - missed: the reason for those that it does not show, by position.
     ///   - position: the last processed position.
-    package func recordDelivered(
+    package func recordProcessed(
         _ sent: [DeliveredNotification], _ channel: String, missed: [Int64: MissedReason] = [:], through position: Int64
     ) throws {
         try write { db in
@@ -125,14 +125,14 @@ extension TrackerStore {
     }
 
     /// Removes a channel. If it returns, it starts with the next notification.
-    package func stopsHearing(_ channel: String) throws {
+    package func removeChannel(_ channel: String) throws {
         try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [channel]) }
     }
 
     /// Sets whether Waterline is shared with other machines. Notifications from before are never shared.
     /// - Returns: the position after which notifications of a session can be shared; `nil` if they cannot.
     @discardableResult
-    package func noteSharing(_ isShared: Bool) throws -> Int64? {
+    package func recordSharing(_ isShared: Bool) throws -> Int64? {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [Self.sharedFrom])
         }

@@ -149,7 +149,7 @@ extension TrackerStore {
     }
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
-        let settings = try SettingTable.settings(db).withDefaultUnits(usualUnits)
+        let settings = try SettingTable.settings(db).withDefaultUnits(defaultUnits)
         let intake = try intake(settings, context, db)
         let today = intake.day
         var facts = TrackerFacts(

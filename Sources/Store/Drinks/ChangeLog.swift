@@ -26,7 +26,7 @@ enum ChangedRow: Codable {
     case log(Int64, before: LogFields?, after: LogFields? = nil)
     case excluded(String)
 
-    var isOfSession: Bool { drinkNumber == nil }
+    var belongsToSession: Bool { drinkNumber == nil }
 
     var drinkNumber: Int64? {
         if case .drink(let number, _, _) = self { number } else { nil }
@@ -86,7 +86,7 @@ extension TrackerStore {
     ///   - asOf: the time of the request; a newer change is not undone.
     /// - Returns: the description of the change.
     /// - Throws: `Refusal` if there is nothing to undo, or if a later change affected the same rows.
-    package func undo(_ context: WriteContext, _ scope: UndoReach = .everything, asOf: Instant? = nil) throws -> String
+    package func undo(_ context: WriteContext, _ scope: UndoScope = .everything, asOf: Instant? = nil) throws -> String
     {
         try write { db in
             let today = try dayCalendar(context.zone, db).day(of: context.now).description
@@ -120,16 +120,16 @@ extension TrackerStore {
         }
     }
 
-    private static func includes(_ scope: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws
+    private static func includes(_ scope: UndoScope, _ rows: [ChangedRow], _ today: String, _ db: Database) throws
         -> Bool
     {
         switch scope {
         case .everything: return true
-        case .drinks: return !rows.contains(where: \.isOfSession)
-        case .session: return rows.contains(where: \.isOfSession)
+        case .drinks: return !rows.contains(where: \.belongsToSession)
+        case .session: return rows.contains(where: \.belongsToSession)
         case .drink(let number): return rows.contains { $0.drinkNumber == number }
         case .today:
-            guard !rows.contains(where: \.isOfSession) else { return false }
+            guard !rows.contains(where: \.belongsToSession) else { return false }
             return try rows.contains { row in
                 guard case .drink(let number, let before, _) = row else { return false }
                 return try before?.localDay == today

@@ -3,13 +3,13 @@ import TrackerCore
 
 extension TrackerStore {
     /// The position of the newest change; 0 if there is none.
-    package func lastDrinkPlace() throws -> Int64 {
+    package func lastDrinkPosition() throws -> Int64 {
         try read(DrinkPositions.last)
     }
 
     /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
-    package func isDrinkPlace(_ position: Int64) throws -> Bool {
-        DrinkPositions.canResume(position, last: try lastDrinkPlace())
+    package func isDrinkPosition(_ position: Int64) throws -> Bool {
+        DrinkPositions.canResume(position, last: try lastDrinkPosition())
     }
 
     /// The changes after `position` up to `last`, in order.

@@ -25,7 +25,7 @@ extension TrackerStore {
 
     /// Copies the whole store to a new file in one consistent state, while other connections read and write.
     private func copy(to file: String) throws {
-        try checkPlace()
+        try requireSameFile()
         try Self.convertingErrors(at: file) {
             let source = database is DatabasePool ? try StoreOpening.connection(path, isReadOnly: true) : database
             try source.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [file]) }

@@ -4,13 +4,13 @@ import TrackerCore
 /// Drinks that a phone writes to its health records and later returns without their origin (tracker spec D4).
 extension TrackerStore {
     /// The maximum age of drinks in days.
-    package static let longestLookBack = 3650
+    package static let longestLookBackDays = 3650
 
     /// The drinks that the phone does not have, oldest first, without those from health records.
     /// - Parameter sparingSessions: excludes the water of sessions.
-    package func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
+    package func drinksMissingOnPhone(since: Instant, limit: Int, excludingSessions: Bool = false) throws -> [Drink] {
         let excluded =
-            sparingSessions
+            excludingSessions
             ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
         return try read { db in
             try StoredDrink.fetchAll(
@@ -61,12 +61,12 @@ extension TrackerStore {
     // MARK: - Inbox files
 
     /// The size and modification time of an imported file in the inbox; `nil` if it was not imported.
-    package func inboxMark(_ name: String) throws -> String? {
+    package func inboxStamp(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }
 
     /// Stores the marker of a file, and deletes those of missing files.
-    package func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
+    package func recordInboxFile(_ name: String, _ mark: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {
                 try db.run("DELETE FROM inbox_file WHERE name = ?", [gone])

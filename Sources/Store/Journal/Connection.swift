@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// Records the result of the last attempt to connect; `nil` if a poll succeeded. Writes only a change.
-    package func noteConnection(_ problem: ConnectionProblem?, at now: Instant) throws {
+    package func recordConnection(_ problem: ConnectionProblem?, at now: Instant) throws {
         if let known = try? read(ConnectionTable.problem), known == problem { return }
         try write { db in
             guard let problem else { return try db.run("DELETE FROM connection_state") }
@@ -22,7 +22,7 @@ extension TrackerStore {
         }
     }
 
-    package func noteLight(_ light: BottleLight, ofBottle bottle: String) throws {
+    package func recordLight(_ light: BottleLight, ofBottle bottle: String) throws {
         try write { db in
             guard let id = try BottleTable.known(bottle, db) else { return }
             try db.run("UPDATE bottle SET light = ? WHERE id = ?", [light.rawValue, id])

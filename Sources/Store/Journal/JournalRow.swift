@@ -42,7 +42,7 @@ extension TrackerStore {
     private static let rows = "SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
 
     /// Quarantined records, oldest first.
-    package func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
+    package func quarantinedRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
             try JournalRow.fetchAll(
                 db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])

@@ -15,7 +15,7 @@ package struct InRangeBottles: Hashable, Sendable {
 extension TrackerStore {
     private static let (since, hidden, notified) = ("inRange.since.", "inRange.hidden.", "inRange.notified")
 
-    package func inRangeNotes() throws -> InRangeBottles {
+    package func inRangeBottles() throws -> InRangeBottles {
         try read { db in
             var notes = InRangeBottles()
             for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counter WHERE name LIKE 'inRange.%'") {
@@ -32,13 +32,13 @@ extension TrackerStore {
         }
     }
 
-    package func noteInRange(_ addresses: [String], at now: Instant) throws {
+    package func recordInRange(_ addresses: [String], at now: Instant) throws {
         try recordOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
     }
 
     package func hideInRange(_ address: String) throws { try recordOnce([Self.hidden + address], 1) }
 
-    package func noteInRangeNotified() throws { try recordOnce([Self.notified], 1) }
+    package func recordInRangeNotified() throws { try recordOnce([Self.notified], 1) }
 
     static func deleteInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
 

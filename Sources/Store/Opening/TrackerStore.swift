@@ -94,7 +94,7 @@ package struct TrackerStore: Sendable {
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
 
     /// The default unit of amounts; `nil` for millilitres.
-    package var usualUnits: AmountUnits? {
+    package var defaultUnits: AmountUnits? {
         get { shared.units.withLock { $0 } }
         nonmutating set { shared.units.withLock { $0 = newValue } }
     }
@@ -107,14 +107,14 @@ package struct TrackerStore: Sendable {
 
     /// Reads one consistent state without blocking writes.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
-        try checkPlace()
+        try requireSameFile()
         return try Self.convertingErrors(at: path) { try database.read(body) }
     }
 
     /// Reads one consistent state on a separate connection, for exports, so that other reads do not wait.
     func readSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
-        try checkPlace()
+        try requireSameFile()
         return try Self.convertingErrors(at: path) { try pool.makeSnapshot().read(body) }
     }
 
@@ -132,7 +132,7 @@ package struct TrackerStore: Sendable {
         }
         pendingRequest?.isStored = true
         // A commit to a file that was deleted in the meantime is lost.
-        try checkPlace()
+        try requireSameFile()
         return result
     }
 
@@ -141,7 +141,7 @@ package struct TrackerStore: Sendable {
         try requireWriteAccess()
         shared.hasChanged.withLock { $0 = true }
         let result = try Self.convertingErrors(at: path) { try database.writeWithoutTransaction(body) }
-        try checkPlace()
+        try requireSameFile()
         return result
     }
 
@@ -158,7 +158,7 @@ package struct TrackerStore: Sendable {
                 return try body(db)
             }
         }
-        try checkPlace()
+        try requireSameFile()
         return result
     }
 
@@ -172,7 +172,7 @@ package struct TrackerStore: Sendable {
 
     /// - Throws: `StoreError` with the code `storeWasRemoved` if the file or its WAL was deleted or replaced. SQLite
     ///   would continue to write to the deleted file.
-    package func checkPlace() throws {
+    package func requireSameFile() throws {
         guard let files, case let found = Files(path), found != files else { return }
         if found.store != nil, found.store != files.store, found.wal == files.wal { removeWAL() }
         throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
@@ -190,7 +190,7 @@ package struct TrackerStore: Sendable {
             throw StoreError(
                 .readOnly, "The store was opened read-only, nothing was changed", at: path, code: "openedToLook")
         }
-        try checkPlace()
+        try requireSameFile()
     }
 
     /// Runs `body` and converts SQLite's errors to `StoreError`.
@@ -215,7 +215,7 @@ package struct TrackerStore: Sendable {
 
     /// A value that changes with every write by any process. Does not wait for writers.
     package func changeMark() throws -> ChangeMark {
-        try checkPlace()
+        try requireSameFile()
         return try Self.convertingErrors(at: path) {
             guard database is DatabasePool else { return try database.unsafeRead(Self.currentMark) }
             let observer = try shared.observer.withLock { observer in

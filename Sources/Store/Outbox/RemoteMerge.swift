@@ -69,7 +69,7 @@ indirect enum ColumnRule {
     case name
     case text
     case flag
-    /// Milliseconds since 1970, at most `RemoteRow.aheadSeconds` after now.
+    /// Milliseconds since 1970, at most `RemoteRow.maxLeadSeconds` after now.
     case time
     case integer(ClosedRange<Int64>)
     case number(ClosedRange<Double>)
@@ -90,7 +90,7 @@ indirect enum ColumnRule {
         case (.flag, _): throw InvalidRow("\(column) must be true or false")
         case (.time, .int64(let milliseconds)):
             let instant = Instant(milliseconds: milliseconds)
-            guard instant.isSupported, now.seconds(to: instant) <= RemoteRow.aheadSeconds else {
+            guard instant.isSupported, now.seconds(to: instant) <= RemoteRow.maxLeadSeconds else {
                 throw InvalidRow("\(column) is out of range: \(instant)")
             }
         case (.time, _): throw InvalidRow("\(column) must be milliseconds since 1970")
@@ -222,7 +222,7 @@ struct RemoteRow {
     private let now: Instant
 
     /// The maximum lead of another device's clock, in seconds.
-    static let aheadSeconds = RecordResolver.aheadSeconds
+    static let maxLeadSeconds = RecordResolver.maxLeadSeconds
 
     init(_ row: [String: DatabaseValue], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
         arriving = row

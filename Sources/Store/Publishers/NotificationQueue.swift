@@ -43,7 +43,7 @@ extension TrackerStore {
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
     package func post(
         _ announcement: Announcement, to channel: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
-    ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
+    ) throws -> (state: QueuedNotification.State, sequence: Int64, droppedCount: Int) {
         try write { db in
             let known = try Row.fetchOne(
                 db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
@@ -72,7 +72,7 @@ extension TrackerStore {
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [channel, Self.queueLimit])
-            let givenUp = db.changesCount
+            let droppedCount = db.changesCount
             try db.run(
                 """
                 DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
@@ -83,7 +83,7 @@ extension TrackerStore {
                 try Int64.fetchOne(
                     db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
                     arguments: [channel, announcement.id]) ?? 0
-            return (.waiting, sequence, givenUp)
+            return (.waiting, sequence, droppedCount)
         }
     }
 
@@ -94,8 +94,10 @@ extension TrackerStore {
         case message(QueuedNotification)
     }
 
-    /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker spec B7).
-    package func nextPost(from channel: String, as claimant: String, at now: Instant) throws -> NextNotification {
+    /// Claims the oldest waiting notification until `finishNotification`, or until the claim expires (tracker spec B7).
+    package func claimNextNotification(from channel: String, as claimant: String, at now: Instant) throws
+        -> NextNotification
+    {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [channel]) else { return .nothing }
@@ -112,7 +114,7 @@ extension TrackerStore {
     }
 
     /// Ends a delivery. `waiting` causes another attempt.
-    package func endPost(
+    package func finishNotification(
         _ message: QueuedNotification, from channel: String, as claimant: String, at now: Instant,
         _ state: QueuedNotification.State
     ) throws {

@@ -26,11 +26,11 @@ package struct DrinkChange: Hashable, Sendable {
 extension TrackerStore {
     /// Opens a publisher. A new or reopened one starts with the next change.
     /// - Parameter tellsAll: a new one starts with all stored drinks, for example after a purge.
-    package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Publisher {
+    package func openPublisher(_ name: String, includesStored: Bool = false, makeID: () -> String) throws -> Publisher {
         if let known = try read({ db in try Self.publisher(name, db) }) { return known }
         return try write { db in
             if let known = try Self.publisher(name, db) { return known }
-            let sendsAll = try tellsAll && !db.has("FROM outlet WHERE name = ?", [name])
+            let sendsAll = try includesStored && !db.has("FROM outlet WHERE name = ?", [name])
             try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
                 try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
@@ -59,7 +59,7 @@ extension TrackerStore {
     /// - Parameter limit: it stays open if it has waiting changes, up to this number.
     /// - Returns: whether it was open and is closed now.
     @discardableResult
-    package func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
+    package func closePublisher(_ name: String, sparing limit: Int = 0) throws -> Bool {
         guard try read({ db in try Self.publisher(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
@@ -70,7 +70,9 @@ extension TrackerStore {
         return true
     }
 
-    package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.publisher(name, db) } != nil }
+    package func isPublisherOpen(_ name: String) throws -> Bool {
+        try read { db in try Self.publisher(name, db) } != nil
+    }
 
     package func changes(for name: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
@@ -132,7 +134,7 @@ extension TrackerStore {
     }
 
     /// Records retained topics before they are published, so that they can be deleted later.
-    package func noteKept(_ topics: [String], of name: String) throws {
+    package func recordRetained(_ topics: [String], of name: String) throws {
         let known = Set(try keptTopics(of: name))
         let new = topics.filter { !known.contains($0) }
         guard !new.isEmpty else { return }
@@ -145,7 +147,7 @@ extension TrackerStore {
         }
     }
 
-    package func forgetKept(_ topics: [String], of name: String) throws {
+    package func forgetRetained(_ topics: [String], of name: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
             for topic in topics {

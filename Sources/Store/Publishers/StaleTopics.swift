@@ -52,7 +52,7 @@ extension TrackerStore {
     }
 
     /// All stale topics, by address and client ID.
-    package func leavings() throws -> [StaleTopics] {
+    package func staleTopics() throws -> [StaleTopics] {
         try read { db in
             try StaleTopics.fetchAll(
                 db,
@@ -61,12 +61,12 @@ extension TrackerStore {
         }
     }
 
-    package func forget(_ leavings: StaleTopics) throws {
+    package func forget(_ staleTopics: StaleTopics) throws {
         try write { db in
-            for topic in leavings.topics {
+            for topic in staleTopics.topics {
                 try db.run(
                     "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?",
-                    [leavings.place, leavings.id, topic])
+                    [staleTopics.place, staleTopics.id, topic])
             }
         }
     }

@@ -77,7 +77,7 @@ extension TrackerStore {
 
     /// Adopts this location with a new identity. The retained topics belong to the original. Both stores publish
     /// waiting changes, because it is unknown which of them recorded these.
-    package func beginAnew(_ name: String, id: String, at here: StoreOrigin) throws {
+    package func adoptAsNew(_ name: String, id: String, at here: StoreOrigin) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, name])
             try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [name])
@@ -85,7 +85,7 @@ extension TrackerStore {
     }
 
     /// The retained topics of the original that both stores have recorded.
-    package func keptByOriginal(of name: String, at here: StoreOrigin) throws -> Set<String> {
+    package func retainedByOriginal(of name: String, at here: StoreOrigin) throws -> Set<String> {
         var topics = Set(try keptTopics(of: name))
         if let known = try home(of: name), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .reading)

@@ -5,7 +5,7 @@ extension TrackerStore {
     /// The effective settings. An invalid stored value counts as the default and is reported.
     package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
         let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
-        return (settings.withDefaultUnits(usualUnits), refused)
+        return (settings.withDefaultUnits(defaultUnits), refused)
     }
 
     package func settings() throws -> Settings { try settingsAndRefused().settings }

@@ -80,7 +80,7 @@ package struct RecordResolver: Sendable {
         }
         guard let instant = found.instant else { return found }
         let age = instant.seconds(to: received)
-        guard age >= -Self.aheadSeconds, age <= Double(maxAgeDays) * 86_400 else {
+        guard age >= -Self.maxLeadSeconds, age <= Double(maxAgeDays) * 86_400 else {
             return Resolution(wall: found.wall, instant: instant, rule: found.rule, doubt: .implausibleTimestamp)
         }
         return found
@@ -94,7 +94,7 @@ package struct RecordResolver: Sendable {
             let wall = fields.wall(year: year)
             guard wall.isPossible, let found = date(wall, received: received, evidence: evidence),
                 let instant = found.instant,
-                received.seconds(to: instant) <= Self.aheadSeconds
+                received.seconds(to: instant) <= Self.maxLeadSeconds
             else { continue }
             return found
         }
@@ -125,7 +125,7 @@ package struct RecordResolver: Sendable {
     /// The plausible years of a bottle's clock (protocol spec P3).
     package static let plausibleYears = 2015...2099
     /// The maximum lead of a record over the receiving clock in seconds: the difference between the extreme time zones.
-    package static let aheadSeconds: Double = 26 * 3600
+    package static let maxLeadSeconds: Double = 26 * 3600
 }
 
 extension RecordResolver.Resolution {

@@ -11,7 +11,7 @@ package struct NotificationValidity: Sendable {
     }
 
     /// The reason not to show the notification; `nil` if it is still valid. The caller checks for later ones.
-    package func reasonToMiss(_ sent: TrackerNotification) -> MissedReason? {
+    package func reasonNotToShow(_ sent: TrackerNotification) -> MissedReason? {
         sent.kind.isWaterline ? sessionReason(sent) : dayReason(sent)
     }
 

@@ -8,7 +8,7 @@ package enum PollSchedule: Hashable, Sendable {
 
 package enum PollPlan {
     /// The schedule at a moment: an interval, or a pause outside the drinking hours.
-    package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
+    package static func pollSchedule(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
         if nextDrink.phase != .outsideHours || facts.settings.bottle.pollWhenIdle {

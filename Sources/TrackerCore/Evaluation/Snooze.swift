@@ -6,7 +6,7 @@ package enum Snooze: Hashable, Sendable {
     case tomorrow
 
     /// The pause of a notification's button, in minutes.
-    package static let usualMinutes = 30
+    package static let buttonMinutes = 30
     package static let longestMinutes = 1440
 
     /// The end of the pause; `nil` if the reminders continue at once.

@@ -110,7 +110,7 @@ extension Settings {
                     It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, \
                     without user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or \
                     unset.
-                    """, accepts: { NtfyPlace($0) != nil }),
+                    """, accepts: { NtfyTopic($0) != nil }),
             .optionalText("ntfy.token", \.service.ntfy.token, rule: tokenRule, accepts: isToken).secret,
             .optionalText("ntfy.tokenFile", \.service.ntfy.tokenFile, rule: fileRule, accepts: isFile),
             .optionalText("ntfy.caFile", \.service.ntfy.caFile, rule: fileRule, accepts: isFile),

@@ -25,11 +25,11 @@ extension Drink {
     package static let sessionKeys = "session|"
 
     /// Whether the drink is a session's water or a correction of one.
-    package var isOfSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
+    package var belongsToSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
 
     /// The drink as shown on interfaces without Waterline.
     package var veiled: Drink {
-        guard isOfSession else { return self }
+        guard belongsToSession else { return self }
         var drink = self
         drink.key = Self.veiled(key)
         drink.source = .cli

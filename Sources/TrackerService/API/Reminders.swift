@@ -37,7 +37,7 @@ extension TrackerAPI {
     }
 
     /// Marks all notifications as read (`unread` in the state).
-    package func openNotifications() throws { try change { try store.openNotifications(context) } }
+    package func markNotificationsRead() throws { try change { try store.markNotificationsRead(context) } }
 
     /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
     private static let claimRenewalSeconds: Double = 10
@@ -383,7 +383,7 @@ package final class BufferedSink: NotificationSink {
         guard let store = try? await tracker().store, (try? store.settings())?.desktopNotifications == false else {
             return true
         }
-        try? store.stopsHearing(name)
+        try? store.removeChannel(name)
         return false
     }
 
@@ -419,7 +419,7 @@ package final class BufferedSink: NotificationSink {
                     let (kind, place) = (entry.decision.kind.id, entry.place)
                     let isReplaced =
                         next?.kind.id == kind || delivered.contains { $0.place > place && $0.decision.kind.id == kind }
-                    missed = isReplaced ? .replaced : validity.reasonToMiss(entry.decision)
+                    missed = isReplaced ? .replaced : validity.reasonNotToShow(entry.decision)
                     if missed == nil {
                         guard await channel.deliver(entry.decision) else { return false }
                     } else if await wasShown(entry.decision) {
@@ -437,11 +437,11 @@ package final class BufferedSink: NotificationSink {
 
     /// The notifications of all channels after the last one whose result this channel has recorded.
     private func recorded(_ tracker: TrackerAPI) throws -> [DeliveredNotification] {
-        try tracker.store.told(after: tracker.store.deliveredThrough(name))
+        try tracker.store.deliveries(after: tracker.store.lastProcessed(name))
     }
 
     private func saveResult(_ entry: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
-        try tracker.store.recordDelivered(
+        try tracker.store.recordProcessed(
             [entry], name, missed: missed.map { [entry.place: $0] } ?? [:], through: entry.place)
         guard let missed else { return }
         log(

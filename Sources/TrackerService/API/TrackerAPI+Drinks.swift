@@ -12,7 +12,7 @@ extension TrackerAPI {
     /// - Parameters:
     ///   - reach: the changes that can be undone. Changes of sessions require access to Waterline.
     ///   - instant: the time of a delayed request; later changes are not undone.
-    package func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
+    package func undo(_ reach: UndoScope = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
         if reach == .session { try requireWaterlineAccess() }
         let reach = reach == .everything && !mayReadWaterline ? .drinks : reach
         return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
@@ -222,14 +222,14 @@ extension TrackerAPI {
         do {
             switch action {
             case .logCup: _ = try tracker.logDrink(.cup, at: instant)
-            case .snooze: _ = try tracker.snooze(.minutes(Snooze.usualMinutes))
+            case .snooze: _ = try tracker.snooze(.minutes(Snooze.buttonMinutes))
             case .notToday: _ = try tracker.snooze(.tomorrow)
             case .logWater: _ = try tracker.water(at: instant)
             case .logDrink: _ = try tracker.drink(at: instant)
             case .endSession: _ = try tracker.endSession()
             case .keepGoing: _ = try tracker.keepGoing()
             // These actions only mark notifications as read.
-            case .open, .dismiss: try tracker.openNotifications()
+            case .open, .dismiss: try tracker.markNotificationsRead()
             }
             return true
         } catch is IdempotentRequest.Repeated {

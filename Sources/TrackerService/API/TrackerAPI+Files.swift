@@ -10,7 +10,7 @@ extension TrackerAPI {
         var bytes = Array(export.opening.utf8)
         var count = 0
         try store.forEachDrink { drink, original, record in
-            guard mayReadWaterline || !drink.isOfSession else { return }
+            guard mayReadWaterline || !drink.belongsToSession else { return }
             export.append(drink, insteadOf: original, record: record, to: &bytes)
             count += 1
             guard bytes.count >= 1 << 16 else { return }
@@ -114,13 +114,13 @@ extension TrackerAPI {
     /// Includes water of sessions if the caller has access to Waterline.
     /// - Parameter days: the maximum age of a drink in days.
     package func drinksForPhone(days: Int) throws -> PhoneDrinks {
-        guard (1...TrackerStore.longestLookBack).contains(days) else {
+        guard (1...TrackerStore.longestLookBackDays).contains(days) else {
             throw WrongInput(
-                "outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBack)")
+                "outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBackDays)")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
-        let drinks = try store.drinksNotGiven(
-            since: since, limit: Self.phoneBatchLimit + 1, sparingSessions: !mayReadWaterline)
+        let drinks = try store.drinksMissingOnPhone(
+            since: since, limit: Self.phoneBatchLimit + 1, excludingSessions: !mayReadWaterline)
         return PhoneDrinks(
             drinks: drinks.prefix(Self.phoneBatchLimit).map(PhoneDrink.init),
             hasMore: drinks.count > Self.phoneBatchLimit)
@@ -137,7 +137,7 @@ extension TrackerAPI {
 
     /// Imports new and changed files of the `health.inbox` directory (tracker spec D4).
     /// - Returns: one result per imported file; empty if the setting is not set.
-    package func takeInbox() throws -> [InboxReport] {
+    package func importInbox() throws -> [InboxReport] {
         guard let folder = try store.settings().healthInbox else { return [] }
         let names: [String]
         do {
@@ -166,7 +166,7 @@ extension TrackerAPI {
             }
             guard attributes.st_mode & S_IFMT == S_IFREG else { continue }
             let version = "\(attributes.st_size) \(attributes.st_mtim.tv_sec).\(attributes.st_mtim.tv_nsec)"
-            guard try store.inboxMark(name) != version else { continue }
+            guard try store.inboxStamp(name) != version else { continue }
             do {
                 let report = try importDrinks { feed in try Self.read(path, feed) }
                 reports.append(
@@ -177,7 +177,7 @@ extension TrackerAPI {
                 reports.append(InboxReport(name: name, trouble: error.message))
             }
             // A file that is still being written will change and be read again.
-            try store.noteInbox(name, version, present: Set(names))
+            try store.recordInboxFile(name, version, present: Set(names))
         }
         return reports
     }

@@ -8,7 +8,7 @@ extension TrackerAPI {
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
-            records: try store.doubtfulRecords(limit: limit).map(RecordReport.init(record:)),
+            records: try store.quarantinedRecords(limit: limit).map(RecordReport.init(record:)),
             junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
             doubts: try store.doubts().map { JournalReport.ReasonCount(reason: $0.reason, count: $0.count) },
             junkReceived: junk.received, junkNotKept: junk.evicted)
@@ -30,7 +30,7 @@ extension TrackerAPI {
     /// their date. A record that another dialect can read updates its row.
     package func resolveJournal() throws -> ResolveOutcome {
         try change {
-            if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds {
+            if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.maxLeadSeconds {
                 throw Refusal(
                     "clock",
                     """
@@ -197,13 +197,13 @@ extension TrackerAPI {
     /// - Returns: whether the store owned the bottle.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
-    package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }
+    package func pollRhythm() throws -> PollSchedule { PollPlan.pollSchedule(try store.facts(context), now: now) }
 
     /// Records the result of a poll, and runs the tasks after a commit.
     /// - Parameter isLive: `false` if the poll had no real connection, for example to a recording.
     package func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
-            if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
+            if isLive, let connection = report.connection { try store.recordConnection(connection, at: now) }
         } catch {
             remark("Saving the poll result failed: \(error)")
         }
@@ -254,8 +254,8 @@ extension TrackerAPI {
     }
 
     /// Records that the light was set.
-    package func noteLight(_ light: BottleLight, ofBottle bottle: String) throws {
-        try store.noteLight(light, ofBottle: bottle)
+    package func recordLight(_ light: BottleLight, ofBottle bottle: String) throws {
+        try store.recordLight(light, ofBottle: bottle)
     }
 
     /// The store's own bottles whose light must be set by an extra poll; none in quiet hours.

@@ -92,7 +92,7 @@ extension TrackerAPI {
     }
 
     private func shown(_ names: [String], _ settings: Settings) -> [SettingsReport.Line] {
-        names.filter { mayReadWaterline || !SettingReach.isOfWaterline($0) }.map { Self.line($0, settings) }
+        names.filter { mayReadWaterline || !SettingScope.isAboutWaterline($0) }.map { Self.line($0, settings) }
     }
 
     private static func line(_ name: String, _ settings: Settings) -> SettingsReport.Line {

@@ -37,7 +37,7 @@ package struct TrackerAPI: Sendable {
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
         remark: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        let zone = zone.inForce(try store.settings())
+        let zone = zone.effectiveZone(try store.settings())
         self.init(
             store, WriteContext(now: now, zone: zone, source: source, isExplicit: isExplicit, makeID: makeID),
             canNotify: canNotify, remark: remark)
@@ -169,7 +169,7 @@ extension TrackerAPI {
     package func outletTroubles() throws -> [PublisherError] { try store.outletTroubles() }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
-    package func staleTopicCount() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
+    package func staleTopicCount() throws -> Int { try store.staleTopics().reduce(0) { $0 + $1.topics.count } }
 
     package func isUsed() throws -> Bool { try store.isUsed() }
 
@@ -177,10 +177,10 @@ extension TrackerAPI {
     package func hasBegun() throws -> Bool { try store.hasBegun() }
 
     /// The position of the last change of a drink. A client that reads changes resumes from a position.
-    package func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
+    package func lastChange() throws -> Int64 { try store.lastDrinkPosition() }
 
     /// Whether this store has issued a position, so that a client can resume from it.
-    package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
+    package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPosition(position) }
 }
 
 extension TrackerAPI {

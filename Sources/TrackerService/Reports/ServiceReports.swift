@@ -68,7 +68,7 @@ package struct ServiceClient: Sendable {
     /// Scans for bottles as soon as no poll is running. Returns the bottles in range.
     package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceClient.cannotScan }
     /// Reads the log of a bottle in range, without storing or acknowledging records.
-    package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
+    package var readContents: @Sendable (_ address: String) async throws -> BottleContents = { _ in
         throw ServiceClient.cannotScan
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")

@@ -159,7 +159,7 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
     package var withoutSecretAddresses: SettingsReport {
         SettingsReport(
             lines.map { line in
-                let isSecret = SettingReach.isSecretPlace(line.name) && line.value != .unset
+                let isSecret = SettingScope.canBeSecretAddress(line.name) && line.value != .unset
                 return isSecret ? Line(name: line.name, value: .text("(set)")) : line
             }, refused: refused)
     }

@@ -84,7 +84,7 @@ extension TrackerAPI {
 
     /// The bottles in range that the user has not hidden, strongest signal first.
     package func inRange(_ found: [BottleInRange]) throws -> [BottleInRange] {
-        let notes = try store.inRangeNotes()
+        let notes = try store.inRangeBottles()
         return found.filter { !notes.hidden.contains($0.address) }.map { bottle in
             var bottle = bottle
             bottle.since = notes.since[bottle.address]?.wholeSeconds

@@ -151,7 +151,7 @@ actor StateFeed {
         try checkStreamLimits(token)
         if isVisible { await pollIfOutdated() }
         // Opening the page marks all notifications as read.
-        if showsNotifications { try? tracker().openNotifications() }
+        if showsNotifications { try? tracker().markNotificationsRead() }
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
@@ -229,10 +229,10 @@ actor StateFeed {
     func sendRecorded() throws {
         let store = try tracker().store
         guard let sent = sentThrough else {
-            sentThrough = try store.told(after: 0).last?.place ?? 0
+            sentThrough = try store.deliveries(after: 0).last?.place ?? 0
             return
         }
-        let delivered = try store.told(after: sent)
+        let delivered = try store.deliveries(after: sent)
         guard !delivered.isEmpty else { return }
         let now = try tracker().now
         for one in delivered { send(Notice(one.decision, now: now)) }
@@ -252,7 +252,7 @@ actor StateFeed {
         let (newest, forgotten) = try tracker.store.deliveryPositions()
         // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
-        let recorded = try tracker.store.told(after: lastID, through: sent).map {
+        let recorded = try tracker.store.deliveries(after: lastID, through: sent).map {
             Notice($0.decision, now: tracker.now)
         }
         let stored = Set(recorded.map(\.position))

@@ -10,7 +10,7 @@ enum AdoptionRoutes {
             .json(["bottles": try await call.service().scan()])
         }
         table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, recording: .withResponse) { call, _ in
-            .json(try await call.service().lookInside(try call.part("bottle")))
+            .json(try await call.service().readContents(try call.part("bottle")))
         }
         table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, recording: .withResponse) { call, tracker in
             try tracker.store.hideInRange(try call.part("bottle"))

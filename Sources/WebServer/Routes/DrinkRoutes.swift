@@ -64,7 +64,7 @@ enum DrinkRoutes {
     }
 
     /// The values of the field `of`: the changes that undo considers.
-    private static let reaches: [String: UndoReach] = [
+    private static let reaches: [String: UndoScope] = [
         "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
     ]
 

@@ -34,12 +34,12 @@ enum EventRoutes {
                 // Notifications of a session from the time before Waterline was shared are never sent.
                 let maySend: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isOwner else { return true }
-                    guard let from = try? person.tracker().store.noteSharing(person.sharesWaterline()) else {
+                    guard let from = try? person.tracker().store.recordSharing(person.sharesWaterline()) else {
                         return false
                     }
                     return notice.position > from
                 }
-                _ = try person.tracker().store.noteSharing(person.sharesWaterline())
+                _ = try person.tracker().store.recordSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
                     after: lastID, token: token?.id, showsNotifications: showsNotifications,
                     mayReadWaterline: mayReadWaterline, isVisible: isVisible

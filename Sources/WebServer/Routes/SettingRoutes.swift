@@ -12,7 +12,7 @@ enum SettingRoutes {
         table.get("settings/:name") { call in
             let name = try call.part("name")
             try check(call, [name])
-            if !call.mayReadAddresses, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
+            if !call.mayReadAddresses, SettingScope.canBeSecretAddress(name) { throw HTTPProblem.missingScope(.admin) }
             return .json(try call.person.tracker().setting(name))
         }
         table.write(.patch, "settings", needs: .control) { call, tracker, fields in
@@ -24,7 +24,7 @@ enum SettingRoutes {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
             _ = try tracker.set(changes)
-            let reaching = members.map(\.key).filter { SettingReach(of: $0) > .day }
+            let reaching = members.map(\.key).filter { SettingScope(of: $0) > .day }
             if !reaching.isEmpty {
                 log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
             }
@@ -65,15 +65,15 @@ enum SettingRoutes {
 
     /// Settings of Waterline require access to Waterline.
     private static func check(_ call: APICall, _ names: [String]) throws {
-        if names.contains(where: SettingReach.isOfWaterline) { try SessionRoutes.check(call) }
+        if names.contains(where: SettingScope.isAboutWaterline) { try SessionRoutes.check(call) }
     }
 
     /// Only administrators may change settings that send data to other services or read files of this machine.
     private static func checkPermission(_ call: APICall, _ names: [String]) throws {
-        guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
+        guard let reach = names.map(SettingScope.init).max(), reach > .day else { return }
         try call.context.caller.require(.admin)
         guard reach == .files, !call.context.caller.isLocal,
-            let name = names.first(where: { SettingReach(of: $0) == .files })
+            let name = names.first(where: { SettingScope(of: $0) == .files })
         else { return }
         throw HTTPProblem(
             .forbidden, "onlyHere",

@@ -19,16 +19,16 @@ enum WidgetRoutes {
             ("medium", { Widget.medium($0.state, $0.last) }), ("large", { Widget.large($0.state, $0.logs, $0.last) }),
         ]
         for (name, draw) in widgets {
-            let isOfSession = !["circular", "corner"].contains(name)
+            let belongsToSession = !["circular", "corner"].contains(name)
             let picture: @Sendable (APICall) throws -> Answer = { call in
                 let scene = try Scene(call)
                 // Do not show "No Session": this caller must not learn whether there is a session.
-                let isHidden = isOfSession && !call.mayReadWaterline
+                let isHidden = belongsToSession && !call.mayReadWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
             }
             table.widget(.get, "/widget/\(name).svg", picture)
-            guard isOfSession else {
+            guard belongsToSession else {
                 table.widget(.get, "/widget/\(name)", picture)
                 continue
             }

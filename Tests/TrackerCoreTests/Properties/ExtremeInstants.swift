@@ -107,7 +107,7 @@ import Testing
                 var evaluation = Tracker.evaluate(facts, now: now)
                 evaluation.deliver(to: [MemorySink()])
                 _ = (evaluation.snapshot.companion, MainView(evaluation.snapshot), evaluation.nextChange)
-                _ = PollPlan.rhythm(facts, now: now)
+                _ = PollPlan.pollSchedule(facts, now: now)
                 var ended = session
                 ended.end(at: now, logs: facts.waterline?.logs ?? [], settings: settings)
                 _ = (ended.computedSummary?.durationText, ended.elapsed(at: now))

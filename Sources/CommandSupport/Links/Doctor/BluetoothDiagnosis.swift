@@ -16,7 +16,7 @@ package struct BluetoothDiagnosis {
         self.isBottle = isBottle
     }
 
-    package var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
+    package var findings: [Finding] { kernel + rfkillSwitches + daemon + adapters + rights + order + leftovers }
 
     private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
     private var needsRaw: Bool { if case .l2cap = link { true } else { false } }
@@ -53,8 +53,8 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    private var blockades: [Finding] {
-        facts.blockades.map { blockade in
+    private var rfkillSwitches: [Finding] {
+        facts.rfkillSwitches.map { blockade in
             blockade.isHard
                 ? Finding(
                     "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
@@ -120,7 +120,7 @@ package struct BluetoothDiagnosis {
             let reason =
                 facts.isRoot
                 ? "root"
-                : facts.isMember
+                : facts.isBluetoothMember
                     ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
             return [
                 bus, Finding("bluetoothd", .good, version),
@@ -153,7 +153,7 @@ package struct BluetoothDiagnosis {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
             let advice =
-                facts.blockades.isEmpty
+                facts.rfkillSwitches.isEmpty
                 ? "bluetoothctl select \(adapter.address), then: bluetoothctl power on"
                 : "Remove the rfkill block above first, then: bluetoothctl power on"
             return [

@@ -29,12 +29,12 @@ extension BluetoothFacts {
             names("/sys/class/bluetooth").map {
                 .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted())
             } ?? .noBluetooth
-        blockades = (names("/sys/class/rfkill") ?? []).sorted().compactMap { name in
+        rfkillSwitches = (names("/sys/class/rfkill") ?? []).sorted().compactMap { name in
             func value(_ key: String) -> String? {
                 text("/sys/class/rfkill/\(name)/\(key)")?.trimmingCharacters(in: .whitespacesAndNewlines)
             }
             guard value("type") == "bluetooth", value("soft") == "1" || value("hard") == "1" else { return nil }
-            return Blockade(name: value("name") ?? name, isSoft: value("soft") == "1", isHard: value("hard") == "1")
+            return RfkillSwitch(name: value("name") ?? name, isSoft: value("soft") == "1", isHard: value("hard") == "1")
         }
         daemonPath = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"]
             .first(where: exists)
@@ -47,7 +47,7 @@ extension BluetoothFacts {
         if let group = getgrnam("bluetooth") {
             var groups = [gid_t](repeating: 0, count: 1024)
             let count = getgroups(Int32(groups.count), &groups)
-            isMember =
+            isBluetoothMember =
                 getegid() == group.pointee.gr_gid || groups.prefix(Int(max(0, count))).contains(group.pointee.gr_gid)
         }
         capabilities =

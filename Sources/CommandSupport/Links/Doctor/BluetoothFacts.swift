@@ -8,7 +8,7 @@ package struct BluetoothFacts: Sendable {
     }
 
     /// An rfkill switch that blocks Bluetooth.
-    package struct Blockade: Hashable, Sendable {
+    package struct RfkillSwitch: Hashable, Sendable {
         package var name: String
         /// Whether software blocks the adapter, so that `rfkill unblock bluetooth` removes the block.
         package var isSoft: Bool
@@ -32,7 +32,7 @@ package struct BluetoothFacts: Sendable {
     /// The kernel release: `6.1.0-18-amd64`.
     package var release = ""
     package var kernel = Kernel.noBluetooth
-    package var blockades: [Blockade] = []
+    package var rfkillSwitches: [RfkillSwitch] = []
     package var daemon = Daemon.notRunning
     /// The path of bluetoothd; `nil` if it is not installed.
     package var daemonPath: String?
@@ -40,7 +40,7 @@ package struct BluetoothFacts: Sendable {
     package var channels: (count: Int, isSet: Bool)?
     package var hasPolicy = false
     package var isRoot = false
-    package var isMember = false
+    package var isBluetoothMember = false
     /// The effective capabilities, a bit field as in `/proc/self/status`.
     package var capabilities: UInt64 = 0
 

@@ -2,12 +2,12 @@ import Bluetooth
 
 extension PeripheralProfile {
     /// The maximum number of exchanges of all conversations.
-    package static let mostExchanges = 2_000_000
+    package static let maximumExchanges = 2_000_000
     /// The maximum number of values of all conversations.
-    package static let mostValues = 2_000_000
+    package static let maximumValues = 2_000_000
     /// The maximum delay of a response in milliseconds: one day.
-    package static let longestDelayMs = 86_400_000
-    package static let mostRules = 1000
+    package static let maximumDelayMs = 86_400_000
+    package static let maximumRules = 1000
 
     /// Checks the document.
     /// - Throws: for conflicting handles, values longer than an attribute, and rules for unknown handles.
@@ -80,8 +80,8 @@ extension PeripheralProfile {
     }
 
     private func check(_ delay: Int, _ place: String) throws(ProfileError) {
-        guard (0...Self.longestDelayMs).contains(delay) else {
-            throw ProfileError(place, "afterMs is 0 to \(Self.longestDelayMs), not \(delay)")
+        guard (0...Self.maximumDelayMs).contains(delay) else {
+            throw ProfileError(place, "afterMs is 0 to \(Self.maximumDelayMs), not \(delay)")
         }
     }
 
@@ -100,12 +100,12 @@ extension PeripheralProfile {
     }
 
     private func checkConversations() throws(ProfileError) {
-        guard exchangeCount <= Self.mostExchanges else {
-            throw ProfileError("conversations", "more than \(Self.mostExchanges) exchanges")
+        guard exchangeCount <= Self.maximumExchanges else {
+            throw ProfileError("conversations", "more than \(Self.maximumExchanges) exchanges")
         }
         let values = conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
-        guard values <= Self.mostValues else {
-            throw ProfileError("conversations", "more than \(Self.mostValues) values")
+        guard values <= Self.maximumValues else {
+            throw ProfileError("conversations", "more than \(Self.maximumValues) values")
         }
         for (number, conversation) in conversations.enumerated() {
             for (index, exchange) in conversation.exchanges.enumerated() {
@@ -123,7 +123,9 @@ extension PeripheralProfile {
     }
 
     private func checkRules() throws(ProfileError) {
-        guard rules.count <= Self.mostRules else { throw ProfileError("rules", "more than \(Self.mostRules) rules") }
+        guard rules.count <= Self.maximumRules else {
+            throw ProfileError("rules", "more than \(Self.maximumRules) rules")
+        }
         let names = Set(rules.compactMap(\.name))
         for (index, rule) in rules.enumerated() {
             let place = "rules[\(index)]"

@@ -15,7 +15,7 @@ extension PeripheralProfile {
     package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
     /// Returns the profile without the given services and their exchanges.
-    package func leavingOut(_ uuids: Set<BluetoothUUID>) -> PeripheralProfile {
+    package func excluding(_ uuids: Set<BluetoothUUID>) -> PeripheralProfile {
         var rest = self
         var removedHandles: Set<UInt16> = []
         rest.services.removeAll { service in
@@ -54,9 +54,9 @@ extension PeripheralProfile {
                     index + 1 < service.characteristics.count
                     ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
                 var shown = Self.local(characteristic, next: next, &remarks)
-                shown.notifiesAnybody = undeclared.contains(characteristic.handle)
+                shown.notifiesEveryCentral = undeclared.contains(characteristic.handle)
                 for index in shown.descriptors.indices {
-                    shown.descriptors[index].notifiesAnybody =
+                    shown.descriptors[index].notifiesEveryCentral =
                         shown.descriptors[index].handle.map(undeclared.contains) ?? false
                 }
                 let attributes =

@@ -46,7 +46,7 @@ package struct ProfileMachine: PeripheralMachine {
     private var unasked: [PeripheralProfile.Value] = []
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
-    private var inFlightUntil: MonotonicInstant?
+    private var confirmationDeadline: MonotonicInstant?
     /// The next exchange in strict mode, and the end of its connection.
     private var cursor = 0
     private var end = 0
@@ -86,7 +86,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     package var nextDeadline: MonotonicInstant? {
-        let next = central == nil ? nil : inFlightUntil ?? players.map(\.due).min()
+        let next = central == nil ? nil : confirmationDeadline ?? players.map(\.due).min()
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
@@ -112,7 +112,7 @@ package struct ProfileMachine: PeripheralMachine {
             read(PeripheralProfile.handle(named: name), offset, id, token, at: now)
         case .write(let id, let name, let value, let token):
             write(PeripheralProfile.handle(named: name), value, id, token, at: now)
-        case .notified: inFlightUntil = nil
+        case .notified: confirmationDeadline = nil
         case .unavailable(let error):
             disconnect()
             log("not advertising: \(error)")
@@ -156,7 +156,7 @@ package struct ProfileMachine: PeripheralMachine {
         central = nil
         subscriptions = []
         (players, responses, unasked) = ([], [], [])
-        inFlightUntil = nil
+        confirmationDeadline = nil
         effects.append(.link(.advertise(true)))
         log("\(id) disconnected")
     }
@@ -355,11 +355,12 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     private mutating func pump(at now: MonotonicInstant) {
-        if let until = inFlightUntil, until <= now {
-            inFlightUntil = nil
+        if let until = confirmationDeadline, until <= now {
+            confirmationDeadline = nil
             log("no send confirmation within 30 s: sending the next value")
         }
-        while inFlightUntil == nil, let playerIndex = players.indices.min(by: { players[$0].due < players[$1].due }),
+        while confirmationDeadline == nil,
+            let playerIndex = players.indices.min(by: { players[$0].due < players[$1].due }),
             players[playerIndex].due <= now
         {
             guard let value = players[playerIndex].current else {
@@ -369,7 +370,7 @@ package struct ProfileMachine: PeripheralMachine {
             players[playerIndex].advance()
             // Do not send a value without a subscriber.
             guard subscriptions.contains(value.handle) || undeclared.contains(value.handle) else { continue }
-            inFlightUntil = now.advanced(by: Self.confirmationLimit)
+            confirmationDeadline = now.advanced(by: Self.confirmationLimit)
             effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))
         }
     }

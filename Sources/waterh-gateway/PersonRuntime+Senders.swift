@@ -5,7 +5,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-extension Resident {
+extension PersonRuntime {
     static func senders(_ store: TrackerStore, _ plan: ServicePlan, _ watch: StoreWatch?, log: Logger)
         -> [NotificationSender]
     {
@@ -22,7 +22,7 @@ extension Resident {
                         case .on(let text): log.notice("Notifications go to \(text).")
                         case .trouble(let trouble):
                             log.warning("\(title): \(sentence(trouble)) It is retried automatically.")
-                        case .goesOn: log.notice("\(title) continues.")
+                        case .resumed: log.notice("\(title) continues.")
                         case .off: log.notice("\(title): no server is set.")
                         case .dropped(let text): log.warning("\(title): \(sentence(text))")
                         }

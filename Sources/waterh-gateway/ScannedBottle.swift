@@ -5,7 +5,7 @@ import TrackerCore
 import Utilities
 
 /// A scanned bottle with its identity, for commands that do not change it.
-struct Sighting {
+struct ScannedBottle {
     let found: Advertisement
     /// The identity from a connection, if the advertisement has none.
     private let connected: (identity: String, name: String?)?

@@ -7,7 +7,7 @@ import Testing
 @testable import BlueZ
 
 /// Failures of bluetoothd while a bottle is advertised. `hardware/machine/suite/troubles.py` runs them on the real one.
-@Suite struct PeripheralTroubleTests {
+@Suite struct PeripheralFailureTests {
     let daemon: FakeBluetoothd
     let link: BlueZPeripheralLink
     let events = Collected<PeripheralEvent>()
@@ -72,7 +72,7 @@ import Testing
 }
 
 /// Connections of other programs on the same adapter, and services that bluetoothd has not resolved yet.
-@Suite struct CentralTroubleTests {
+@Suite struct CentralFailureTests {
     let daemon: FakeBluetoothd
     let folder: TemporaryFolder
     let peer = PeerID("A4:C1:38:00:00:02")

@@ -7,7 +7,7 @@ extension BottleProfile {
 }
 
 /// The GATT tables of the emulated bottle (protocol spec P1).
-enum GATTShape {
+enum BottleGATTTables {
     static let deviceInformation: BluetoothUUID = 0x180A
     static let serialNumber: BluetoothUUID = 0x2A25
     /// A keep-alive characteristic, as some bottles have. The real UUID is unknown, so this one is arbitrary.

@@ -5,7 +5,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-extension Resident {
+extension PersonRuntime {
     /// The MQTT publisher, if a broker is configured.
     func mqttPublisher(
         _ channel: MQTTChannel, _ service: ServiceClient, canNotify: @escaping @Sendable () -> Bool,
@@ -18,7 +18,7 @@ extension Resident {
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in
                 // If the lock cannot be used, the broker detects a second client.
-                guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
+                guard let lock = try? ProcessLock(Paths.ofSession("\(client).lock")) else { return nil }
                 guard lock.isOurs else {
                     throw Refusal(
                         "mqttNameTaken",
@@ -36,7 +36,7 @@ extension Resident {
                 switch event {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is retried automatically.")
-                case .nameShared(let text):
+                case .clientIDShared(let text):
                     log.warning("MQTT: \(sentence(text)) It is retried automatically.\(advice)")
                 case .copied(let text), .prefixShared(let text): log.warning("MQTT: \(text)\(advice)")
                 case .off: log.notice("MQTT: no broker is configured now.")

@@ -1,5 +1,5 @@
 /// Checks whether a single value can be a header, a message or log entries, independent of earlier values.
-enum LogShape {
+enum LogValueChecks {
     static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
         guard value.count >= Frame.headerSize else { return nil }
         let bytes = Array(value.prefix(Frame.headerSize))

@@ -4,7 +4,7 @@ import Gateway
 import TrackerCore
 
 /// Parses the commands of `send`.
-enum CommandWords {
+enum BottleCommandParser {
     static let help = """
         goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register; \
         light blue|breathe|calm|rainbow|warmth|christmas [RRGGBB]; reminder off|periodic|smart [08:00-20:00] [MINUTES].

@@ -3,7 +3,7 @@ import Support
 import Testing
 
 /// `scan` and `doctor` over a fake bluetoothd.
-@Suite struct OwnBottleTests {
+@Suite struct AdoptedBottleTests {
     private static let (own, other, hidden) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09", "5A:C1:38:0A:0B:0C")
 
     /// Runs the gateway on the bus of a bluetoothd with these devices. With `owns`, the store has adopted the bottle

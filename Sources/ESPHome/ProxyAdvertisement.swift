@@ -1,6 +1,6 @@
 import Bluetooth
 
-struct ProxySighting: Hashable {
+struct ProxyAdvertisement: Hashable {
     var address: BluetoothAddress
     /// The address type: 0 public, else random (Core 5.4, Vol 4 Part E, 7.7.65.2).
     var kind: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-extension StorePlace {
+extension StoreLocation {
     /// Returns the reason why a readable store cannot be written, with advice; `nil` if it can. Writes nothing.
     /// - Parameter path: an existing store.
     package static func writeProblem(_ path: String) -> (words: String, advice: String)? {

@@ -1,5 +1,5 @@
 /// The changes that undo considers. It undoes the newest one.
-package enum UndoReach: Hashable, Sendable {
+package enum UndoScope: Hashable, Sendable {
     case everything
     case drinks
     /// Changes of drinks of the current day.

@@ -1,5 +1,5 @@
 /// An ntfy topic and its server.
-package struct NtfyPlace: Hashable, Sendable {
+package struct NtfyTopic: Hashable, Sendable {
     /// The address for publishing JSON; ends with a slash.
     package let server: String
     /// The topic. Anyone who knows the name can read the topic.

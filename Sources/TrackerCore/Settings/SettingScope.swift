@@ -1,5 +1,5 @@
 /// The scope of a setting: the permission to change it over a network or broker (tracker spec Section 10.1).
-package enum SettingReach: Sendable, Comparable {
+package enum SettingScope: Sendable, Comparable {
     /// Settings of the day, the user and the bottle.
     case day
     /// Addresses and credentials of other systems, which could receive the user's data.
@@ -21,12 +21,12 @@ package enum SettingReach: Sendable, Comparable {
 
     /// Whether the value can be a secret: the topic in an ntfy address, or a token in a webhook address. Clients
     /// without permission to change it cannot read it.
-    package static func isSecretPlace(_ name: String) -> Bool {
-        name.lowercased().hasSuffix(".url") && SettingReach(of: name) == .others
+    package static func canBeSecretAddress(_ name: String) -> Bool {
+        name.lowercased().hasSuffix(".url") && SettingScope(of: name) == .others
     }
 
     /// Whether the setting is about Waterline and so hidden on interfaces without Waterline.
-    package static func isOfWaterline(_ name: String) -> Bool {
+    package static func isAboutWaterline(_ name: String) -> Bool {
         let name = name.lowercased()
         return name.hasPrefix("waterline.") || name == "hydration.countsessionwater"
     }

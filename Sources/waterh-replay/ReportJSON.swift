@@ -3,9 +3,9 @@ import CommandSupport
 import Replay
 
 /// The JSON data of a capture for the script of the report page.
-struct PictureJSON {
+struct ReportJSON {
     let name: String
-    let picture: CapturePicture
+    let picture: ReportContent
 
     private static let maximumTables = 40
 

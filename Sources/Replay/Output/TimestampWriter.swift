@@ -1,7 +1,7 @@
 import Captures
 
 /// Writes the times of packets in UTC. Caches the text of the last second, which consecutive packets share.
-final class MomentWriter {
+final class TimestampWriter {
     private var day = Int64.min
     private var date: [UInt8] = []
     /// The start of the last second in attoseconds since 1970; `second` is its text up to the point.
@@ -64,10 +64,10 @@ final class MomentWriter {
     }
 }
 
-package func momentText(_ time: Duration) -> String {
+package func timestampText(_ time: Duration) -> String {
     var bytes: [UInt8] = []
     let out = LineBuffer(capacity: 64) { bytes += $0 }
-    MomentWriter().text(time, out)
+    TimestampWriter().text(time, out)
     try? out.flush()
     return String(decoding: bytes, as: UTF8.self)
 }

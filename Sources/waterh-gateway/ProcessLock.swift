@@ -1,7 +1,7 @@
 import Foundation
 
 /// A lock file that one process holds until it ends.
-final class NameLock: Sendable {
+final class ProcessLock: Sendable {
     private let descriptor: Int32
 
     let isOurs: Bool

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// The number and the bottle of the current poll, as metadata of log lines.
-final class PollMark: Sendable {
+final class PollLogContext: Sendable {
     private let state = Mutex<(number: Int, bottle: String?)>((0, nil))
 
     func begin(_ bottle: String?) { state.withLock { $0 = ($0.number + 1, bottle) } }

@@ -1,5 +1,5 @@
 /// A channel that uses the first available one of several, so that the user sees a notification once.
-package struct FirstSink: NotificationSink {
+package struct FallbackSink: NotificationSink {
     package let name: String
     private let channels: [any NotificationSink]
 

@@ -2,16 +2,16 @@ import CommandSupport
 import Store
 import TrackerService
 
-extension Resident {
+extension PersonRuntime {
     /// The interval between checks of the health import directory.
     private static let inboxInterval = Duration.seconds(60)
 
-    func takeInbox() async {
+    func importInbox() async {
         var reported: Set<String> = []
         while !Task.isCancelled {
             var current: Set<String> = []
             do {
-                for report in try await tracker.tracker(source: "import").takeInbox() {
+                for report in try await tracker.tracker(source: "import").importInbox() {
                     if report.trouble == nil {
                         log.notice("Health: \(report.words)")
                         await reminders.poke()

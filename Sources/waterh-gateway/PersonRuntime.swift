@@ -10,7 +10,7 @@ import Synchronization
 import TrackerCore
 
 /// The store of the running service, with the interfaces that publish its data.
-final class Resident: Sendable {
+final class PersonRuntime: Sendable {
     let store: TrackerStore
     let tracker: ServiceStore
     let board = PollBoard()
@@ -18,7 +18,7 @@ final class Resident: Sendable {
     let plan: ServicePlan
     /// Reports writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
-    private let mark = PollMark()
+    private let mark = PollLogContext()
     private let viewers: ActiveViewers
     /// The notification channel of the open pages.
     private let screen = EventSink()
@@ -53,7 +53,7 @@ final class Resident: Sendable {
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // Notifications go to the desktop of the service, or to a program of the user's session.
         let screens = BufferedSink(
-            FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
+            FallbackSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
         self.pages = desktopPages
@@ -80,7 +80,7 @@ final class Resident: Sendable {
 
     /// Stores whether Waterline is shared. It must run before any notification, because unshared ones are not sent.
     private func saveSharing() {
-        do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
+        do { try store.recordSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Saving whether Waterline is shared failed: \(error)")
         }
     }
@@ -89,7 +89,7 @@ final class Resident: Sendable {
     func run(_ page: Person) async {
         let (tracker, log) = (tracker, log)
         let sync = SyncLoop(tracker: { await tracker.tracker() }, report: { Self.log($0, log) })
-        await desktop?.attend()
+        await desktop?.connectCallbacks()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
             if let desktop { group.addTask { await desktop.object.run() } }
@@ -97,7 +97,7 @@ final class Resident: Sendable {
             group.addTask { await sync.run() }
             for sender in senders { group.addTask { await sender.run { await self.reminders.poke() } } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
-            group.addTask { await self.takeInbox() }
+            group.addTask { await self.importInbox() }
             if store.stateFile != nil {
                 group.addTask {
                     await page.keepStateFile(self.watch, every: DayObserver.longestPause / Machine.speed) {
@@ -112,7 +112,7 @@ final class Resident: Sendable {
     }
 
     /// The callbacks of a poll, which log its messages and update the metrics.
-    func callbacks(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
+    func callbacks(_ connectionEvents: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
         let (board, mark, log) = (board, mark, log)
         var callbacks = GatewayDriver.Callbacks(tracker: { [plan, store] in
             try plan.tracker(of: store, source: "gateway")
@@ -123,10 +123,10 @@ final class Resident: Sendable {
                 level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
         }
         callbacks.progress = { board.show($0) }
-        callbacks.reported = { stir.yield(.reported) }
+        callbacks.reported = { connectionEvents.yield(.reported) }
         callbacks.lost = {
             board.lost()
-            stir.yield(.lost)
+            connectionEvents.yield(.lost)
         }
         return callbacks
     }
@@ -174,7 +174,7 @@ final class Resident: Sendable {
                     next: await service.untilNextPoll, setupDone: onboardedAt != nil,
                     version: ProgramVersion.text)
                 status.bottlesInRange = await scanner.found
-                if Machine.leadOfPlay != nil { status.speed = Machine.speed }
+                if Machine.accelerationLead != nil { status.speed = Machine.speed }
                 return status
             },
             pollNow: { await service.pollNow() },
@@ -201,7 +201,7 @@ final class Resident: Sendable {
                 }
             })
         client.scan = { try await scanner.scan() }
-        client.lookInside = { try await scanner.lookInside($0) }
+        client.readContents = { try await scanner.readContents($0) }
         return client
     }
 

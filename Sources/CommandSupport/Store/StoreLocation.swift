@@ -6,7 +6,7 @@ import TrackerCore
 ///
 /// The first of: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
 /// system service, and the path of a new store for the user.
-package struct StorePlace: Equatable, Sendable {
+package struct StoreLocation: Equatable, Sendable {
     package enum Origin: Sendable { case flag, environment, configuration, own, service }
 
     package var path: String
@@ -30,8 +30,8 @@ package struct StorePlace: Equatable, Sendable {
         _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore,
-        isServed: Bool = StorePlace.hasService
-    ) throws -> StorePlace {
+        isServed: Bool = StoreLocation.hasService
+    ) throws -> StoreLocation {
         var place = try look(
             flag, configuration, environment: environment, own: own, service: service, isServed: isServed)
         place.units = configuration.units
@@ -41,35 +41,35 @@ package struct StorePlace: Equatable, Sendable {
     private static func look(
         _ flag: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String,
         isServed: Bool
-    ) throws -> StorePlace {
+    ) throws -> StoreLocation {
         if let flag {
             Diagnostics.repeatStore(flag)
-            return StorePlace(path: flag, origin: .flag)
+            return StoreLocation(path: flag, origin: .flag)
         }
         if let path = Machine.variable("WATERH_STORE", in: environment) {
-            return StorePlace(path: path, origin: .environment)
+            return StoreLocation(path: path, origin: .environment)
         }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
-            return StorePlace(path: path, origin: .configuration)
+            return StoreLocation(path: path, origin: .configuration)
         }
         let hasService = isServices(service, isServed)
         if exists(own) {
-            return StorePlace(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
+            return StoreLocation(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
         }
-        if hasService { return StorePlace(path: service, origin: .service) }
+        if hasService { return StoreLocation(path: service, origin: .service) }
         guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
                 .failed, "cannot read the configuration \(Paths.configuration): it belongs to a service",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
             )
         }
-        return StorePlace(path: own, origin: .own)
+        return StoreLocation(path: own, origin: .own)
     }
 
     package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
-            store.usualUnits = units
+            store.defaultUnits = units
             if access == .writing { Self.report(removedSettings: store.removedSettings) }
             // Make the default directory private. The modes of other directories are not changed.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
