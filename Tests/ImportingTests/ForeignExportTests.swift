@@ -85,6 +85,7 @@ import TrackerCore
 
     @Test(arguments: [
         ("mL", "250", 250), ("L", "0.25", 250), ("cL", "25", 250), ("dL", "2.5", 250), ("mcL", "250000", 250),
+        ("daL", "0.025", 250), ("hL", "0.0025", 250), ("kL", "0.00025", 250),
         ("fl_oz_us", "8", 237), ("fl_oz_imp", "8", 227), ("cup_us", "1", 237), ("cup_imp", "1", 284),
         ("pt_us", "1", 473), ("pt_imp", "1", 568),
     ]) func `every volume unit of HealthKit is converted`(unit: String, value: String, ml: Int) throws {

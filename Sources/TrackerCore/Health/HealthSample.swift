@@ -141,6 +141,8 @@ package enum HealthFiles {
         case "dl": 100
         case "l": 1000
         case "dal": 10_000
+        case "hl": 100_000
+        case "kl": 1_000_000
         case "fl_oz_us": 29.5735
         case "fl_oz_imp": 28.4130625
         case "cup_us": 236.588
