@@ -135,6 +135,14 @@ enum ForeignFile {
             """
         let start = head.extracting(0..<min(head.byteCount, 512)).bytes
         if !start.contains(where: { $0 < 0x09 || (0x0E..<0x20).contains($0) }) {
+            let text = String(decoding: start, as: UTF8.self)
+            if ["<pdml", "<psml", "{\"index\":{"].contains(where: { text.contains($0) }) {
+                return error(
+                    """
+                    this is an export of Wireshark as XML or for Elasticsearch: use the capture itself, or create \
+                    JSON with tshark -T json -x
+                    """)
+            }
             return error("this text is not a capture; \(formats)")
         }
         let hex = start.prefix(8).map { TextEncoding.digits(UInt64($0), 2) }.joined(separator: " ")

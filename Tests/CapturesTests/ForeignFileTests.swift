@@ -17,6 +17,12 @@ import Testing
         ("UTF-16", [0xFF, 0xFE, 0x6E, 0x00], "iconv"),
         ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
         ("a page of this project", Array("# waterh-bench\n\nA gateway and a test bench.\n".utf8), "text"),
+        (
+            "PDML", Array("<?xml version=\"1.0\"?>\n<!-- A comment. -->\n<pdml version=\"0\">\n".utf8),
+            "tshark -T json -x"
+        ),
+        ("PSML", Array("<?xml version=\"1.0\"?>\n<psml version=\"0\">\n".utf8), "tshark -T json -x"),
+        ("Elasticsearch", Array("{\"index\":{\"_index\":\"packets\"}}\n".utf8), "tshark -T json -x"),
         ("noise", bytes("8f02e1a4776699cc0012"), "first bytes are 8F 02 E1"),
         ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),
         ("btsnooz", Array("--- BEGIN:BTSNOOP_LOG_SUMMARY (10 bytes in) ---\n".utf8), "btsnooz"),
