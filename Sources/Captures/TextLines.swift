@@ -91,6 +91,8 @@ extension RawSpan {
             guard lineBreak != nil || isLast else { return nil }
             var line = Array(bytes[start..<(lineBreak ?? bytes.count)])
             if line.last == 0x0D { line.removeLast() }
+            // Text from a web page or an email can have no-break spaces.
+            if line.contains(0xC2) { line.replace([0xC2, 0xA0], with: [0x20]) }
             return (line[...], lineBreak.map { $0 + 1 } ?? bytes.count, lineBreak != nil)
         }
     }

@@ -105,6 +105,11 @@ import Testing
         #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
     }
 
+    @Test func `no-break spaces are spaces`() {
+        let reading = Reading(Array(Self.dump.replacing("  ", with: "\u{A0} ").utf8))
+        #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
+    }
+
     @Test(arguments: ["dump", "raw"])
     func `truncated and damaged hex dumps do not trap`(name: String) {
         let file = Array((name == "dump" ? Self.dump : Self.raw).utf8), whole = Reading(file)
