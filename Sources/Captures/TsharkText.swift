@@ -37,7 +37,18 @@ struct HexDumpParser: LineParser {
         case epoch(Duration)
         case other
 
+        /// Parses a line. In a reply to an email, quote marks precede it.
         init(_ line: Text) {
+            var rest = line
+            self = Line(unquoted: rest)
+            for _ in 0..<4 {
+                guard case .other = self, rest.removePrefix(">") else { return }
+                _ = rest.removePrefix(" ")
+                self = Line(unquoted: rest)
+            }
+        }
+
+        private init(unquoted line: Text) {
             self = .other
             var rest = line
             guard let word = rest.takeWord() else { return }
@@ -108,7 +119,8 @@ struct HexDumpParser: LineParser {
             case .details: hasDetails = true
             default: break
             }
-            var rest = line.trimmed
+            var rest = line
+            rest.skipQuotes()
             if hasDetails, rest.removePrefix("Encapsulation type: ") { return rest.hasPrefix("Bluetooth H4") }
             count += 1
             return count == (hasDetails ? 16 : 4) ? false : nil

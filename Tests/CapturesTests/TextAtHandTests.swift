@@ -105,6 +105,15 @@ import Testing
         #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
     }
 
+    @Test(arguments: [dump, raw], ["> ", ">> ", "> > "])
+    func `a hex dump in a reply to an email is parsed`(dump: String, mark: String) {
+        let quoted = dump.split(separator: "\n", omittingEmptySubsequences: false).map { mark + $0 }
+        let reading = Reading(Array(quoted.joined(separator: "\n").utf8))
+        #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
+        let plain = Reading(Array(dump.utf8))
+        #expect(reading.packets.map(\.packet.direction) == plain.packets.map(\.packet.direction))
+    }
+
     @Test func `no-break spaces are spaces`() {
         let reading = Reading(Array(Self.dump.replacing("  ", with: "\u{A0} ").utf8))
         #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
