@@ -23,6 +23,10 @@ struct HexDumpParser: LineParser {
     private var isReassembled = false
     /// The direction and time that `tshark -V` prints for the packet whose bytes follow.
     private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
+    /// Whether the text has packets' fields.
+    private var hasDetails = false
+    /// The number of packets that are longer than their header states, or have no H4 type.
+    private var misfits = 0
 
     private enum Line {
         /// Bytes of a packet, from tshark (`offset`) or hcidump (`first`, `further`).
@@ -156,7 +160,7 @@ struct HexDumpParser: LineParser {
             isReassembled = !isPacket
         case .details:
             try deliver(facts: &facts, body)
-            (isReassembled, stated) = (false, (nil, nil))
+            (isReassembled, stated, hasDetails) = (false, (nil, nil), true)
         case .direction(let direction): stated.direction = direction
         case .epoch(let time): stated.time = time
         case .other:
@@ -175,6 +179,18 @@ struct HexDumpParser: LineParser {
             throw CaptureError.cut(record: facts.packets + 1, start: start, end: end, needed: needed)
         }
         try deliver(facts: &facts, body)
+        if hasDetails, facts.packets == 0 {
+            throw CaptureError(
+                .unsupported, at: 0, "this text of tshark has no packet bytes: create it with tshark -V -x")
+        }
+        if misfits * 2 > facts.packets {
+            throw CaptureError(
+                .unsupported, at: 0,
+                """
+                \(misfits) of \(facts.packets) packets of this dump are not Bluetooth H4 packets: create it with \
+                tshark -T json -x
+                """)
+        }
     }
 
     private mutating func begin(
@@ -196,9 +212,11 @@ struct HexDumpParser: LineParser {
     private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         guard !packet.isEmpty else { return }
         facts.packets += 1
+        let needed = Self.length(packet)
+        if !(1...5).contains(packet[0]) || packet.count > needed { misfits += 1 }
         let record = CapturePacket(
             number: facts.packets, time: time, direction: direction,
-            missing: max(0, Self.length(packet) - packet.count), content: .unknown)
+            missing: max(0, needed - packet.count), content: .unknown)
         let bytes = packet
         packet.removeAll(keepingCapacity: true)
         (direction, time) = (nil, nil)

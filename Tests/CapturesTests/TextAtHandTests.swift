@@ -119,6 +119,19 @@ import Testing
         #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
     }
 
+    /// The dump of a monitor or PacketLogger capture has other packet types, or none.
+    @Test(arguments: [
+        "0000  03 0c 00                                          ...\n\n"
+            + "0000  0e 04 01 03 0c 00                                 ......\n\n"
+            + "0000  40 20 05 00 01 00 04 00 13                        @ .......\n",
+        "0000  01 0e 04 01 03 0c 00                              .......\n\n"
+            + "0000  03 40 20 05 00 01 00 04 00 13                     .@ .......\n",
+    ])
+    func `a dump of packets that are not H4 is rejected`(dump: String) {
+        let error = Reading(Array(dump.utf8)).error
+        #expect(error?.kind == .unsupported && error.map { "\($0)".contains("tshark -T json -x") } == true)
+    }
+
     @Test(arguments: ["dump", "raw"])
     func `truncated and damaged hex dumps do not trap`(name: String) {
         let file = Array((name == "dump" ? Self.dump : Self.raw).utf8), whole = Reading(file)
@@ -197,6 +210,9 @@ import Testing
             ])
         #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
         #expect(Reading(Array(text.utf8), step: 9).isEqual(to: reading))
+        // Without -x the text has no bytes.
+        let fields = text.split(separator: "\n").filter { !$0.hasPrefix("0000") }.joined(separator: "\n")
+        #expect(Reading(Array(fields.utf8)).error?.kind == .unsupported)
         // Packets from the air are not read from a dump.
         #expect(
             Reading(
