@@ -32,7 +32,7 @@ done
 
 # --- a bottle on the air, by bluetoothd
 printf 'OPTIONS=--profile retail --name WaterH-Unit\n' >/etc/waterh/emulator-hci1.env
-printf 'link = "bluez:hci0"\n' >>/etc/waterh/waterh.toml
+printf 'link = "bluez:hci0"\nbottle = "00:AA:01:01:00:01"\n' >>/etc/waterh/waterh.toml
 check "the bottle's unit starts with its adapter" systemctl start waterh-emulator@hci1.service
 check "a sip" within 60 waterh-emulator control --control unix:/run/waterh-emulator-hci1/control sip 120
 systemctl restart "$unit"
@@ -175,7 +175,7 @@ systemd-socket-activate --accept --inetd --listen=127.0.0.1:8077 cat >/dev/null 
 foreign=$!
 before=$(journal | wc -l)
 check "installing again, where a foreign service has the port" install ./waterh.deb
-reported() { journal | tail -n +"$((before + 1))" | grep -q '8077.*tried again'; }
+reported() { journal | tail -n +"$((before + 1))" | grep -q '8077.*It is retried'; }
 check "that is reported" within 60 reported
 check "and the service runs" systemctl is-active --quiet "$unit"
 kill $foreign
