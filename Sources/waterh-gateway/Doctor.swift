@@ -86,6 +86,7 @@ extension DoctorChecks {
         var findings = store(place, zone: options.namedZone(file))
         findings += [
             zone(options.namedZone(file), place),
+            await clock(file, place),
             bottles(own, file, link: try? linkOptions.name),
         ]
         findings += await broker(place, file)
@@ -205,6 +206,21 @@ enum DoctorChecks {
             zones.bottle == zones.day
             ? "" : "; the bottle's clock shows \(zones.bottle.id), now \(zones.bottle.wall(at: Machine.now()))"
         return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
+    }
+
+    /// Checks whether polls trust this computer's clock.
+    static func clock(_ file: Configuration, _ place: StoreLocation) async -> Finding {
+        let settings = try? place.open(hostZone: nil, for: .reading).settings()
+        if file.trustClock == true || settings?.bottle.trustsClock == true {
+            return Finding("clock", .good, "trusted without a time server (trust-clock)")
+        }
+        if await Machine.isClockSynchronised() == true {
+            return Finding("clock", .good, "synchronised with a time server")
+        }
+        return Finding(
+            "clock", .note,
+            "not synchronised: a poll acknowledges records only if the bottle's clock or log confirms the time",
+            advice: "timedatectl set-ntp true. Without a time server, in waterh.toml: trust-clock = true")
     }
 
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.

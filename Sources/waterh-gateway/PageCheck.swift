@@ -18,7 +18,7 @@ enum PageCheck {
         do throws(OutgoingFailure) {
             let answer = try await OutgoingClient(limit: .seconds(2)).send(OutgoingRequest("GET", url))
             if answer.status == 200, answer.body == Array("ok\n".utf8) {
-                return [Finding("page", .good, "served at \(listen)")]
+                return [Finding("page", .good, "served at \(listen); to sign in: waterh-gateway open")]
             }
         } catch {
             if error.kind == .unreachable { return [] }
