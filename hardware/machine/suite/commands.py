@@ -77,7 +77,7 @@ def doctor(code, *wanted, link="bluez:hci0"):
 def doctor_names_what_works_and_what_is_missing():
     with Emulator("--profile", "retail", "--name", "WaterH-Doctor"):
         doctor(0, ("link bluez:hci0", "note", "not adopted, in range: WaterH-Doctor"), ("bluetoothd", "good", "BlueZ 5."), ("adapter hci0", "good", "can be a bottle"),
-               ("adapter hci1", "good", "advertises 1"), ("bus policy", "good", "root"), ("permissions", "good", "raw"), ("EATT", "good", "off"))
+               ("adapter hci1", "good", "advertisements: 1 active"), ("bus policy", "good", "root"), ("permissions", "good", "raw"), ("EATT", "good", "off"))
     doctor(5, ("adapter hci9", "bad", "available: hci0, hci1"), link="bluez:hci9")
     power("hci0", False)
     doctor(5, ("adapter hci0", "bad", "switched off"))

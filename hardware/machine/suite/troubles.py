@@ -47,7 +47,7 @@ def power_lost_while_connected():
         answer = poll(store())
         expect(answer["new"] == 1, f"with power again: {answer}")
         words = run(f"{PRODUCTS}/waterh-emulator", "control", "--control", bottle.control, "status")
-        expect("on the air    yes" in words, words)
+        expect("advertising   yes" in words, words)
 
 
 def a_connection_of_another_program_is_kept():
