@@ -20,7 +20,8 @@ upgraded() {
     check "$1: the page answers at port $3" within 90 page "$3"
     check "$1: the total of today is the same" has "$1" "$4"
     check "$1: a sip of 50 ml" within 60 bottle "$2" sip 50
-    check "$1: the next poll stores it" within 300 has "$1" $(($4 + 50))
+    check "$1: a poll" within 60 as_waterh waterh-gateway nudge --store "$1"
+    check "$1: it stores the drink" within 120 has "$1" $(($4 + 50))
     check "$1: and acknowledges it" within 60 is_empty "$2"
 }
 
