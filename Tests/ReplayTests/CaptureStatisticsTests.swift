@@ -81,7 +81,7 @@ import Testing
         #expect(
             statistics.anomalies[0].sentence
                 == "1 Write Request to FFE9 (handle 0x0003) of A4:C1:38:01:02:03, whose properties do not allow it.")
-        #expect(statistics.anomalies[2].sentence.hasSuffix("refused 1 request: 1 × Write Not Permitted (0x03)."))
+        #expect(statistics.anomalies[2].sentence.hasSuffix("rejected 1 request: 1 × Write Not Permitted (0x03)."))
     }
 
     @Test func `timeouts, missing responses and overlapping requests are counted`() throws {
