@@ -39,8 +39,8 @@ import TrackerService
         ("calendar/u16be", "strict/u8", "another time or amount"), ("calendar/u16be", "hearsay", "hearsay"),
         // A flag that contradicts the verdict.
         (#"6100""#, #"6101""#, "not a drink"),
-        (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "is a drink"),
-        (#""verdict":"drink""#, #""verdict":"notADrink","reason":"zero""#, "is a drink"),
+        (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "verdict is notADrink"),
+        (#""verdict":"drink""#, #""verdict":"notADrink","reason":"zero""#, "verdict is notADrink"),
         ("\"at\":1770070875000", "\"at\":253380000000000", "after it was received"),
         (
             #""verdict":"drink""#, #""verdict":"drink","edit":{"key":"k","ml":5,"at":1770070875000,"zone":"Etc/UTC"}"#,

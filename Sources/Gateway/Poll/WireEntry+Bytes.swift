@@ -11,18 +11,18 @@ extension WireEntry {
         // The entry does not count, and a poll that receives the same bytes dates it.
         case .quarantined: return nil
         case .drink(let at, _):
-            if flag != 0 { return "its bytes are not a drink" }
+            if flag != 0 { return "its verdict is drink, but its bytes are not a drink" }
             if max(entry.received, now).seconds(to: at) > RecordResolver.maxLeadSeconds {
                 return "it was drunk after it was received"
             }
         case .notADrink(let reason):
             if (reason == "flag") != (flag != 0) || reason != "flag" && entry.amountMl > 0 {
-                return "its bytes are a drink"
+                return "its verdict is notADrink, but its bytes contradict that"
             }
         }
         let readings = Self.readings(entry.reading)
         guard !readings.isEmpty else { return "unknown reading \"\(entry.reading ?? "")\"" }
-        return readings.contains { says($0, $1) } ? nil : "its bytes have another time or amount"
+        return readings.contains { matches($0, $1) } ? nil : "its bytes have another time or amount"
     }
 
     /// The dialects and amount widths in the text of `JournalEntry.reading`; all of them if the text is `nil`.
@@ -34,7 +34,7 @@ extension WireEntry {
         return all.filter { "\($0.rawValue)/\($1.rawValue)" == text }
     }
 
-    private func says(_ dialect: RecordDialect, _ width: AmountWidth) -> Bool {
+    private func matches(_ dialect: RecordDialect, _ width: AmountWidth) -> Bool {
         guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width),
             record.amountMl == entry.amountMl
         else { return false }
