@@ -54,10 +54,10 @@ package enum ChaChaPoly {
     ) throws(CryptographyError) -> [UInt8] {
         LibCrypto.begin()
         guard key.count == keySize else {
-            throw CryptographyError(.wrongLength, "a key has \(keySize) bytes, not \(key.count)")
+            throw CryptographyError(.wrongLength, "the key must have \(keySize) bytes, but has \(key.count)")
         }
         guard nonce.count == nonceSize else {
-            throw CryptographyError(.wrongLength, "a nonce has \(nonceSize) bytes, not \(nonce.count)")
+            throw CryptographyError(.wrongLength, "the nonce must have \(nonceSize) bytes, but has \(nonce.count)")
         }
         guard let context = EVP_CIPHER_CTX_new() else { throw LibCrypto.error(.failed, "cannot create a cipher") }
         // Freeing the context also erases the key.

@@ -36,7 +36,8 @@ package struct X25519Key: Sendable {
     package func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
         LibCrypto.begin()
         guard peer.count == Self.size else {
-            throw CryptographyError(.refused, "an X25519 public key has \(Self.size) bytes, not \(peer.count)")
+            throw CryptographyError(
+                .refused, "the X25519 public key must have \(Self.size) bytes, but has \(peer.count)")
         }
         guard let peerKey = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
             throw LibCrypto.error(.failed, "X25519 is not available")

@@ -66,7 +66,7 @@ import Testing
         #expect(try ChaChaPoly.open(sealed, key: key, nonce: nonce, authenticating: extra) == plaintext)
     }
 
-    @Test(arguments: 0...66) func `a key or nonce of another length is an error that names the length`(count: Int) {
+    @Test(arguments: 0...66) func `a key or nonce of the wrong length causes an error with its length`(count: Int) {
         let bytes = [UInt8](repeating: 1, count: count)
         let attempts: [(wrong: Bool, key: [UInt8], nonce: [UInt8])] = [
             (count != ChaChaPoly.keySize, bytes, nonce), (count != ChaChaPoly.nonceSize, key, bytes),
