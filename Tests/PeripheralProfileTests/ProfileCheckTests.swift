@@ -54,7 +54,7 @@ import Emulator
         (characteristic(2, 3, #", "value": "\#(String(repeating: "00", count: 512))""#), "", ""),
         (
             characteristic(2, 3, #", "value": "\#(String(repeating: "00", count: 513))""#), "",
-            "services[0].characteristics[0]: a value has at most 512 bytes, not 513"
+            "services[0].characteristics[0]: a value is limited to 512 bytes, but has 513"
         ),
         ("", #", "mtu": 22"#, "mtu: an MTU is 23 to 517, not 22"),
         ("", #", "gadget": 2"#, "gadget: unsupported version 2: expected 1"),

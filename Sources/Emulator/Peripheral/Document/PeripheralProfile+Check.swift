@@ -27,7 +27,7 @@ extension PeripheralProfile {
 
     private static func check(_ advertised: Octets?, _ key: String) throws(ProfileError) {
         if let count = advertised?.bytes.count, count > 254 {
-            throw ProfileError(key, "advertising data has at most 254 bytes, not \(count)")
+            throw ProfileError(key, "advertising data is limited to 254 bytes, but has \(count)")
         }
     }
 
@@ -76,7 +76,8 @@ extension PeripheralProfile {
 
     private func check(_ value: Octets?, _ place: String) throws(ProfileError) {
         guard let value, value.bytes.count > ATTPDU.maximumValueLength else { return }
-        throw ProfileError(place, "a value has at most \(ATTPDU.maximumValueLength) bytes, not \(value.bytes.count)")
+        throw ProfileError(
+            place, "a value is limited to \(ATTPDU.maximumValueLength) bytes, but has \(value.bytes.count)")
     }
 
     private func check(_ delay: Int, _ place: String) throws(ProfileError) {
