@@ -277,7 +277,7 @@ struct RemoteRow {
         }
         guard let text = text("computedSummary") else { return }
         guard text.utf8.count <= 4096, SessionSummary(json: text) != nil else {
-            throw InvalidRow("computedSummary cannot be read")
+            throw InvalidRow("computedSummary must be a JSON summary of at most 4096 bytes")
         }
     }
 
@@ -285,12 +285,14 @@ struct RemoteRow {
         let session = text("sessionId") ?? ""
         guard let found = try SessionTable.find(session, db) else { throw InvalidRow("there is no session \(session)") }
         if let before: String = stored?["sessionId"], before != session {
-            throw InvalidRow("it is an entry of another session")
+            throw InvalidRow("sessionId must not change: the entry belongs to session \(before)")
         }
         guard let time = Instant.fromDatabaseValue(value("timestamp")), time >= found.startTime,
             time <= found.endTime ?? Instant.supported.upperBound
         else { throw InvalidRow("its time is outside its session") }
-        if let preset = text("presetId"), !Self.isName(preset) { throw InvalidRow("presetId is not valid") }
+        if let preset = text("presetId"), !Self.isName(preset) {
+            throw InvalidRow("presetId must be a text of 1 to 200 printable characters")
+        }
         guard text("source") != DrinkSource.bottle.rawValue else {
             throw InvalidRow("waters derived from sips are not synchronised")
         }
