@@ -17,7 +17,7 @@ struct SettingsCommand: ParsableCommand {
         var access: TrackerStore.Access { .reading }
         @Option(
             help: ArgumentHelp(
-                "Address or name of a bottle whose own settings to show",
+                "Bottle whose own settings are shown (address or name)",
                 valueName: "bottle"))
         var bottle: String?
         @Argument(
