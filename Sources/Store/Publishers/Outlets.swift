@@ -15,7 +15,7 @@ package struct DrinkChange: Hashable, Sendable {
     /// The position in the sequence of all changes.
     package var sequence: Int64
     package var key: String
-    /// The current drink; `nil` if its row is gone, with `isDeleted` for a tombstone.
+    /// The drink after the change, with `isDeleted` if it is deleted; `nil` if the store no longer has it.
     package var drink: StoredDrink?
 
     package init(sequence: Int64, key: String, drink: StoredDrink?) {
@@ -25,7 +25,7 @@ package struct DrinkChange: Hashable, Sendable {
 
 extension TrackerStore {
     /// Opens a publisher. A new or reopened one starts with the next change.
-    /// - Parameter tellsAll: a new one starts with all stored drinks, for example after a purge.
+    /// - Parameter includesStored: whether a new publisher first sends all stored drinks, for example after a purge.
     package func openPublisher(_ name: String, includesStored: Bool = false, makeID: () -> String) throws -> Publisher {
         if let known = try read({ db in try Self.publisher(name, db) }) { return known }
         return try write { db in
@@ -56,8 +56,8 @@ extension TrackerStore {
     }
 
     /// Stops recording changes for a publisher. Its identity and its retained topics stay known.
-    /// - Parameter limit: it stays open if it has waiting changes, up to this number.
-    /// - Returns: whether it was open and is closed now.
+    /// - Parameter limit: a publisher with 1 to `limit` waiting changes stays open.
+    /// - Returns: whether the publisher was open and is closed now.
     @discardableResult
     package func closePublisher(_ name: String, sparing limit: Int = 0) throws -> Bool {
         guard try read({ db in try Self.publisher(name, db) }) != nil else { return false }
