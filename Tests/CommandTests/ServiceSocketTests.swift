@@ -283,7 +283,7 @@ import Testing
             (#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil),
             (#""8oz""#, nil), ("null", nil), ("250.5", nil),
         ] as [(String, Int?)])
-    func `a control value is a string or a number`(json: String, ml: Int?) {
+    func `the amount of a sip can be a string or a number`(json: String, ml: Int?) {
         let action = try? ControlMessages.action(line: Data(#"{"do":"sip","value":\#(json)}"#.utf8))
         #expect(action == ml.map { .sip(ml: $0) }, "\(json)")
     }

@@ -425,7 +425,9 @@ import TrackerCore
         ("2026-06-15T18:00", "02:00", "2026-06-16 02:00"), ("2026-06-16T01:00", "23:00", "2026-06-15 23:00"),
         ("2026-06-16T01:00", "03:59", "2026-06-16 03:59"),
     ])
-    func `why --at uses the current day`(now: String, at: String, meant: String) async throws {
+    func `why --at takes a time without a date as a time of the current day`(
+        now: String, at: String, meant: String
+    ) async throws {
         #expect(try await home.tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
     }
 

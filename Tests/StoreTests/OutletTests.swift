@@ -310,7 +310,7 @@ import TrackerCore
         #expect(try store.staleTopics().map(\.place) == ["here", "there"])
     }
 
-    @Test func `a purge leaves stale topics only`() throws {
+    @Test func `a purge deletes everything except the list of stale topics`() throws {
         _ = try store.openPublisher("a") { "a" }
         try store.recordRetained(["t"], of: "a")
         _ = try store.logDrink(ml: 100, context())
