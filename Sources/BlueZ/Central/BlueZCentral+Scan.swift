@@ -40,7 +40,7 @@ extension BlueZCentral {
         }
     }
 
-    /// LE only, with duplicates, so that a known device is reported again.
+    /// Sets the scan filter: LE only, with duplicates, so that a known device is reported again.
     ///
     /// The pattern matches every device: if any client of bluetoothd sets a pattern, all clients see only devices that
     /// match one of the patterns (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
@@ -53,7 +53,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         } catch {
-            // BlueZ before 5.54 has no patterns.
+            // BlueZ before 5.54 rejects a filter with `Pattern`.
             guard error.code == .outOfStep else { throw error }
             filter["Pattern"] = nil
             _ = try await service.call(

@@ -55,7 +55,11 @@ extension ServerBearer {
         send(.readBlobResponse(value: truncated(Array(value[offset...]))))
     }
 
-    /// Collects values by handle until the application must supply one. Its response continues the collection.
+    /// Reads the values of several attributes. If the application must supply a value, this method returns, and is called
+    /// again with the application's response.
+    /// - Parameters:
+    ///   - known: the values read so far.
+    ///   - handles: the handles of the other attributes.
     mutating func readMultiple(_ known: [[UInt8]], _ handles: ArraySlice<UInt16>, isVariable: Bool) {
         var values = known
         var rest = handles

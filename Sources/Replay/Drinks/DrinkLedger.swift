@@ -9,7 +9,7 @@ final class DrinkLedger {
     private var unaddressed: DrinkIndex?
     private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
 
-    /// The drinks of a bottle, and the sets that can have the same drinks.
+    /// Returns the set of a bottle's drinks, and the other sets that might contain the same drinks.
     func drinks(of address: BluetoothAddress?) -> (drinks: DrinkIndex, others: [DrinkIndex]) {
         guard let address else {
             let drinks = unaddressed ?? DrinkIndex()
@@ -52,8 +52,8 @@ final class DrinkIndex {
 
     /// Stores a drink. Returns `false` if the drink is known.
     /// - Parameters:
-    /// - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
-    /// - amount: the amount in millilitres.
+    ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
+    ///   - amount: the amount in millilitres.
     @inline(__always)
     func insert(wall: UInt64, amount: UInt16) -> Bool {
         guard let (day, drink) = Self.packed(wall, amount) else {

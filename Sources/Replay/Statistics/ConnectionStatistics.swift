@@ -15,7 +15,8 @@ package final class ConnectionStatistics {
     /// The MTU that the client offered; `nil` if the capture has no exchange.
     package internal(set) var clientMTU: Int?
     package internal(set) var serverMTU: Int?
-    /// The number of value PDUs as long as the MTU, whose values were possibly truncated or continued.
+    /// The number of PDUs with a value that are as long as the MTU. The value might be truncated, or continue in the
+    /// next PDU.
     package internal(set) var fullPDUs = 0
     /// The number of PDUs longer than the MTU.
     package internal(set) var oversizedPDUs = 0

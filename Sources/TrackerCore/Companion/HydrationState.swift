@@ -68,7 +68,8 @@ package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
     /// The glasses of the goal, rounded up.
     package var goal: Int
 
-    /// - Parameter glassMl: less than 1 ml counts as 1 ml.
+    /// Computes the label from amounts in millilitres.
+    /// - Parameter glassMl: the size of a glass; less than 1 ml counts as 1 ml.
     package init(totalMl: Int, goalMl: Int, glassMl: Int) {
         let glass = max(1, glassMl)
         goal = ceilDivide(max(0, goalMl), glass)

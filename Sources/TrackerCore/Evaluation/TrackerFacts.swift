@@ -39,7 +39,7 @@ package struct TrackerFacts: Sendable {
         self.unread = unread
     }
 
-    /// Groups a list of drinks by day.
+    /// Creates facts from a list of drinks, which it groups by day.
     package init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
         let byDay = Dictionary(grouping: drinks, by: \.localDay)
         self.init(

@@ -111,7 +111,8 @@ extension TrackerAPI {
         PresetList(presets: try store.presets().map(PresetReport.init(preset:)))
     }
 
-    /// Adds a preset. The default type is cocktail. The default estimate is computed from size and strength, else 1.0.
+    /// Adds a preset. The default type is cocktail. The default estimate of standard drinks is computed from size and
+    /// strength, else 1.0.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
@@ -121,7 +122,8 @@ extension TrackerAPI {
         }
     }
 
-    /// Changes a preset. A new size or strength also changes its estimate. Existing entries do not change.
+    /// Changes a preset. A new size or strength also changes its estimate of standard drinks. Existing log entries do not
+    /// change.
     package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)

@@ -116,7 +116,8 @@ actor StateFeed {
 
     var watcherCount: Int { watchers.count }
 
-    /// The state, read from the store if anything has changed. It has every write before the call.
+    /// Returns the state, and reads the store only if it has changed. The result includes every write that was committed
+    /// before the call.
     func current() async throws -> Text {
         let status = await service?.status()
         let tracker = try tracker()
