@@ -25,7 +25,7 @@ struct FilterArguments: ParsableArguments {
             valueName: "time"))
     var from: TrafficFilter.Moment?
 
-    @Option(help: ArgumentHelp("End, in the same form", valueName: "time"))
+    @Option(help: ArgumentHelp("End of the time range, in the form of --from", valueName: "time"))
     var to: TrafficFilter.Moment?
 
     @Option(
