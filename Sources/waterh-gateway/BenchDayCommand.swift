@@ -29,7 +29,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Store for the bottle's drinks before they are acknowledged (default: one in the folder)",
+            "Store for the drinks (default: one in the folder)",
             valueName: "file"), completion: .file())
     var store: String?
 
