@@ -168,7 +168,7 @@ package struct BluetoothDiagnosis {
         guard isCentral else {
             return [
                 Finding(
-                    check, isSelected ? .bad : .note, "\(adapter.address), on, does not support the central role",
+                    check, isSelected ? .bad : .note, "\(adapter.address) does not support the central role",
                     advice: "Use another adapter for the gateway.")
             ]
         }
