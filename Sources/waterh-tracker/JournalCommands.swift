@@ -205,8 +205,8 @@ enum Quarantine {
         case JournalQuarantine.hostClock: "received while this computer's clock was wrong"
         case JournalQuarantine.bottleClock: "written while the bottle's clock was wrong"
         case JournalQuarantine.pieced: "received in pieces that might be of two records"
-        case RecordResolver.QuarantineReason.impossibleDate.rawValue: "without a possible date"
-        case RecordResolver.QuarantineReason.implausibleYear.rawValue: "of an impossible year"
+        case RecordResolver.QuarantineReason.impossibleDate.rawValue: "with an impossible date"
+        case RecordResolver.QuarantineReason.implausibleYear.rawValue: "with an impossible year"
         case RecordResolver.QuarantineReason.implausibleTimestamp.rawValue: "too old or too far ahead"
         default: reason
         }
