@@ -115,7 +115,7 @@ package enum DropReason: String, Sendable, Hashable, CaseIterable {
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"
     case retransmission = "a retransmission on the air"
-    case badCRC = "the CRC on the air is wrong"
+    case badCRC = "the CRC of the packet is wrong"
     case ciphertext = "the link is encrypted"
     case reservedLLID = "a data packet with the reserved LLID 0"
     case emptyPDU = "an empty ATT PDU"
