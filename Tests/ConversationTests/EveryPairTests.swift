@@ -61,7 +61,7 @@ import Testing
         return bytes
     }
 
-    @Test func `a session is the same in every format`() throws {
+    @Test func `a capture has the same PDUs and values in every format`() throws {
         let sources = try Self.session.get().sources
         #expect(sources.count == 21)
         let held = Set(sources.filter { $0.format.level != .text }.map(\.held))

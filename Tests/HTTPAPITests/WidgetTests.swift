@@ -53,7 +53,9 @@ import TrackerCore
 
     /// The colour follows the displayed deficit, not the raw urgency: a deficit of 24 ml is not displayed.
     @Test(arguments: [(500, "#42A5F5"), (476, "#42A5F5"), (475, "#FFB300"), (1, "#FFB300"), (0, "#E53935")])
-    func `colour and percentage follow the day`(total: Int, colour: String) async throws {
+    func `the widget's colour follows the deficit, and its percentage follows the total`(
+        total: Int, colour: String
+    ) async throws {
         let day = try CheckedDay()
         try day.set("10:00")
         let visit = try await day.serve()

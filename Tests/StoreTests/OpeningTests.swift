@@ -170,7 +170,7 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
-    @Test func `a rejected write is not in the moved file`() throws {
+    @Test func `a write to a store whose file was moved is rejected and not stored`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
         let movedPath = scratch.path + "-away"

@@ -53,7 +53,7 @@ import Emulator
     }
 
     @Test
-    func `a drink is reported at once, also during a log`() throws {
+    func `a drink is reported at once, also during a log transfer`() throws {
         var bench = try Bench(BottleIdentity(model: .vita))
         bench.sip(Array(1...20))
         bench.connect()
@@ -269,7 +269,7 @@ import Emulator
     }
 
     @Test
-    func `a lost clock stays lost over a restart`() throws {
+    func `a clock that lost its date has no date after a restart`() throws {
         var bench = try Bench()
         bench.control(.powerLoss)
         bench.wait(.seconds(10))
