@@ -198,10 +198,10 @@ actor BlueZService {
             let existing = objects.paths(having: BlueZName.adapter).compactMap {
                 $0.split(separator: "/").last.map(String.init)
             }
-            let which = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
+            let problem = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
             let others = existing.isEmpty ? "" : " (available: \(existing.joined(separator: ", ")))"
             throw LinkError(
-                .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH",
+                .noAdapter, "\(problem)\(others): plug one in, or use a link without hardware such as unix:PATH",
                 isTransient: true)
         }
         guard objects[path, BlueZName.adapter]?["Powered"]?.bool == true else {

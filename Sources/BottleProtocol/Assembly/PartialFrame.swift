@@ -139,16 +139,16 @@ extension PartialFrame {
         let end = min(payload.count, suspectFrom ?? payload.count)
         guard !splitOffsets.isEmpty else { return end }
         var entry = 0
-        var lastGood = 0
+        var lastValidRecord = 0
         while entry + 1 < end, entry <= entryStart {
             let next = entry + 1 + Int(payload[entry])
             var record = entry + 2
             while payload[entry + 1] == EntryType.log.rawValue, record + DrinkRecord.size <= min(next, end) {
                 let range = record..<(record + DrinkRecord.size)
                 if (try? DrinkRecord(decoding: payload[range]))?.isSuspect ?? true {
-                    return splitOffsets.contains { (lastGood + 1)..<record ~= $0 } ? lastGood : record
+                    return splitOffsets.contains { (lastValidRecord + 1)..<record ~= $0 } ? lastValidRecord : record
                 }
-                lastGood = record
+                lastValidRecord = record
                 record += DrinkRecord.size
             }
             entry = next

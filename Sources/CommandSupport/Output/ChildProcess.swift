@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs another program with a time limit and a limit of its output.
+/// Runs another program, with a time limit and a maximum length of its output.
 package struct ChildProcess: Sendable {
     package struct Result: Sendable {
         /// The exit code, or 128 plus the number of the signal that ended the program.
@@ -10,7 +10,7 @@ package struct ChildProcess: Sendable {
         package var output: String
     }
 
-    private static let limitBytes = 1 << 20
+    private static let outputLimit = 1 << 20
     private let path: String
 
     /// Returns `nil` if PATH contains no such program.
@@ -41,13 +41,13 @@ package struct ChildProcess: Sendable {
         do { try process.run() } catch { return nil }
         // Do not wait for the end of the output: a child process of the program can keep the pipe open.
         let reader = Collector(pipe.fileHandleForReading)
-        Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
-        let number = process.processIdentifier
+        Thread.detachNewThread { reader.read(upTo: Self.outputLimit) }
+        let processID = process.processIdentifier
         let wasStopped = Mutex(false)
         let killer = Task {
             try await Task.sleep(for: .seconds(limit))
             wasStopped.withLock { $0 = true }
-            kill(number, SIGKILL)
+            kill(processID, SIGKILL)
         }
         for await _ in ended {}
         killer.cancel()
@@ -72,8 +72,8 @@ package struct ChildProcess: Sendable {
         }
 
         func isDone(within seconds: Double) async {
-            let end = Date(timeIntervalSinceNow: seconds)
-            while !state.withLock({ $0.isDone }), Date() < end { try? await Task.sleep(for: .milliseconds(10)) }
+            let deadline = Date(timeIntervalSinceNow: seconds)
+            while !state.withLock({ $0.isDone }), Date() < deadline { try? await Task.sleep(for: .milliseconds(10)) }
         }
     }
 }

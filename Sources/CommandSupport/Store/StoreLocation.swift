@@ -24,7 +24,7 @@ package struct StoreLocation: Equatable, Sendable {
     /// - Parameters:
     ///   - flag: the value of `--store`.
     ///   - own, service: the default paths.
-    ///   - isServed: whether a service uses a store that this user cannot read.
+    ///   - isServed: whether this machine has a system service, whose store might be unreadable for this user.
     /// - Throws: `CommandFailure` if the path is in a configuration that this user cannot read.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
@@ -52,7 +52,7 @@ package struct StoreLocation: Equatable, Sendable {
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
             return StoreLocation(path: path, origin: .configuration)
         }
-        let hasService = isServices(service, isServed)
+        let hasService = isUsedByService(service, isServed)
         if exists(own) {
             return StoreLocation(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
         }
@@ -100,9 +100,10 @@ package struct StoreLocation: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service uses the path. Without a visible file, this is true if this user owns its directory and is not
-    /// root, such as the user `waterh`.
-    private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
+    /// Whether a service uses the store at this path. If the file is missing, the result is `true` if this user owns its
+    /// directory and is not root, such as the user `waterh`.
+    /// - Parameter isServed: whether this machine has a system service.
+    private static func isUsedByService(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
         let folder = (path as NSString).deletingLastPathComponent

@@ -15,13 +15,13 @@ struct SessionFile: Sendable {
     }
 
     func write(_ data: Data) {
-        let new = "\(path).\(getpid())"
-        unlink(new)
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let temporaryPath = "\(path).\(getpid())"
+        unlink(temporaryPath)
+        let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }
         let isWhole = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == data.count
         close(descriptor)
-        if !isWhole || rename(new, path) != 0 { unlink(new) }
+        if !isWhole || rename(temporaryPath, path) != 0 { unlink(temporaryPath) }
     }
 
     /// Runs a closure while holding the lock; after all attempts without it, because the lock's owner might be stopped.

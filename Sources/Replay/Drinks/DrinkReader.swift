@@ -21,7 +21,7 @@ package final class DrinkReader: EventReader {
     private static let maximumHeld = 20_000
     private var decision = Decision.open
     private var gate: TrafficGate?
-    private let isGated: Bool
+    private let hasFilter: Bool
 
     /// The decision about records of devices that resemble a bottle only by the format of their values.
     private enum Decision {
@@ -35,7 +35,7 @@ package final class DrinkReader: EventReader {
     /// Passes each delivery to `sink`, which can throw to end the reading.
     package init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
-        isGated = !options.filter.isEmptyIgnoringDevice
+        hasFilter = !options.filter.isEmptyIgnoringDevice
         gate = TrafficGate(ignoringDevice: options.filter)
         self.sink = sink
     }
@@ -79,14 +79,14 @@ package final class DrinkReader: EventReader {
                 if !state.isBegun { try begin(&state, at: packet.time, packet.content.level) }
                 if let time = packet.time {
                     state.last = time
-                    if isGated { gate?.start(at: time) }
+                    if hasFilter { gate?.start(at: time) }
                 }
                 if state.level == nil { state.level = packet.content.level }
                 let conversation = state.conversation ?? makeConversation()
                 state.conversation = conversation
                 try state.reassembler.receive(packet, bytes) { event, pdu in
                     onEvent(event)
-                    if isGated, gate?.passes(event, pdu) == false { return }
+                    if hasFilter, gate?.passes(event, pdu) == false { return }
                     try conversation.receive(event, pdu)
                 }
             }
@@ -113,12 +113,12 @@ package final class DrinkReader: EventReader {
     }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        if isGated, gate?.passes(event, bytes) == false { return }
+        if hasFilter, gate?.passes(event, bytes) == false { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
     func start(at time: Duration) {
-        if isGated { gate?.start(at: time) }
+        if hasFilter { gate?.start(at: time) }
     }
 
     package func addNames(from head: CaptureFileFacts) { (conversation ?? makeConversation()).addNames(from: head) }

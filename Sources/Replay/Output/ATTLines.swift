@@ -13,7 +13,7 @@ package final class ATTLines {
     private var peer: [UInt8] = []
 
     private var gate: TrafficGate?
-    private let isGated: Bool
+    private let hasFilter: Bool
 
     private let selectedColumns: [ATTColumn]?
     /// The pending requests, for the latency and the handle of responses; used only if `followsRequests`.
@@ -34,7 +34,7 @@ package final class ATTLines {
         self.isColoured = isColoured
         selectedColumns = columns
         followsRequests = columns.map { $0.contains(.latency) || $0.contains(.handle) } ?? false
-        isGated = !filter.isEmpty
+        hasFilter = !filter.isEmpty
         gate = filter.isEmpty ? nil : TrafficGate(filter)
     }
 
@@ -52,7 +52,7 @@ package final class ATTLines {
             seenCount += 1
             var matched: RequestPairs.Request?
             if followsRequests, case .answer(let request) = pairs.match(observation, pdu) { matched = request }
-            if !isGated || gate?.selects(event, pdu) == true {
+            if !hasFilter || gate?.selects(event, pdu) == true {
                 written += 1
                 if let selectedColumns {
                     columns(selectedColumns, observation, pdu, sent: matched)
@@ -65,7 +65,7 @@ package final class ATTLines {
             // A notification does not change the attribute table.
             if Self.isNotification(pdu) { return }
         } else {
-            if isGated { _ = gate?.selects(event, pdu) }
+            if hasFilter { _ = gate?.selects(event, pdu) }
             if followsRequests, case .disconnected(let connection, _) = event { _ = pairs.end(connection.id) }
         }
         repeated = nil

@@ -56,7 +56,8 @@ package final class Timeline {
     package private(set) var count = 0
     /// The number of PDUs without a time, which are in no interval.
     package private(set) var timeless = 0
-    private var notable = 0
+    /// The number of stored PDUs after the first `maximumEntries`.
+    private var notableCount = 0
     private var intervals: [Int64: Piece] = [:]
 
     package init() {}
@@ -78,8 +79,8 @@ package final class Timeline {
             timeless += 1
         }
         let isNotable = opcode == 0x01 || latency.map { $0 >= Self.late } == true
-        guard entries.count < Self.maximumEntries || (isNotable && notable < Self.maximumNotable) else { return }
-        if entries.count >= Self.maximumEntries { notable += 1 }
+        guard entries.count < Self.maximumEntries || (isNotable && notableCount < Self.maximumNotable) else { return }
+        if entries.count >= Self.maximumEntries { notableCount += 1 }
         entries.append(
             Entry(
                 frame: observation.frame, time: observation.time, connection: observation.connection.id,

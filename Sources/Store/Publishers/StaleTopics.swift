@@ -30,7 +30,7 @@ extension TrackerStore {
         guard let state = try read(known), state.place != address || state.stale.contains(where: isHere) else { return }
         try write { db in
             guard let state = try known(db) else { return }
-            if let old = state.place, !isHere(old) { try Self.leave(name, db) }
+            if let oldAddress = state.place, !isHere(oldAddress) { try Self.leave(name, db) }
             try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
             for stale in state.stale where isHere(stale) {
                 try db.run(
