@@ -4,7 +4,8 @@ struct ProxyFeatures: OptionSet, Hashable {
     /// Passive scanning: the proxy forwards advertisements.
     static let passiveScan = Self(rawValue: 1 << 0)
     static let activeConnections = Self(rawValue: 1 << 1)
-    /// Connections without a cache. The client writes the subscription's descriptor.
+    /// The proxy can connect without its GATT cache. To subscribe, the client then also writes the Client Characteristic
+    /// Configuration descriptor.
     static let connectsWithoutCache = Self(rawValue: 1 << 2)
     /// The proxy removes its cache of a peer on request.
     static let clearsCache = Self(rawValue: 1 << 4)

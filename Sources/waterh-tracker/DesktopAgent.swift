@@ -40,7 +40,7 @@ struct Agent: AsyncParsableCommand {
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// The delay from which a press is sent with its time.
+    /// The age from which a button press is sent with its time.
     private static let delay = Duration.seconds(30)
 
     private let store: String
@@ -51,12 +51,13 @@ actor DesktopAgent {
     private var lastProblem: String?
     private let presses: PendingActions
     private var isSendingPresses = false
-    /// Whether the lack of a desktop was reported.
+    /// Whether the agent has reported that there is no desktop.
     private var hasReportedNoDesktop = false
-    /// The waiting press whose error was reported.
+    /// The pending button press whose error was reported.
     private var reportedPress: String?
 
-    /// - Parameter instance: the service's instance name, which the bus names contain.
+    /// Creates an agent for the service that uses this store.
+    /// - Parameter instance: the service's instance name, which is a part of the D-Bus names.
     init(store: String, instance: String?) {
         (self.store, self.instance) = (store, instance)
         desktop = DesktopNotifications(

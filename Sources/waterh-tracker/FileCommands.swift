@@ -152,13 +152,14 @@ struct Purge: StoreCommand {
     }
 }
 
-/// The formats of `export`: files, and lines.
+/// The formats of `export`: whole files, and lines with one drink each.
 enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
     case appleHealth = "apple-health"
     case csv, json, jsonl, influx
 
-    /// The format of files; `nil` for a format of lines.
+    /// The file format; `nil` if the format has one drink per line.
     var file: HealthFiles.Format? { HealthFiles.Format(rawValue: rawValue) }
+    /// The line format; `nil` if the format is a whole file.
     var lines: DrinkLines.Format? { DrinkLines.Format(rawValue: rawValue) }
 }
 

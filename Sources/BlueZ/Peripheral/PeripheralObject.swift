@@ -85,7 +85,8 @@ extension BlueZPeripheral {
         return objects
     }
 
-    /// The flags and a 16-bit service fit into the 31 bytes. The name is in the scan response, with at most 29 bytes.
+    /// Returns the advertisement for bluetoothd. By default, its 31 bytes contain the flags and a 16-bit service UUID, and
+    /// the scan response contains the name, cut to 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
         var properties: [String: DBusValue] = ["Type": .string("peripheral")]
         if let given = application.advertisement {

@@ -206,8 +206,9 @@ extension ConversationReassembler {
         }
     }
 
-    /// Whether a packet of an encrypted connection is plaintext: not all decrypting sniffers set a flag. Ciphertext
-    /// matches an L2CAP header with a fitting length once in 10^9 packets. A continuation is like its start.
+    /// Whether the content of a packet of an encrypted connection looks like plaintext. Some decrypting sniffers do not set
+    /// the flag for decrypted packets. About one in 10^9 encrypted packets looks like an L2CAP header with a matching
+    /// length. A continuation is plaintext if the start of its frame was.
     private func isPlaintext(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:

@@ -5,11 +5,12 @@
 struct TextState {
     static let mtu: UInt16 = 517
     /// The maximum number of characteristics; further ones share handles.
-    private static let mostCharacteristics = 4096
+    private static let maximumCharacteristics = 4096
 
     private var handles: [BluetoothUUID: UInt16] = [:]
-    /// The next free handle. It is above the handles of real tables, which the same text can name too.
-    private var next: UInt16 = 0x8000
+    /// The value handle assigned last. Assigned handles are above those of real attribute tables, which the same text can
+    /// also contain.
+    private var lastHandle: UInt16 = 0x8000
     /// The handles of values without a characteristic, one per direction.
     static let unnamedSent: UInt16 = 0x0003
     static let unnamedReceived: UInt16 = 0x0006
@@ -17,10 +18,10 @@ struct TextState {
     /// The value handle of a characteristic, and whether it is new.
     mutating func handle(of uuid: BluetoothUUID) -> (UInt16, isNew: Bool) {
         if let known = handles[uuid] { return (known, false) }
-        // Declaration, value, configuration, and a free one.
-        if handles.count < Self.mostCharacteristics { next += 4 }
-        handles[uuid] = next
-        return (next, true)
+        // Each characteristic has four handles: declaration, value, client configuration, and an unused one.
+        if handles.count < Self.maximumCharacteristics { lastHandle += 4 }
+        handles[uuid] = lastHandle
+        return (lastHandle, true)
     }
 }
 
@@ -132,7 +133,8 @@ extension ConversationReassembler {
         return properties.rawValue
     }
 
-    /// Emits a PDU with a value of the text, or without `value` a PDU that the text lacks.
+    /// Emits a PDU. Without `value`, the text capture does not contain the PDU, so it is marked as synthetic.
+    /// - Parameter value: the entry of the text capture that the PDU is made from.
     private func emitText(
         _ pdu: ATTPDU, _ direction: TrafficDirection, of value: ValueFacts? = nil, _ packet: CapturePacket, _ slot: Int,
         _ emit: ConversationHandler

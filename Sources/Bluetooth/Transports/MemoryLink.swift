@@ -2,7 +2,7 @@ import Dispatch
 
 /// A central and a peripheral in one process. They use the state machines of sockets, and PDUs keep their order.
 package enum MemoryLink {
-    /// Creates the two ends. Each end can have faults and an observer.
+    /// Creates a central link and a peripheral link that find each other. Each can have injected faults and an observer.
     package static func pair(
         name: String = "memory", central: LinkInstruments = LinkInstruments(),
         peripheral: LinkInstruments = LinkInstruments()
@@ -16,7 +16,7 @@ package enum MemoryLink {
     }
 }
 
-/// The connection between the two links. Their common queue protects all state.
+/// The transport between the two links. Their common queue protects all state.
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let mostToCentral = 64

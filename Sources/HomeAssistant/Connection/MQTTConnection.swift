@@ -50,7 +50,7 @@ package final class MQTTConnection: Sendable {
     {
         let handle = try MosquittoClient.make(options, sendMaximum: Self.sendMaximum)
         (self.options, self.receive) = (options, receive)
-        // The thread retains the connection longer than the client.
+        // The pointer is unretained, because the thread below retains this object until it has destroyed the client.
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         Self.listen(handle)
         let address = Int(bitPattern: handle)

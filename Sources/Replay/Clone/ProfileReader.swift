@@ -312,7 +312,7 @@ private final class ProfileSession {
         currentExchange = (add(request, handle, value), observation.time)
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
             request == .write ? .write : .writeWithoutResponse)
-        // A subscription has two bytes: bit 0 notifications, bit 1 indications.
+        // A Client Characteristic Configuration has two bytes: bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 { draft.table.uses[handle]?.isSubscription = false }
     }
 

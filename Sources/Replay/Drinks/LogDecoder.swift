@@ -232,13 +232,13 @@ final class LogDecoder {
 /// The assembler does not store packets. The growth of its frame with each value shows the packet of each payload byte.
 private struct TracedAssembler {
     private var assembler = LogAssembler()
-    /// The payload bytes of the open frame up to each packet.
+    /// The packets of the open frame, each with the number of payload bytes up to its end.
     private var arrived: [Piece] = []
-    /// Entries that arrived before their frame's header.
+    /// The packets whose entries arrived before their frame's header.
     private var earlyPieces: [Piece] = []
 
     private struct Piece {
-        /// The number of payload bytes up to the end of this packet (`arrived`), or in this packet (`early`).
+        /// The number of payload bytes up to the end of this packet (`arrived`), or in this packet (`earlyPieces`).
         var size: Int
         var frame: Int
         var time: Duration?

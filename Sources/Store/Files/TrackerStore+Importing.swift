@@ -323,7 +323,7 @@ private struct ImportTable {
         ).filter { try Counter.value("healthSource." + $0, db) <= Int(exportedAt?.milliseconds ?? 0) }
     }
 
-    /// The days that the export covers: from its first sample of another program to its time.
+    /// The days that an export covers: from its first sample by another program to the time of the export.
     private static func days(through exportedAt: Instant, _ calendar: DayCalendar, _ db: Database) throws -> (
         first: LocalDay, last: LocalDay
     )? {

@@ -9,7 +9,7 @@ package struct Evaluation: Sendable {
     package var decisions: [TrackerNotification]
     /// The ids of notifications to close. Closing one that is not shown has no effect.
     package var closes: [String]
-    /// The reminder engine's state to save, before any acceptance.
+    /// The reminder engine's state to save. Initially it contains no decision of this evaluation; `accept` adds them.
     package var engineDay: EngineDay
     /// The session's reminder state; `nil` without an active session.
     package var waterlineReminders: WaterlineReminderState?

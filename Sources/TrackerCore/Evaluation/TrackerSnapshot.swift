@@ -1,5 +1,5 @@
-/// The state of the day for all interfaces. The JSON has the fields of the pace payload (B7), those of the second
-/// screen (A12), and the session under `waterline`.
+/// The state of the day for all interfaces. The JSON has the fields of the pace payload (tracker spec B7) and of the
+/// second screen (A12), and the session under `waterline`.
 package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var pace: PaceSnapshot
     package var companion: CompanionSnapshot

@@ -98,14 +98,15 @@ package protocol Journal: Sendable {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
     /// The stored state of a bottle. Does not add an unknown bottle.
     func recall(_ names: BottleNames) throws -> BottleMemory
-    /// Adds the bottle that answered, with identity and alias, as owned, but as not owned for a recording.
+    /// Adds the bottle that answered, with its identity and alias. The store then owns it, except if the poll reads a
+    /// recording.
     /// - Throws: `ReleasedBottle` if the bottle was owned at the start of the poll and the user has released it since.
     func adopt(_ names: BottleNames) throws
     /// Whether the store owns the bottle now. Called directly before records are acknowledged.
-    /// - Throws: also if the journal's file was removed or replaced.
+    /// - Throws: an error if the journal's file was removed or replaced, for example.
     func isOwn(_ bottle: String) throws -> Bool
-    /// The records of a bottle that have no date or were decoded otherwise than `reading`; by `id`, after the given
-    /// one.
+    /// Returns a page of a bottle's records that have no date or were decoded with another `reading`, in the order of
+    /// their `id`.
     func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Stores the end of a poll and the values that the bottle reported.
     func finishPoll(_ report: PollRecord) throws
@@ -160,7 +161,7 @@ package struct BottleMemory: Hashable, Sendable {
 package struct UnsettledRecord: Hashable, Sendable {
     /// The row id, from which the next page continues.
     package var id: Int64
-    /// The first identity of its bottle.
+    /// The first identity of the record's bottle.
     package var bottle: String
     package var raw: [UInt8]
     /// The time of receipt by the host's clock.

@@ -8,8 +8,9 @@ struct ValuePlayer: Sendable {
     private(set) var due: MonotonicInstant
     /// The handle of the values to send; `nil` for the values of all handles.
     private let only: UInt16?
-    /// The rule whose values follow, and the length of the chain so far.
+    /// The name of the rule whose values follow these; `nil` if there is none.
     let then: String?
+    /// The number of rules in this chain so far.
     let depth: Int
     /// The characteristic whose subscription causes the values.
     let owner: UInt16?
