@@ -41,7 +41,7 @@ package final class FakeNotificationServer: Sendable {
     /// - Parameters:
     ///   - first: the last id so far; the first notification has the next id.
     ///   - isNext: queues for the name until the current owner releases it.
-    ///   - isExplicit: called for GetCapabilities. The server sends no reply if it returns `false`.
+    ///   - answersQuery: called for GetCapabilities. The server sends no reply if it returns `false`.
     package init(
         _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .normally,
         isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,

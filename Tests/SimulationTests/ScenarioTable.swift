@@ -399,7 +399,8 @@ private func sip(
     (0..<days).flatMap { day in (0..<times).map { ScenarioStep(at + day.d + every * $0, .sip(ml: ml)) } }
 }
 
-/// - Parameter by: another gateway or app with a journal of its own.
+/// Polls the bottle, several times if `times` is set.
+/// - Parameter other: another gateway or app with its own journal; `nil` for the tested gateway.
 private func poll(
     _ faults: String = "", at: Duration, times: Int = 1, every: Duration = .zero, by other: String? = nil,
     keeps: Bool = false, killAfter: Int? = nil
