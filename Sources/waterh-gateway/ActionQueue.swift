@@ -13,8 +13,8 @@ actor ActionQueue {
     private var pause: Task<Void, Never>?
 
     /// - Parameters:
-    /// - act: performs a press, once per key.
-    /// - say: logs a line.
+    ///   - act: performs a press, once per key.
+    ///   - say: logs a line.
     init(
         _ presses: PendingActions, say: @escaping @Sendable (String) -> Void,
         act: @escaping @Sendable (PendingActions.ButtonPress) async throws -> Void

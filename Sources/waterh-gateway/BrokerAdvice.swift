@@ -48,9 +48,10 @@ enum BrokerAdvice {
         (mqtt.prefix), then waterh-gateway identity new.
         """
 
+    /// The advice if another store uses the topic prefix.
     /// - Parameters:
-    ///   - isFile: whether waterh.toml sets the prefix.
-    ///   - store: its path.
+    ///   - inFile: whether waterh.toml sets the prefix.
+    ///   - store: the path of this store.
     static func prefixTaken(inFile: Bool, store: String) -> String {
         inFile
             ? "Set another prefix in the table [mqtt] of this store's waterh.toml, and try again."

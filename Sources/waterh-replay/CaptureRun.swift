@@ -60,9 +60,9 @@ final class CaptureRun {
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads one capture. Prints an error in its bytes after the output of the data before it.
-    /// - Parameter tellsEnd: whether to also print the reason if only a part was unpacked.
-    /// - Returns: whether it was read to its end.
+    /// Reads one capture. If its bytes have an error, prints the error after the output of the data before it.
+    /// - Parameter reportsTruncation: whether to also print the reason if only a part was unpacked.
+    /// - Returns: whether the capture was read to its end.
     @discardableResult
     func read(_ part: CapturePart, reportsTruncation: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws
         -> Bool

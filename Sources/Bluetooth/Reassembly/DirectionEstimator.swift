@@ -52,8 +52,8 @@ struct DirectionEstimator {
     /// Estimates the direction of the next packet of the connection.
     /// - Parameters:
     ///   - header: the first byte of the data header (bit 2 NESN, bit 3 SN).
-    ///   - stated: the direction that the sniffer states, if any.
-    ///   - repeats: the odds that it retransmits the central's packet, against the peripheral's.
+    ///   - direction: the direction that the sniffer states, if any.
+    ///   - repeats: the odds that the packet repeats the central's packet, against the peripheral's.
     /// - Returns: the direction, and whether it is certain.
     mutating func estimate(
         header: UInt8, stated direction: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,

@@ -32,10 +32,11 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
 
     package init() {}
 
+    /// Creates a logger in the format of the option.
     /// - Parameters:
     ///   - label: the name of the program.
-    ///   - link: metadata of every line.
-    ///   - isTalkative: whether to write debug events.
+    ///   - link: the link, which is metadata of every line.
+    ///   - logsDetails: whether to write debug events.
     package func logger(_ label: String, link: String? = nil, logsDetails: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
             format ?? .usual(), level: logsDetails ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)

@@ -21,7 +21,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     }
 
     /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
-    /// - Parameter mayMeet: whether a store without a bottle adopts the first bottle that responds.
+    /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
     package static func plans(
         wanted: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
     ) -> [BottlePlan] {

@@ -7,7 +7,7 @@ extension TrackerStore {
     package static let longestLookBackDays = 3650
 
     /// The drinks that the phone does not have, oldest first, without those from health records.
-    /// - Parameter sparingSessions: excludes the water of sessions.
+    /// - Parameter excludingSessions: whether to exclude the water of sessions.
     package func drinksMissingOnPhone(since: Instant, limit: Int, excludingSessions: Bool = false) throws -> [Drink] {
         let excluded =
             excludingSessions
