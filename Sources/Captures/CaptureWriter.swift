@@ -326,6 +326,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(value, bigEndian: isBigEndian)
     }
 
+    /// Appends a pcapng block.
     /// - Parameter body: the block's content, padded to a multiple of 4 bytes.
     private func block(_ type: UInt32, _ body: [UInt8], _ output: inout [UInt8]) {
         let length = UInt32(clamping: 12 + body.count)

@@ -32,8 +32,8 @@ package final class CommandReader: EventReader {
     private var gate: TrafficGate?
 
     /// - Parameters:
-    /// - bottle: selects commands to this bottle only.
-    /// - filter: selects commands in these PDUs only. Its device is ignored, because `bottle` applies.
+    ///   - bottle: selects commands to this bottle only.
+    ///   - filter: selects commands in these PDUs only. Its device is ignored, because `bottle` applies.
     package init(
         given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
@@ -49,6 +49,7 @@ package final class CommandReader: EventReader {
         }
     }
 
+    /// Reads a capture file to its end.
     /// - Parameter onEvent: called for each event before it is read.
     package func read(_ file: inout CaptureFile, _ onEvent: (ConversationEvent) -> Void = { _ in }) throws {
         let error = try file.feed([self], onEvent: { event, _ in onEvent(event) }).error

@@ -22,6 +22,7 @@ package enum Amount: Hashable, Sendable {
         }
     }
 
+    /// The amount in millilitres.
     /// - Throws: `Refusal` if the settings have no such amount.
     package func millilitres(_ settings: Settings) throws -> Int {
         switch self {

@@ -85,6 +85,7 @@ package struct SyncClient: Sendable {
         return outcome(await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
     }
 
+    /// The outcome of a change by the status of the response.
     /// - Parameter answer: `nil` without a complete response.
     private func outcome(_ answer: OutgoingResponse?) -> SendOutcome {
         guard let answer else { return .unreachable }

@@ -112,6 +112,7 @@ enum Adoption {
         return text?.lowercased().hasPrefix("y") == true
     }
 
+    /// Prints a question and reads one line of standard input.
     /// - Throws: `CommandFailure` at the end of the input, or when the command is interrupted.
     private static func answer(_ question: String) async throws -> String {
         TextOutput.standard.prompt(question)

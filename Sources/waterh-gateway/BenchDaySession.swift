@@ -28,6 +28,7 @@ actor BenchDaySession {
 
     init(_ setup: Setup) { (self.setup, record) = (setup, BenchDayRecord(hasRadio: setup.hasRadio)) }
 
+    /// Runs all steps of the session.
     /// - Throws: `LinkError` if no bottle responds, `CancellationError`, and errors of recording and storing.
     func run() async throws {
         try await perform("1-first-connection", attempts: 3) { bottle in

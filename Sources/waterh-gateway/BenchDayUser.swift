@@ -54,6 +54,7 @@ struct BenchDayUser: Sendable {
     /// The factor by which waiting times are multiplied; 1 with a real bottle.
     var pace: Double { isEmulated ? 0.2 : 1 }
 
+    /// Asks the user, or the emulator's control socket in a rehearsal.
     /// - Returns: the amount of a sip in ml, or 0; `nil` skips the step.
     func answer(_ prompt: BenchDayPrompt) async -> Int? {
         if let control { return Self.emulated(prompt, control) }

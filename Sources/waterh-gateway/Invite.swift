@@ -115,6 +115,7 @@ struct Invitation: Decodable {
     /// The link with the code. Servers and proxies do not log the fragment.
     func link(_ base: String) -> String { "\(base)\(base.hasSuffix("/") ? "" : "/")sign-in#\(code)" }
 
+    /// Checks the value of `--url`.
     /// - Throws: `ValidationError` if the value of `--url` is not an HTTP address.
     static func check(_ url: String?) throws {
         guard let url else { return }

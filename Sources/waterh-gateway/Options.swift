@@ -43,6 +43,7 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
+    /// Opens the link of the options.
     /// - Parameter observe: receives the traffic on links with PDUs.
     /// - Parameter adviser: the command that gives advice.
     func open(observe: (@Sendable (LinkObservation) -> Void)? = nil, by adviser: LinkAdvice.Adviser = .gateway) throws

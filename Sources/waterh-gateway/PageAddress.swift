@@ -4,6 +4,7 @@ import Synchronization
 final class PageAddress: Sendable {
     private let address = Mutex<String?>(nil)
 
+    /// Stores the page's address; an address for all interfaces becomes the loopback address.
     /// - Parameter bound: the bound address, such as `http://0.0.0.0:8077/`; a Unix socket is ignored.
     func set(_ bound: String) {
         guard bound.hasPrefix("http://") else { return }

@@ -4,6 +4,7 @@ import Store
 
 /// A compressed archive of texts, made by tar.
 enum ReportArchive {
+    /// Writes texts to an archive, one file each.
     /// - Parameter sparing: the input files of the report, which must not be replaced.
     /// - Throws: `CommandFailure`. Then no archive is written.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {

@@ -135,6 +135,7 @@ struct ContextOpening {
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
+    /// Opens the store, and creates the application API for one command.
     /// - Parameter now: the time to act at; `nil` uses the options or the clock.
     func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
         let store = try place.open(hostZone: choice.host.id, for: access)

@@ -10,6 +10,7 @@ import Utilities
 struct StoreFollow: Sendable {
     let place: StoreLocation
 
+    /// Runs the closure after each write and when its time has passed.
     /// - Parameter evaluate: returns the time until the next change without a write.
     func run(_ evaluate: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(place.path) else {
@@ -150,6 +151,7 @@ struct DrinkStream: Sendable {
         }
     }
 
+    /// Prints the changes after a position, and new ones until the command is stopped if `isFollowing` is set.
     /// - Parameter position: the last known change; `nil` for none.
     func run(after position: Int64?, isFollowing: Bool) async throws {
         let reader = Mutex(

@@ -66,6 +66,7 @@ struct Status: StoreCommand {
         for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
     }
 
+    /// The output of a format with one line.
     /// - Parameter state: the state as JSON.
     /// - Returns: `nil` for the text with several lines.
     private func line(_ state: String) throws -> String? {

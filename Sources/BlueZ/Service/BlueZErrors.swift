@@ -83,6 +83,7 @@ enum BlueZErrors {
         Row(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has the object"),
     ]
 
+    /// Converts an error of bluetoothd or the bus to a link error.
     /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
     static func error(_ failure: DBusFailure, _ what: String) -> LinkError {
         let prefix = "org.bluez.Error."

@@ -4,6 +4,7 @@ enum CRC24 {
     /// The initial value for advertising packets: 0x555555, bit-reversed.
     static let advertisingInit: UInt32 = 0x55_5555
 
+    /// The CRC of a link-layer packet's header and payload.
     /// - Parameter seed: CRCInit as the little-endian number of CONNECT_IND.
     static func of(_ bytes: RawSpan, seed: UInt32) -> UInt32 {
         var crc = reversed(seed)

@@ -91,9 +91,11 @@ package final class OutputFile {
         if let replacement { unlink(replacement.temporary) }
     }
 
+    /// Writes all bytes.
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: UnsafeRawBufferPointer) throws { try write(bytes) { _ in } }
 
+    /// Writes all bytes.
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 

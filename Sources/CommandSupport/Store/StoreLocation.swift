@@ -21,6 +21,7 @@ package struct StoreLocation: Equatable, Sendable {
         self.serviceStore = serviceStore
     }
 
+    /// Finds the store: by `--store`, the environment, the configuration, or a default path.
     /// - Parameters:
     ///   - flag: the value of `--store`.
     ///   - own, service: the default paths.

@@ -179,6 +179,7 @@ struct LogReader: Hashable, Sendable {
         return fetch(at: now)
     }
 
+    /// Returns the next action if the deadline has passed.
     /// - Parameter isWriting: whether the response to a write on this connection is missing, so the link is not quiet.
     mutating func tick(isWriting: Bool, at now: MonotonicInstant) -> Action {
         guard deadline <= now else { return .none }

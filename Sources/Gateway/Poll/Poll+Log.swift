@@ -360,6 +360,7 @@ extension Poll {
 
     // MARK: - The end of the log
 
+    /// Ends the reading of the log, and adds its results to the report.
     /// - Parameter note: the reason why the log is incomplete; `nil` if it is complete.
     private mutating func finishLog(_ session: Session, note: String? = nil) throws {
         var session = session

@@ -101,6 +101,7 @@ package struct Poll: Sendable {
         }
     }
 
+    /// Handles an event, and returns the effects to perform in order.
     /// - Parameters:
     ///   - now: the time for deadlines.
     ///   - wall: the time at which records count as received, and the reference for the bottle's clock.

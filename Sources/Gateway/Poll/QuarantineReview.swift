@@ -6,6 +6,7 @@ package enum QuarantineReview {
     /// The maximum number of records per call of the journal.
     static let page = 500
 
+    /// Reviews the stored records of the bottles.
     /// - Returns: the records whose values or date changed, with the journal's outcome. A `promoted` record has a date.
     package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
         entry: JournalEntry, outcome: JournalOutcome

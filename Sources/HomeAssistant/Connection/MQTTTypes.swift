@@ -61,9 +61,11 @@ package struct MQTTMessage: Hashable, Sendable {
 
 /// The broker's acknowledgement of a published message.
 package enum MQTTDelivery: Hashable, Sendable {
-    /// - hasSubscriber: whether a client subscribes to the topic. `true` if the broker does not report this.
+    /// The broker accepted the message.
+    /// - Parameter hasSubscriber: whether a client subscribes to the topic. `true` if the broker does not report this.
     case accepted(hasSubscriber: Bool)
-    /// - isTooLong: whether the broker might accept a shorter message.
+    /// The broker rejected the message.
+    /// - Parameter isTooLong: whether the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
     /// The code for a message that needs no packet. It counts as accepted.

@@ -11,6 +11,7 @@ package enum BrokerCheck: Sendable {
     /// The check failed. Has a message, and the kind of error for advice.
     case failed(String, MQTTFailure.Kind)
 
+    /// Connects to the broker and checks whether another store publishes at the prefix.
     /// - Parameters:
     ///   - store: read only.
     ///   - nonce: makes the client ID unique.

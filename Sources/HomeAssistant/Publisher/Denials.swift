@@ -56,6 +56,7 @@ final class Denials: Sendable {
         }
     }
 
+    /// Records whether the broker accepts or supports something, such as a topic or QoS 1, and logs a change.
     /// - Parameter reason: the broker's reason; `nil` if it accepted.
     func record(_ subject: String, _ reason: String?, verb: String = "accept") {
         let change: (String, Bool)? = state.withLock { state in

@@ -6,6 +6,7 @@ enum MQTTAdvice {
         Another client might use the same client ID: a second service of this store, or a service of a copy.
         """
 
+    /// Returns the text of an error, followed by advice.
     /// - Parameter isRepeated: whether the connection was lost again soon after its start.
     static func message(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
         guard let failure = error as? MQTTFailure, let plan else {

@@ -43,6 +43,7 @@ extension MQTTPublisher {
 
     nonisolated func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == Self.copied }
 
+    /// Checks that the store is not a copy of another published store.
     /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
     nonisolated func checkHome(_ id: String) throws {
         guard let home = dependencies.home() else { return }

@@ -244,6 +244,7 @@ package actor NotificationSender: NotificationSink {
         for sequence in all where waitStarts[sequence] == nil { waitStarts[sequence] = .now }
     }
 
+    /// Resumes the deliveries that wait for the result of this notification.
     /// - Returns: whether a delivery waited for the result.
     @discardableResult
     private func finishDelivery(_ id: String, _ isShown: Bool) -> Bool {

@@ -23,6 +23,7 @@ package struct CaptureOpener: Sendable {
         package var remarks: [String] = []
     }
 
+    /// Opens a capture, an archive or a directory, and returns its captures.
     /// - Parameter path: as the user wrote it; `-` is standard input. A file that cannot be opened becomes a part,
     ///   whose reader reports the reason.
     /// - Throws: `CaptureError` if a packed file has no capture; `CaptureFileError` if the temporary file fails.

@@ -21,6 +21,7 @@ final class Unpacker {
 
     init(_ path: String, _ budget: ArchiveBudget) { (self.path, self.budget) = (path, budget) }
 
+    /// Unpacks an archive, and returns its captures in order.
     /// - Throws: `CaptureError` if there is no capture inside, or a limit is exceeded.
     func open(_ descriptor: CInt, _ kind: ArchiveKind) throws -> CaptureOpener.Opened {
         try unpack(descriptor, kind, entry: "", depth: 1)

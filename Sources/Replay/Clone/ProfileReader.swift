@@ -52,6 +52,7 @@ package final class ProfileReader {
         file += 1
     }
 
+    /// Adds an event of the capture to the profiles.
     /// - Throws: `ProfileReaderError` if the captures exceed the memory limit.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {

@@ -209,6 +209,7 @@ package final class CaptureStatistics: EventReader {
         }
     }
 
+    /// Counts a request without a response.
     /// - Parameter observed: `nil` for a connection that has ended.
     private func countUnanswered(
         _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8

@@ -67,6 +67,7 @@ package final class Timeline {
         intervals.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
     }
 
+    /// Adds a PDU.
     /// - Parameters:
     ///   - handle: the attribute's handle, if known.
     ///   - latency: the time since its request.

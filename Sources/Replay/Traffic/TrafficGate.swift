@@ -61,6 +61,7 @@ package struct TrafficGate {
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
+    /// Whether the filter selects a PDU.
     /// - Parameter matched: the request of the PDU, if it is a response.
     mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, matched: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }

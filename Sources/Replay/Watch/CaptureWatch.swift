@@ -64,7 +64,8 @@ package final class CaptureWatch {
 
     package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
-    /// - Parameter source: its source. Adapters of two sources are different, even with equal numbers.
+    /// Decodes and prints a packet.
+    /// - Parameter source: the source of the packet. Adapters of two sources are different, even with equal numbers.
     package func add(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
         var packet = packet

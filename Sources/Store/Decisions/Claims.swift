@@ -55,6 +55,7 @@ struct Claims {
         return try row.decode(Instant.self, forColumn: "claimedAt").seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
+    /// Claims a notification, so that no other process delivers it.
     /// - Parameter decision: the notification, if another process must complete its delivery after a crash.
     /// - Returns: `false` if another process has claimed it.
     func acquire(_ id: String, _ db: Database, delivery decision: TrackerNotification? = nil) throws -> Bool {

@@ -94,6 +94,7 @@ extension TrackerStore {
         }
     }
 
+    /// Starts to record which notifications a channel has processed; no effect if it is already recorded.
     /// - Parameter position: `nil` for the newest position.
     func startDelivery(_ channel: String, from position: Int64?, _ db: Database) throws {
         let start = try position ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
@@ -174,6 +175,7 @@ enum NotificationTable {
     /// The number of notifications that are kept.
     static let limit = 1000
 
+    /// Stores a delivered notification with the channels that accepted it.
     /// - Parameter isShown: `false` for a decision that another one with the same text answers.
     static func insert(
         _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database

@@ -138,6 +138,7 @@ extension TrackerStore {
         }
     }
 
+    /// Checks that a drink's time is supported and not in the future.
     /// - Parameter zone: the time zone of the message.
     static func check(instant: Instant, now: Instant, in zone: Zone) throws {
         if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }

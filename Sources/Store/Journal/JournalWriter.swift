@@ -24,6 +24,7 @@ struct JournalWriter {
 
     mutating func append(_ entry: JournalEntry) throws -> JournalOutcome { try add(entry, keepsZone: false).outcome }
 
+    /// Stores an entry, and its drink if it counts.
     /// - Parameter keepsZone: whether a drink keeps the time zone of its entry, and with it its day.
     private mutating func add(_ entry: JournalEntry, keepsZone: Bool) throws -> (
         outcome: JournalOutcome, hasAddedDrink: Bool
@@ -185,6 +186,7 @@ struct JournalWriter {
         touched += [old, isMoved ? instant : old]
     }
 
+    /// Stores the drink of an entry whose verdict is a drink.
     /// - Returns: whether the drink is new.
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: Bottle, keepsZone: Bool) throws -> Bool {
         guard case .drink(let instant, let readIn) = entry.verdict else { return false }

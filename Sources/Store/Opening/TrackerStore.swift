@@ -170,6 +170,7 @@ package struct TrackerStore: Sendable {
         }
     }
 
+    /// Checks that the path still leads to the files that were opened.
     /// - Throws: `StoreError` with the code `storeWasRemoved` if the file or its WAL was deleted or replaced. SQLite
     ///   would continue to write to the deleted file.
     package func requireSameFile() throws {

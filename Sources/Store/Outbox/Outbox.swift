@@ -51,6 +51,7 @@ enum OutboxTable {
         return Outbox(try rows.compactMap(item))
     }
 
+    /// Decodes a row of the outbox.
     /// - Returns: `nil` for an unknown operation.
     private static func item(_ row: Row) throws -> OutboxItem? {
         guard let operation = OutboxItem.Operation(rawValue: try row.decode(forColumn: "op")) else { return nil }

@@ -77,6 +77,7 @@ indirect enum ColumnRule {
     case positive(Double)
     case choice([String])
 
+    /// Checks a value from the server against this rule.
     /// - Throws: `InvalidRow` for an invalid value.
     func check(_ column: String, _ value: DatabaseValue, now: Instant) throws {
         switch (self, value.storage) {

@@ -71,6 +71,7 @@ extension TrackerStore {
         }
     }
 
+    /// Marks all retained topics of a publisher as stale.
     /// - Parameter name: `nil` for all.
     static func leave(_ name: String?, _ db: Database) throws {
         try db.run(

@@ -18,6 +18,7 @@ extension TrackerStore {
             ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
+    /// Adds a preset.
     /// - Throws: `Refusal` for an empty or used name, or a size, strength or estimate out of range.
     package func addPreset(
         name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext

@@ -23,6 +23,7 @@ extension TrackerStore {
         try read { db in try SessionTable.active(db).map { try view($0, at: now, db) } }
     }
 
+    /// Returns a session; `nil` if the name matches none or several.
     /// - Parameter name: an id or an unambiguous prefix of one.
     package func session(named name: String, at now: Instant) throws -> SessionView? {
         try read { db in

@@ -125,6 +125,7 @@ func writeDate(_ year: Int, _ month: Int, _ day: Int, into bytes: UnsafeMutableB
     writeTwoDigits(day, into: bytes, at: 8)
 }
 
+/// Writes a number as two ASCII digits.
 /// - Parameter value: 0–99.
 func writeTwoDigits(_ value: Int, into bytes: UnsafeMutableBufferPointer<UInt8>, at index: Int) {
     bytes[index] = UInt8(ascii: "0") + UInt8(value / 10)

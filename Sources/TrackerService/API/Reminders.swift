@@ -405,6 +405,7 @@ package final class BufferedSink: NotificationSink {
         }
     }
 
+    /// Delivers the notifications that this channel has missed.
     /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
     private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {

@@ -14,6 +14,7 @@ extension TrackerAPI {
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
+    /// Returns a record of a bottle with its bytes.
     /// - Parameter name: the name of a record, such as `r12`.
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)

@@ -103,6 +103,7 @@ extension TrackerAPI {
         return tracker
     }
 
+    /// Checks that the caller has access to Waterline.
     /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
     func requireWaterlineAccess() throws {
         guard !mayReadWaterline else { return }

@@ -7,6 +7,7 @@ struct JSONDrinks: Decodable {
 
     private(set) var entries: [HealthEntry] = []
 
+    /// Reads a JSON file, and passes each drink to `deliver`.
     /// - Throws: `HealthFileError`, with the number of an invalid entry.
     static func read(_ json: [UInt8], _ deliver: (HealthSample) throws -> Void) throws {
         let list: JSONDrinks

@@ -4,6 +4,7 @@ import TrackerCore
 struct SampleFields {
     private var zones: [String: Zone] = [:]
 
+    /// Converts a date and an amount to a sample.
     /// - Parameters:
     ///   - value: the amount; `nil` if `shown` is not a number.
     ///   - shown: the amount as written in the file, for errors.

@@ -23,6 +23,7 @@ struct Caller: Sendable {
 
     var name: String { token.map { "token \($0.id.prefix(8))" } ?? "the socket" }
 
+    /// Checks that the caller has at least this scope.
     /// - Throws: `HTTPProblem` if the scope is insufficient: 401 without a credential, 403 with another scope.
     func require(_ needed: Scope) throws {
         guard let scope else { throw HTTPProblem.notSignedIn }

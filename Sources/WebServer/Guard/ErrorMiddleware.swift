@@ -50,6 +50,7 @@ struct ErrorMiddleware: RouterMiddleware {
         }
     }
 
+    /// Adds the security headers to a response.
     /// - Parameter isWidget: whether pages of other origins may embed the response.
     private func addHeaders(_ response: inout Response, isWidget: Bool) {
         response.headers[.xContentTypeOptions] = "nosniff"

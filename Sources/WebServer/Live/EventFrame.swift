@@ -2,6 +2,7 @@ import NIOCore
 
 /// The frames of a server-sent event stream.
 enum EventFrame {
+    /// Encodes a server-sent event.
     /// - Parameter data: JSON on one line.
     static func bytes(_ name: String, _ data: ByteBuffer, id: Int64? = nil) -> ByteBuffer {
         var frame = ByteBuffer(string: "event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: ")

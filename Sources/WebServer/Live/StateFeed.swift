@@ -37,6 +37,7 @@ actor StateFeed {
     }
 
     enum Event: Sendable {
+        /// The state of the day: at the start of a stream, after a change, and every minute.
         /// - Parameter id: in the first event of a stream, the ID after which notifications follow.
         case state(Text, id: Int64?)
         case notify(Notice)
@@ -178,6 +179,7 @@ actor StateFeed {
         return (id, stream)
     }
 
+    /// Checks the limits of simultaneous event streams.
     /// - Throws: `HTTPProblem` if there are too many streams.
     func checkStreamLimits(_ token: String?) throws {
         guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {

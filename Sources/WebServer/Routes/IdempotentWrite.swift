@@ -21,6 +21,7 @@ enum IdempotentWrite {
         }
     }
 
+    /// Performs a write, or returns the stored response of an earlier request with the same idempotency key.
     /// - Parameter what: the body or its hash, to detect another request with the same key.
     static func answer(
         _ call: APICall, _ recording: IdempotentExecution.Recording, asking what: [UInt8],

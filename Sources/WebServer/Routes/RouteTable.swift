@@ -20,6 +20,7 @@ final class RouteTable {
         access = Access(person: person, isSocket: isSocket)
     }
 
+    /// Adds a GET route.
     /// - Parameters:
     ///   - query: the allowed query parameters.
     ///   - check: throws if the caller has no access.

@@ -4,6 +4,7 @@ import Foundation
 
 /// Queries the state of Bluetooth from the kernel, the bus and bluetoothd.
 extension BluetoothFacts {
+    /// Collects the facts from system files, this process and bluetoothd.
     /// - Parameter root: a prefix of the paths of system files, for tests.
     package static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
         var facts = BluetoothFacts()

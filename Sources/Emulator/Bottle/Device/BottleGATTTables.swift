@@ -16,6 +16,7 @@ enum BottleGATTTables {
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
+    /// Returns the services of a bottle.
     /// - Parameter hasRadio: whether centrals know the bottle's address. Otherwise the serial number in a Device
     ///   Information service contains it; real bottles do not have this service.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {

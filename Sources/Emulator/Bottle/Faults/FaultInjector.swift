@@ -23,7 +23,8 @@ struct FaultInjector: Sendable {
         return finish([Outgoing(value: value, kind: .answer)])
     }
 
-    /// - Parameter values: all its notifications in order.
+    /// Applies the faults to a log transfer.
+    /// - Parameter values: the notifications of the transfer in order.
     mutating func applyFaults(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
         var values = values
         for index in values.indices {

@@ -331,6 +331,7 @@ package struct ProfileMachine: PeripheralMachine {
         responses.removeAll { $0.due <= now }
     }
 
+    /// Starts to send the values of an exchange.
     /// - Parameter owner: the characteristic whose subscription causes the values.
     private mutating func play(
         _ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant
