@@ -1,6 +1,6 @@
 /// A discovered characteristic with a 16-bit UUID.
 package struct OfferedCharacteristic: Hashable, Sendable {
-    /// The 16-bit UUID of its service.
+    /// The 16-bit UUID of the characteristic's service.
     package var service: UInt16
     package var uuid: UInt16
     package var handle: UInt16
@@ -17,7 +17,7 @@ package struct OfferedCharacteristic: Hashable, Sendable {
     var canBeRead: Bool { properties & 0x02 != 0 }
     var takesWritesWithoutResponse: Bool { properties & 0x04 != 0 }
     var takesWrites: Bool { properties & 0x08 != 0 }
-    /// Whether it supports notifications or indications.
+    /// Whether the characteristic supports notifications or indications.
     var notifies: Bool { properties & 0x30 != 0 }
 }
 

@@ -13,9 +13,9 @@ struct ProxySession {
         case discover
         case read(UInt16)
         case write(UInt16)
-        /// Enables forwarding of this value at the proxy.
+        /// Makes the proxy forward notifications of the value at this handle.
         case listen(UInt16)
-        /// Enables notifications at the peer: writes its descriptor.
+        /// Enables notifications at the peer, by writing the Client Characteristic Configuration descriptor.
         case configure(UInt16, descriptor: UInt16)
 
         var handle: UInt16? {

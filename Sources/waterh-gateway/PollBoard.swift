@@ -118,7 +118,7 @@ actor PollBoard {
 
     /// The metrics in the Prometheus text format.
     /// - Parameters:
-    ///   - store: its size, and the number of changes that wait for a server.
+    ///   - store: the size of the store, and the number of changes that wait for a server.
     func metrics(of bottles: [AdoptedBottle]?, store: (bytes: Int?, waiting: Int?)) -> String {
         func known(_ identity: String) -> AdoptedBottle? {
             bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) }

@@ -13,7 +13,7 @@ final class PollRecorder: Sendable {
         var observations: [LinkObservation] = []
         var bytes = 0
         var isTruncated = false
-        /// The time of the last files, by the reason for them.
+        /// The time at which files were last written, by reason.
         var written: [String: MonotonicInstant] = [:]
     }
 

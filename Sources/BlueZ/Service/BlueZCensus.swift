@@ -44,7 +44,7 @@ package struct BlueZCensus: Hashable, Sendable {
         package var name: String?
         package var isConnected: Bool
         package var isPaired: Bool
-        /// Whether bluetoothd rejects connections with it.
+        /// Whether bluetoothd rejects connections with the device.
         package var isBlocked: Bool
         /// Whether the current scan has received an advertisement of the device.
         package var isInRange: Bool

@@ -53,7 +53,7 @@ package final class FileGrowth {
     deinit { close(descriptor) }
 
     /// Waits until a file that was read to `position` has more bytes.
-    /// - Parameter file: its descriptor.
+    /// - Parameter file: the descriptor of the file.
     /// - Returns: `false` if there will be no more bytes; `end` has the reason.
     func waitForMore(_ file: CInt, after position: Int) throws -> Bool {
         var status = stat()

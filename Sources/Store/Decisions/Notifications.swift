@@ -23,11 +23,11 @@ extension TrackerStore {
 package struct SentNotification: Hashable, Sendable {
     package var id: String
     package var kind: String
-    /// The first acceptance.
+    /// The time at which the first channel accepted it.
     package var sentAt: Instant
-    /// The channels that accepted it.
+    /// The channels that accepted the notification.
     package var sinks: [String]
-    /// The channels that do not show it, with the reason.
+    /// The channels that do not show the notification, with the reason.
     package var missed: [String: String] = [:]
 }
 
@@ -49,10 +49,10 @@ extension SentNotification: FetchableRecord {
 /// A delivered notification, for channels that were not connected.
 package struct DeliveredNotification: Hashable, Sendable {
     package var decision: TrackerNotification
-    /// The names of the channels that accepted it.
+    /// The names of the channels that accepted the notification.
     package var sinks: [String]
 
-    /// Its position among all notifications.
+    /// The position among all notifications.
     package var place: Int64 { decision.place }
 }
 

@@ -7,13 +7,13 @@ package struct QueuedNotification: Hashable, Sendable {
         case waiting, sent
         /// The notification no longer applied.
         case dropped
-        /// The channel rejected it permanently.
+        /// The channel rejected the notification permanently.
         case refused
     }
 
     package var sequence: Int64
     package var announcement: Announcement
-    /// The time of the decision.
+    /// The time of the decision to send the notification.
     package var since: Instant
     /// The secret that authorises the notification's buttons, and nothing else.
     package var key: String

@@ -5,7 +5,7 @@ import TrackerCore
 package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
     /// The broker's address; empty if unknown.
     package var place: String
-    /// The client ID that published them.
+    /// The client ID that published the topics.
     package var id: String
     package var topics: [String]
 

@@ -3,9 +3,9 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// The permanent key: `Drink.bottleKey` for a bottle's record, otherwise a unique id.
     package var key: String
     package var at: Instant
-    /// The IANA id of the time zone in which it was stored.
+    /// The IANA id of the time zone in which the drink was stored.
     package var zone: String
-    /// The day, computed when it was stored.
+    /// The local day, computed when the drink was stored.
     package var localDay: LocalDay
     /// The amount in millilitres. A drink of 0 ml is stored and not counted.
     package var ml: Int

@@ -3,7 +3,7 @@
 /// The identity consists of `bottle`, the record's bytes of date, time and amount, and `isFlaggedDrink`. The time of
 /// receipt, the number of receipts and the dialect do not change it.
 package struct JournalEntry: Hashable, Sendable {
-    /// The address in upper case with colons, or a substitute for it.
+    /// The bottle's address in upper case with colons, or a substitute if the address is unknown.
     package var bottle: String
     /// The 13 bytes as received, kept permanently so that a later decoder can read them again.
     package var raw: [UInt8]
@@ -17,7 +17,7 @@ package struct JournalEntry: Hashable, Sendable {
     package var reading: String?
     /// The estimated time if the record's date is not trusted, or the host's time if its clock is not trusted.
     package var about: Instant?
-    /// Whether the user dated this drink. Readings and polls do not change its date.
+    /// Whether the user dated this drink. Polls and later decoding do not change its date.
     package var isDatedManually = false
 
     package enum Verdict: Hashable, Sendable {
@@ -76,9 +76,9 @@ package enum JournalQuarantine {
 /// The result of appending one entry.
 package enum JournalOutcome: Hashable, Sendable {
     case stored
-    /// The record is stored with the same content.
+    /// The record was already stored with the same content.
     case duplicate
-    /// The record is stored, still without a date.
+    /// The record was already stored, and still has no date.
     case waiting
     /// The record was in quarantine and now has a date.
     case promoted

@@ -46,7 +46,7 @@ package struct WireEntry: Hashable, Sendable {
         package var key: String
         package var ml: Int
         package var at: Instant
-        /// The IANA id of the time zone of its day.
+        /// The IANA id of the time zone that determines the drink's day.
         package var zone: String
 
         package init(key: String, ml: Int, at: Instant, zone: String) {
