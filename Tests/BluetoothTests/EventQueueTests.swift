@@ -33,7 +33,7 @@ import Testing
         queue.finish()
         await queue.caughtUp()
         await consumer.value
-        #expect(done.withLock { $0 } == last + 1, "what waited is still delivered")
+        #expect(done.withLock { $0 } == last + 1, "pending events are delivered after finish")
     }
 
     @Test func `caughtUp returns when the consumer ends`() async {

@@ -54,7 +54,7 @@ import Testing
         var seen: [String] = []
         for value in values + [values[0]] { seen.append(try await look(observation, key, value)) }
         #expect(seen[0] != seen[1], "\(key) changes nothing in: \(seen[0])")
-        #expect(seen[0] == seen[2], "the observation says something else each time")
+        #expect(seen[0] == seen[2], "repeated observations differ")
     }
 
     @Test func `removed settings in a backup are skipped with one line`() async throws {

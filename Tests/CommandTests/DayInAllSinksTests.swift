@@ -418,7 +418,7 @@ import Testing
         #expect(bench.inStream() == told, "the event stream")
         #expect(try await bench.atHook() == told, "the webhook")
         #expect(phone.map(\.words) == told.map(\.words) && repeated == 0, "the phone")
-        #expect(zip(phone, told).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the phone's places")
+        #expect(zip(phone, told).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
         #expect(Set(told.map(\.id)).count == told.count, "once each")
         for kind in [
             "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",

@@ -29,7 +29,7 @@ import Testing
         try write("two", to: path)
         #expect(try text(path) == "two" && mode(path) == 0o640)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "nothing is left beside it")
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "no temporary file remains")
     }
 
     @Test func `output through a symbolic link writes the target`() throws {
@@ -133,7 +133,8 @@ import Testing
         for text in ["plain", "Grüße 😀 👩‍👩‍👧 é — … █░", "\ttab", ""] { #expect(TerminalText.safe(text) == text) }
         #expect(TerminalText.safe("a\nb\r\u{2028}c") == #"a\u000ab\u000d\u2028c"#)
         #expect(TerminalText.safe("a\nb", keepsLines: true) == "a\nb")
-        #expect(TerminalText.safe(TextColour.red.paint("x")) == "x", "colours are nothing where no terminal reads")
+        #expect(
+            TerminalText.safe(TextColour.red.paint("x")) == "x", "colours are omitted if the output is not a terminal")
     }
 
     @Test func `escape sequences in names are shown as text`() {

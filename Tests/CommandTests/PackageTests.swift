@@ -188,7 +188,7 @@ import Testing
         let mode =
             try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions]
             as? Int
-        #expect(mode == 0o640, "passwords may stand in it")
+        #expect(mode == 0o640, "the file can contain passwords")
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 

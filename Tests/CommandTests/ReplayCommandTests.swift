@@ -316,7 +316,7 @@ import Testing
         #expect(try String(contentsOfFile: made, encoding: .utf8) == "precious")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["made.log"],
-            "nothing is left beside it")
+            "no temporary file remains")
     }
 
     @Test func `info describes a damaged and a compressed capture`() async throws {

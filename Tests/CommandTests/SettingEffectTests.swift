@@ -28,7 +28,7 @@ import TrackerService
         let unset = try await effect.seen(setting: nil)
         #expect(set != unset, "\(name) = \(effect.value) changes nothing in:\n\(unset)")
         // A difference is meaningful only if repeated runs agree.
-        #expect(try await effect.seen(setting: nil) == unset, "the observation says something else each time")
+        #expect(try await effect.seen(setting: nil) == unset, "repeated observations differ")
     }
 }
 

@@ -164,7 +164,7 @@ import TrackerCore
     func `setup keeps defaults and enforces minimum values`(wrong: String, name: String) async throws {
         let refused = try await home.tracker("setup --yes --water-every 2 \(wrong)")
         #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
-        #expect(try await home.tracker("preset list").output.contains("No presets"), "nothing is set up")
+        #expect(try await home.tracker("preset list").output.contains("No presets"), "a rejected setup changes nothing")
         let given = "--water-every 3 --time-reminders off --interval 45 --threshold 4 --units ml --goal 2200"
         #expect(try await home.tracker("setup --yes \(given)").exitCode == 0)
         let settings = try await home.object("settings get")
@@ -191,7 +191,7 @@ import TrackerCore
                 """)
         let result = try await home.tracker("setup --yes --notifications enable")
         #expect(result.exitCode == 0 && result.output.contains("Notifications disabled: "), "\(result.output)")
-        #expect(result.output.contains("dunst"), "it says what to start")
+        #expect(result.output.contains("dunst"), "the output names a notification server to start")
     }
 
     /// B9-07: the class determines the colour of the bar. The percentage is below 100 until the goal is reached.

@@ -44,7 +44,8 @@ import Testing
         let desktop = home.with(["DBUS_SESSION_BUS_ADDRESS": bus.address])
         var report = try await desktop.object("check", at: "12:00")
         #expect(
-            (report["state"] as? [String: Any])?["notifications"] as? String == "disabled", "the server took nothing")
+            (report["state"] as? [String: Any])?["notifications"] as? String == "disabled",
+            "the notification server accepted nothing")
         server.manner = .normally
         report = try await desktop.object("check", at: "12:01")
         #expect((report["notifications"] as? [[String: Any]])?.first?["shown"] as? Bool == true)
@@ -120,7 +121,7 @@ import Testing
         process.waitUntilExit()
         #expect(
             try await home.tracker("check --show", at: "12:00").output.hasPrefix("No notification is due"),
-            "the claim holds for its lease")
+            "the claim of the killed process has not expired")
         let again = try await home.object("check --show", at: "12:02")
         let notifications = try #require(again["notifications"] as? [[String: Any]])
         #expect(notifications.map { $0["id"] as? String } == ["hydration-reminder/2026-06-15/1"])

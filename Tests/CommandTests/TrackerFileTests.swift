@@ -164,7 +164,7 @@ import TrackerCore
             "\(deleted)")
         #expect(
             try await home.shell("waterh-tracker delete d2").output.hasPrefix("Deleted 111 ml"),
-            "then the name means the key")
+            "the key is found if no drink has the number")
     }
 
     @Test(arguments: [

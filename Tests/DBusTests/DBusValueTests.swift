@@ -108,7 +108,7 @@ import Testing
         }
         #expect(failure?.name == DBusFailure.unsendable)
         let daemon = try await connection.call(DBusCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId"))
-        #expect(daemon.count == 1, "the connection works on")
+        #expect(daemon.count == 1, "the connection still works")
         await connection.close()
     }
 

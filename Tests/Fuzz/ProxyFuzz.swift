@@ -43,18 +43,18 @@ private func understood(_ type: Int, _ bytes: [UInt8]) -> ProxyMessage? {
     guard let message = try? ProxyMessage(type: type, bytes) else { return nil }
     switch message {
     case .advertisements(let all):
-        precondition(all.count <= 256, "more advertisements than are taken")
+        precondition(all.count <= 256, "more advertisements than the limit")
         for sighting in all {
             if case .raw(let structures) = sighting.content {
                 precondition(structures.count <= bytes.count, "an advertisement is larger than its message")
             }
         }
     case .services(_, let all):
-        precondition(all.count <= 256, "more services than are taken")
+        precondition(all.count <= 256, "more services than the limit")
         for service in all {
             precondition(
                 service.service.characteristics.count <= 2048 && service.configurations.count <= bytes.count,
-                "more characteristics than are taken")
+                "more characteristics than the limit")
         }
     case .read(_, _, let value), .notified(_, _, let value):
         precondition(value.count <= bytes.count, "a value is larger than its message")
@@ -72,12 +72,12 @@ public func fuzzProxy(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         return 0
     }
     let whole = Heard(input, step: max(1, input.count))
-    precondition(whole.bodies.reduce(0) { $0 + $1.count } <= input.count, "more bytes came out than went in")
+    precondition(whole.bodies.reduce(0) { $0 + $1.count } <= input.count, "the output is longer than the input")
     let pieces = Heard(input, step: 1 + count % 7)
     if pieces != whole {
         print("in pieces: \(pieces)\nat once:   \(whole)")
         fflush(nil)
     }
-    precondition(pieces == whole, "a slow line gives something else than a fast one")
+    precondition(pieces == whole, "the result depends on the size of the reads")
     return 0
 }

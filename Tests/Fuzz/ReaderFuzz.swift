@@ -54,7 +54,7 @@ private func read(_ file: [UInt8], step: Int) -> Outcome {
                 bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
                 if let time = packet.time { hasher.combine(time.description) }
             }
-            precondition(consumed >= 0 && consumed <= window.count, "more was consumed than there was")
+            precondition(consumed >= 0 && consumed <= window.count, "more bytes were consumed than available")
             window.removeFirst(consumed)
         }
     } catch let error as CaptureError {
@@ -71,7 +71,7 @@ public func fuzzReader(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let file = head + UnsafeBufferPointer(start: start, count: count)
     let whole = read(file, step: max(1, file.count))
     precondition(whole.bytes <= file.count, "more bytes were delivered than the file has")
-    precondition(whole.error?.offset ?? 0 <= file.count, "the error lies beyond the file")
+    precondition(whole.error?.offset ?? 0 <= file.count, "the offset of the error is after the end of the file")
     // A pipe gives the same result as a file.
     let pieces = read(file, step: 1 + count % 61)
     if pieces != whole {

@@ -61,6 +61,6 @@ public func fuzzReassembly(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     }
     reassembler.finish { take($0, $1) }
     // Text adds opcode and handle to each value; the other levels add no bytes.
-    precondition(delivered <= count + (mode == "text" ? 3 * frame : 0), "more bytes came out than went in")
+    precondition(delivered <= count + (mode == "text" ? 3 * frame : 0), "the output is longer than the input")
     return 0
 }

@@ -146,7 +146,7 @@ import TrackerCore
         #expect(
             [.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
                 && rig.journal.entries.isEmpty, "\(refused)")
-        #expect(try poll(Self.address, own: unmet).0.new == 3, "its address says who is meant")
+        #expect(try poll(Self.address, own: unmet).0.new == 3, "an address identifies the bottle")
         #expect(try poll("WaterH-Boost-24oz", own: []).0.new == 3)
     }
 

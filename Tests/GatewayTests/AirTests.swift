@@ -155,7 +155,7 @@ private struct Air: ScriptedPeer {
         #expect(entries.first?.byte == (code ?? .pressButton).rawValue)
         #expect(rig.diagnostics.contains { $0.sentence.contains("Press the button") })
         #expect(report.duration < .seconds(code == nil ? 35 : 15) && report.failure == nil)
-        #expect(rig.written == [.register], "a registration is asked for once")
+        #expect(rig.written == [.register], "registration is requested once")
     }
 }
 

@@ -75,7 +75,7 @@ import TrackerCore
         let report = try rig.run()
         #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
         #expect([report.new, report.acknowledged] == [1, 1])
-        #expect(rig.peer.bottle.connections == 1, "nobody connects again for a light")
+        #expect(rig.peer.bottle.connections == 1, "the light causes no second connection")
         #expect(!rig.effects.contains { if case .lit = $0 { true } else { false } })
         #expect(rig.journal.polls.map(\.complete) == [true])
         // A connection without answers is not kept.

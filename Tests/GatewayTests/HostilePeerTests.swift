@@ -116,7 +116,7 @@ import TrackerCore
         #expect(report.acknowledged == 0)
         #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is 23") })
         for entry in rig.journal.entries {
-            #expect(drinks(20).contains(entry.raw), "a record out of step became a drink")
+            #expect(drinks(20).contains(entry.raw), "bytes at a wrong offset became a drink")
         }
     }
 

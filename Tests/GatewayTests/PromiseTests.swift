@@ -20,7 +20,7 @@ import TrackerCore
             for effect in rig.effects {
                 if case .journaled = effect { isStored = true }
                 if case .link(.write(_, let value, _)) = effect, case .acknowledge = HostCommand(decoding: value) {
-                    #expect(isStored, "acknowledged before the journal had it")
+                    #expect(isStored, "acknowledged before the records were stored")
                 }
             }
             #expect(report.failure == nil || report.failure?.kind == .cannotStore)

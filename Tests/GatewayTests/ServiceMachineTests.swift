@@ -44,7 +44,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
         #expect(
             polled(machine.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
-        #expect(machine.nextDeadline == at(160), "Somebody may change the hours.")
+        #expect(machine.nextDeadline == at(160), "the active hours are checked every minute")
         #expect(
             polled(machine.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700)))
                 == bottle(1).id)

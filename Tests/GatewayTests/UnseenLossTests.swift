@@ -182,7 +182,7 @@ import TrackerCore
             let journaled = rig.effects.compactMap {
                 if case .journaled(let entries, _) = $0 { entries.map(\.raw) } else { nil }
             }.first
-            #expect(journaled == drinks(60), "oldest first, for their dates")
+            #expect(journaled == drinks(60), "records are stored oldest first, so that they can be dated")
         }
     }
 

@@ -75,7 +75,7 @@ import WebServer
         do {
             let visit = try await day.serve()
             let page = try EventStream(visit.house, "shows=notifications")
-            first = try #require(try await page.events { $0.kind == "state" }.first?.id, "the beginning has an id, too")
+            first = try #require(try await page.events { $0.kind == "state" }.first?.id, "the first event has an id")
             await visit.house.stop()
         }
         // No page is open, and another program sends notifications.
@@ -140,7 +140,7 @@ import WebServer
             }
         }
         #expect(try await replayed(shares: false, away: true) == [])
-        #expect(try await replayed(shares: true, away: true) == [], "shared since then, and not before")
+        #expect(try await replayed(shares: true, away: true) == [], "notifications from before sharing are not sent")
         #expect(
             try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
         // Notifications from the shared time are replayed.

@@ -312,7 +312,7 @@ import TrackerService
         let made = try await house.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
         #expect(
             made.json["token"] != nil && made.json["scope"] as? String == "log",
-            "without a scope it is good for no more than its use, which is to log")
+            "the default scope is log")
         let known = try #require(try house.store.request("tk"))
         #expect(known.answer == nil)
     }
@@ -444,7 +444,7 @@ import TrackerService
         #expect(throws: (any Error).self) { try fields.integer("whole") }
         #expect(throws: (any Error).self) { try fields.flag("flag") }
         #expect(throws: (any Error).self) { try fields.scalarText("word") }
-        #expect(try fields.texts("list") == nil, "described as one that may be null")
+        #expect(try fields.texts("list") == nil, "a null list is accepted")
     }
 
     @Test(arguments: [

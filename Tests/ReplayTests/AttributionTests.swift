@@ -134,7 +134,8 @@ import Testing
         #expect(drinks.map(\.amount) == [200])
         #expect(reader.peers.first { $0.isBottle }?.basis == .given)
         #expect(
-            try talk.drinks(given: GivenHandles(response: 0x20)).drinks.isEmpty, "a given handle is not second-guessed")
+            try talk.drinks(given: GivenHandles(response: 0x20)).drinks.isEmpty,
+            "a handle from the user is not replaced by a guess")
         #expect(try talk.commands(given: given).map(\.meaning) == ["ask for the drink log"])
     }
 
@@ -181,7 +182,7 @@ import Testing
         #expect(drinks.map(\.amount) == (0..<5).map { lost.contains($0) ? 44 : 200 + $0 })
         var nothing = Conversation()
         nothing.notifyLog(Array(repeating: [0, 0, 0, 1, 2, 3, 0, 44, 0, 0, 1, 0x61, 0], count: 5), from: 0x12)
-        #expect(try nothing.drinks().drinks.isEmpty, "by its dates alone nobody can tell")
+        #expect(try nothing.drinks().drinks.isEmpty, "impossible dates alone do not identify a log")
     }
 
     @Test func `without discovery or commands, frames count only if the capture has no certain bottle`() throws {

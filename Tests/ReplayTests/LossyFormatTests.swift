@@ -112,7 +112,9 @@ import Testing
         let found = try RewritingTests.drinks(undirected)
         // A lost delivery can be repeated in a later transfer: the same drink at another time.
         func drink(_ line: String) -> String { line.replacing(/"capturedAt":"[^"]*"/, with: "") }
-        #expect(Set(found.map(drink)).isSubset(of: Set(expected.map(drink))), "nothing is invented")
+        #expect(
+            Set(found.map(drink)).isSubset(of: Set(expected.map(drink))),
+            "no drink is found that the original does not have")
         for format in ["btsnoop", "pcapng", "pklg", "pcap-monitor"] {
             #expect(
                 try RewritingTests.drinks(RewritingTests.convert(undirected, to: format, in: folder)) == found,

@@ -133,7 +133,7 @@ import TrackerCore
             let bytes = (try? Data(contentsOf: URL(fileURLWithPath: scratch.path + suffix))) ?? Data()
             #expect(bytes.range(of: Data("BOTTLE-TO-FORGET".utf8)) == nil)
         }
-        #expect(try store.finishOnboarding(now), "back to the welcome")
+        #expect(try store.finishOnboarding(now), "setup runs again after a purge")
     }
 
     /// D4: a store that is restored from its export knows the bottle's records, including tombstones.

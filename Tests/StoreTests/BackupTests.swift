@@ -110,7 +110,7 @@ import TrackerCore
             try store.backUp(to: file)
             let copy = try TrackerStore(path: file)
             #expect(try copy.integrityProblems().isEmpty)
-            #expect(try copy.allDrinks().count % 2 == 0, "both of a batch, or neither")
+            #expect(try copy.allDrinks().count % 2 == 0, "a backup has both drinks of a batch, or neither")
             await Task.yield()
         }
         try await writer.value

@@ -58,7 +58,7 @@ import TrackerCore
         #expect(try store.hold(banner, of: slow, at: second))
         #expect(try store.offer(berlin("12:01")).banners.isEmpty, "ten seconds after it was held")
         #expect(try store.offer(berlin("12:02")).banners.count == 1)
-        #expect(try !store.hold(banner, of: slow, at: second), "another tells it now")
+        #expect(try !store.hold(banner, of: slow, at: second), "another process has claimed the notification")
     }
 
     @Test func `a claim made with a wrong clock does not block other processes`() throws {
@@ -101,7 +101,7 @@ import TrackerCore
         let evaluation = try store.evaluate(night, sinks: [sink])
         #expect(evaluation.decisions.map(\.kind) == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
         #expect(sink.delivered.map(\.kind) == [.waterlineWarning, .waterlineLive])
-        #expect(try store.evaluate(night, sinks: [sink]).decisions.isEmpty, "both are answered")
+        #expect(try store.evaluate(night, sinks: [sink]).decisions.isEmpty, "both notifications count as shown")
         try store.changeSettings([("waterline.discreet", "false")], night)
         _ = try store.addLog(.water(oz: 8), night)
         for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
@@ -109,7 +109,7 @@ import TrackerCore
         _ = try store.evaluate(night, sinks: [otherSink])
         #expect(
             otherSink.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning],
-            "different words are two banners")
+            "different texts are two banners")
     }
 
     /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
@@ -140,7 +140,7 @@ import TrackerCore
         }
         #expect(try next("21:20") == 17 * 60, "21:37, not 21:50")
         try store.changeSettings([("waterline.discreet", "false")], berlin("21:25"))
-        #expect(try next("21:30") == 7 * 60, "another setting moves nothing")
+        #expect(try next("21:30") == 7 * 60, "a change of another setting does not move the reminder")
     }
 
     /// D3: the days before a change keep their goal, with and without drinks. The first setup applies to all days.

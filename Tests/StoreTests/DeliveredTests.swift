@@ -66,12 +66,12 @@ import TrackerCore
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
-        #expect(try store.offer(berlin("08:00")).banners.isEmpty, "its claim still holds")
+        #expect(try store.offer(berlin("08:00")).banners.isEmpty, "the claim of the notification has not expired")
         #expect(try deliver(store, "14:00", by: []) == begun, "counted, because the killed process might have shown it")
         let red = try deliver(store, "14:00")
         #expect(
             red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
-            "an id has one notification")
+            "each notification has its own id")
         #expect(try store.deliveries(after: 0).map(\.decision) == begun + red)
         #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
     }

@@ -90,7 +90,7 @@ import TrackerCore
         try step.run(store)
         isArmed.withLock { $0 = false }
         let after = try dump(path)
-        #expect(before != after, "the step changed nothing, so it proves nothing")
+        #expect(before != after, "the step must change the store, or the test is meaningless")
         let count = copies.withLock { $0 }
         try #require(count >= 3, "a transaction has at least begin, a write and commit")
         for number in 1...count {

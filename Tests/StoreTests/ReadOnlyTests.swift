@@ -131,7 +131,7 @@ import TrackerCore
         chmod(scratch.directory.path, 0o755)
         for suffix in ["", "-wal", "-shm"] { chmod(scratch.path + suffix, 0o644) }
         _ = try TrackerStore(path: scratch.path, for: .reading)
-        #expect(mode(scratch.path) == 0o644, "looking changes nothing")
+        #expect(mode(scratch.path) == 0o644, "opening for reading does not change the permissions")
         _ = try TrackerStore(path: scratch.path)
         for suffix in ["", "-wal", "-shm"] { #expect(mode(scratch.path + suffix) == 0o600, "\(suffix)") }
         #expect(mode(scratch.directory.path) == 0o755)

@@ -130,7 +130,7 @@ import TrackerCore
         #expect(state.value == expected.0 && state.sinceWater == expected.1)
         _ = try store.undo(now)
         let back = try #require(try store.activeSession(at: now.now)).state
-        #expect(back.value == 2 && back.sinceWater == 1, "undo takes the edit back")
+        #expect(back.value == 2 && back.sinceWater == 1, "undo reverts the edit")
     }
 
     @Test

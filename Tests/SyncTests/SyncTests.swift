@@ -179,7 +179,7 @@ struct SyncServer {
         #expect(try await pass(client, at: 1012).sent == 1)
         #expect(try await server.log().last == ["deleteLogEntry", ids[1]])
         #expect(
-            try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "the tombstone comes back as one")
+            try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "a fetched tombstone is a deletion")
     }
 
     /// Another device's entry arrives; then the E8 vectors of the last write.

@@ -170,7 +170,7 @@ import TrackerService
         #expect(phone.kinds == [.pace, .recovery] && desktop.shown.count == 1)
         try await look("12:00")
         #expect(desktop.shown.count == 2 && desktop.shown[1] == phone.shown[2])
-        #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "it is behind again")
+        #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "the day is behind pace again")
     }
 
     @Test func `a new channel gets no earlier notifications`() async throws {

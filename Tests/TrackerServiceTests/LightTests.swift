@@ -10,7 +10,7 @@ import TrackerService
         let fixture = try TrackerFixture()
         _ = try fixture.tracker().adoptBottle(Self.red)
         _ = try fixture.tracker().adoptBottle(Self.blue)
-        #expect(try fixture.tracker("15:00").lightsDue().isEmpty, "nobody asked for it")
+        #expect(try fixture.tracker("15:00").lightsDue().isEmpty, "the setting is off")
         _ = try fixture.tracker().set([("bottle.light", "true")])
         _ = try fixture.tracker().set([("bottle.light", "false")], ofBottle: Self.blue)
         let tracker = try fixture.tracker("15:00")

@@ -67,7 +67,7 @@ import TrackerService
         var broken = bottle
         row.spoil(&broken)
         let report = try poll(broken)
-        #expect(report.failure != nil && report.new == 0, "no drink comes of it")
+        #expect(report.failure != nil && report.new == 0, "no drink is stored")
         let state = try tracker.state()
         #expect(
             state.connection.error == row.error && state.connection.name == "error",

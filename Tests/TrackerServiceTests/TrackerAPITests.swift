@@ -64,7 +64,7 @@ import TrackerService
         let long = try fixture.tracker("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
         let water = try fixture.tracker("20:40").water(id: "tap-1")
-        #expect(try fixture.tracker("20:41").water(id: "tap-1").log == water.log, "a tap that comes twice is one")
+        #expect(try fixture.tracker("20:41").water(id: "tap-1").log == water.log, "a repeated request adds one entry")
         guard case .session(let edited) = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
             throw Unexpected()
         }
@@ -211,7 +211,7 @@ import TrackerService
         }
         #expect(try told("07:18") == [.pace])
         _ = try fixture.tracker("08:00", source: "http").logDrink(.ml(167))
-        #expect(try told("08:00") == [.recovery], "the drink re-armed at its commit")
+        #expect(try told("08:00") == [.recovery], "the drink allows another reminder when it is stored")
     }
 
     @Test

@@ -67,7 +67,7 @@ import Emulator
         bench.write(.drinkLog)
         bench.sip([3])
         bench.write(.acknowledge(bytes: 39))
-        #expect(bench.poll().map(\.amountMl) == [3], "the third was not in that dump")
+        #expect(bench.poll().map(\.amountMl) == [3], "the third drink was not in the acknowledged transfer")
         bench.sip([4])
         bench.disconnect()
         bench.connect()
