@@ -252,7 +252,7 @@ import Testing
         _ = try await player.line { $0.hasPrefix("ready ") }
         let polled = try await Program.gateway.run(
             "poll --link unix:\(folder.file("p.sock")) --store \(folder.file("s.sqlite"))")
-        #expect(!polled.output.contains("log is empty"), "it was never asked for")
+        #expect(!polled.output.contains("log is empty"), "the gateway never requested the log")
         player.send(signal: SIGTERM)
         let result = try await player.finish()
         #expect(result.exitCode == 3)

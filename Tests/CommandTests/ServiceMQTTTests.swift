@@ -113,7 +113,7 @@ import Testing
         service = try pair.serve()
         #expect(try await eventually { try await done() >= 1 }, "\(service.error)")
         try await service.stop()
-        #expect(try await done() < count, "it was asked to stop before all were done")
+        #expect(try await done() < count, "the service stopped before it processed all commands")
         service = try pair.serve()
         #expect(try await eventually(within: 120) { try await done() >= count }, "\(service.error)")
         // A duplicate would arrive before this one.

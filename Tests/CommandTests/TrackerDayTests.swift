@@ -241,7 +241,7 @@ import Testing
         }
         let texts = end.output.split(separator: "\n").map(String.init)
         let lines = try texts.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-        #expect(zip(texts, texts.dropFirst()).allSatisfy { $0 != $1 }, "a line is a change")
+        #expect(zip(texts, texts.dropFirst()).allSatisfy { $0 != $1 }, "each line differs from the previous one")
         var totals: [String] = []
         for line in lines where totals.last != line.text { totals.append(line.text) }
         #expect(totals == ["0.0L / 2.0L", "0.6L / 2.0L", "1.3L / 2.0L", "2.1L / 2.0L", "0.0L / 2.0L"])

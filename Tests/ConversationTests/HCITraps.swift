@@ -114,7 +114,8 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 0)) }
         #expect(reassembler.hasOpenConnections && reassembler.table.examined == 0)
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 1)) }
-        #expect(!reassembler.hasOpenConnections && reassembler.table.examined == 3700, "each of them once")
+        #expect(
+            !reassembler.hasOpenConnections && reassembler.table.examined == 3700, "each connection is examined once")
     }
 
     @Test func `BR/EDR packets are counted as dropped`() {

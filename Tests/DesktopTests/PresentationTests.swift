@@ -241,7 +241,7 @@ struct PresentationTests {
         #expect(try fixture.tracker().state().remindersSent == 0 && server.notified.items.count == 1)
         server.manner = .normally
         await server.release()
-        #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
+        #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "the late reply is logged")
         #expect(try await fixture.tracker("12:01").deliver([desktop]).unseen.isEmpty)
         // The first one is shown by then and is not repeated. The next one replaces it.
         #expect(server.notified.items.count == 1 && server.open == [6])

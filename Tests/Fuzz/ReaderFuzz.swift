@@ -78,6 +78,6 @@ public func fuzzReader(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         print("in pieces: \(pieces)\nat once:   \(whole)")
         fflush(nil)
     }
-    precondition(pieces == whole, "a pipe gives something else than a file")
+    precondition(pieces == whole, "a pipe gives another result than a file")
     return 0
 }

@@ -142,7 +142,8 @@ import WebServer
         #expect(try await replayed(shares: false, away: true) == [])
         #expect(try await replayed(shares: true, away: true) == [], "notifications from before sharing are not sent")
         #expect(
-            try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
+            try await replayed(shares: false, away: false) == secret + open + secretAgain,
+            "a client on this machine receives all")
         // Notifications from the shared time are replayed.
         try store.recordSharing(true)
         let later = try await session(("21:10", "21:15"))

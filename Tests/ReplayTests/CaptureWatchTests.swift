@@ -33,7 +33,7 @@ import Testing
         #expect(lines.first { $0.contains("connected") }?.contains("hci0") == true)
         let ask = lines.firstIndex { $0.contains("ask for a snapshot") },
             drink = lines.firstIndex { $0.contains(" ml ") }
-        #expect(ask != nil && drink != nil && (ask ?? 0) < (drink ?? 0), "in the order in which they passed")
+        #expect(ask != nil && drink != nil && (ask ?? 0) < (drink ?? 0), "lines are in the order of the traffic")
     }
 
     @Test func `a drink received by two adapters is printed once`() throws {

@@ -113,7 +113,7 @@ import TrackerCore
         let refused = (0..<1350).map { doubtful(JournalQuarantine.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
-        #expect(try unsettled(journal, as: strict).isEmpty, "nothing is new in the dialect that refused them")
+        #expect(try unsettled(journal, as: strict).isEmpty, "the same dialect rejects the records again")
         var found = 0
         var last: Int64 = 0
         while true {

@@ -71,7 +71,7 @@ import TrackerCore
         }
         let after = try estimates()
         #expect(after == (change == "edit" ? [0.5] : []))
-        #expect(try receive(id, remote, at: 4_600_000, on: 1005) == 0, "the server's row is the one that was seen")
+        #expect(try receive(id, remote, at: 4_600_000, on: 1005) == 0, "the server's row is already known")
         #expect(try estimates() == after)
         let payload = try #require(try store.outbox().items.last { $0.entity.id == id }).payload
         #expect(payload.contains(#""updatedAt":4600001"#), "\(payload)")

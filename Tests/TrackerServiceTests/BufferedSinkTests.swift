@@ -84,7 +84,9 @@ import TrackerService
         try await look("11:00")
         desktop.isThere = true
         try await look("11:01")
-        #expect(desktop.shown == [phone.shown[1]] && phone.kinds == [.pace, .pace], "red, and not amber before it")
+        #expect(
+            desktop.shown == [phone.shown[1]] && phone.kinds == [.pace, .pace],
+            "only the red reminder is shown, not the earlier amber one")
         #expect(try missed() == [phone.shown[0].notificationId: "replaced"])
         desktop.isThere = false
         _ = try fixture.tracker("11:30").logDrink(.ml(300))
