@@ -49,7 +49,7 @@ private final class ProxyDriver: @unchecked Sendable {
     private var leaving: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
-    private static let mostEvents = 8192
+    private static let maximumEvents = 8192
 
     init(_ endpoint: NetworkEndpoint, key: [UInt8]?, instruments: LinkInstruments) {
         queue = DispatchQueue(label: "central esphome:\(endpoint)")
@@ -83,7 +83,7 @@ private final class ProxyDriver: @unchecked Sendable {
             stream = nil
         case .event(let event):
             events.yield(event)
-            if events.count > Self.mostEvents {
+            if events.count > Self.maximumEvents {
                 queue.async { self.feed(.ended("too many pending events from \(self.host.endpoint)")) }
             }
         case .finished:

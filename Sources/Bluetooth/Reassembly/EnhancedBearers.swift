@@ -7,7 +7,7 @@
 /// BlueZ on both ends uses them by default and distributes notifications over them.
 struct EnhancedBearers {
     private static let eattPSM: UInt16 = 0x0027
-    private static let mostChannels = 16
+    private static let maximumChannels = 16
 
     private struct Channel {
         var number: UInt16
@@ -50,7 +50,7 @@ struct EnhancedBearers {
 
     private mutating func addChannels(_ signal: RawSpan, from start: Int, to end: Int, direction: TrafficDirection) {
         var at = start
-        while at + 2 <= end, channels.count < Self.mostChannels {
+        while at + 2 <= end, channels.count < Self.maximumChannels {
             let number = signal.u16(at)
             if number >= 0x40 {
                 channels.removeAll { $0.number == number && $0.direction == direction }

@@ -25,7 +25,7 @@ private final class HCICentralTransport: CentralTransport {
         var sighting: HCIHost.ReceivedReport
         var advertisement: Advertisement
     }
-    private static let mostSeen = 4096
+    private static let maximumSeen = 4096
 
     init(_ controller: StreamController) {
         self.controller = controller
@@ -140,7 +140,7 @@ private final class HCICentralTransport: CentralTransport {
         advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
         advertisement.add(sighting.data)
         advertisement.rssi = before?.rssi ?? sighting.rssi
-        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Self.mostSeen else {
+        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Self.maximumSeen else {
             return
         }
         seen[peer] = Known(sighting: sighting, advertisement: advertisement)

@@ -19,9 +19,9 @@ package enum MemoryLink {
 /// The transport between the two links. Their common queue protects all state.
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
-    private static let mostToCentral = 64
+    private static let maximumToCentral = 64
     /// The number of pending PDUs to the peripheral at which the connection is closed.
-    private static let mostToPeripheral = 1024
+    private static let maximumToPeripheral = 1024
 
     private let name: String
     private let queue: DispatchQueue
@@ -70,7 +70,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     func send(_ bytes: [UInt8]) {
         guard let connected else { return }
-        guard toPeripheral.waiting.count < Self.mostToPeripheral else { return close(connected) }
+        guard toPeripheral.waiting.count < Self.maximumToPeripheral else { return close(connected) }
         toPeripheral.waiting.append(bytes)
         drainLater(connected)
     }
@@ -92,7 +92,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     func send(_ bytes: [UInt8], to central: CentralID) {
         guard connected == central else { return }
         toCentral.waiting.append(bytes)
-        if toCentral.waiting.count == Self.mostToCentral { peripheral?.feed(.congested(central)) }
+        if toCentral.waiting.count == Self.maximumToCentral { peripheral?.feed(.congested(central)) }
         drainLater(central)
     }
 
@@ -157,9 +157,9 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         }
         guard connected == id else { return }
         if toCentral.isMoving {
-            let wasFull = toCentral.waiting.count >= Self.mostToCentral
+            let wasFull = toCentral.waiting.count >= Self.maximumToCentral
             let bytes = toCentral.waiting.removeFirst()
-            if wasFull, toCentral.waiting.count < Self.mostToCentral { peripheral?.feed(.drained(id)) }
+            if wasFull, toCentral.waiting.count < Self.maximumToCentral { peripheral?.feed(.drained(id)) }
             central?.received(bytes)
         }
         guard connected == id else { return }

@@ -24,7 +24,7 @@ extension ATTPeripheralLink {
 /// A peripheral's sockets. The queue protects all state.
 private final class SocketPeripheralTransport: PeripheralTransport, @unchecked Sendable {
     /// The maximum number of connections. Further ones wait in the listen queue.
-    private static let mostConnections = 8
+    private static let maximumConnections = 8
 
     private let listener: any SocketListener
     private let patience: Duration
@@ -70,7 +70,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         // Process disconnects first, because the same central might have reconnected.
         for socket in sockets.values { socket.readNow() }
         guard isVisible else { return waitForVisibility() }
-        guard sockets.count < Self.mostConnections, let accepted = accept() else { return }
+        guard sockets.count < Self.maximumConnections, let accepted = accept() else { return }
         lastNumber += 1
         let central = listener.central(accepted, number: lastNumber)
         let socket = PacketSocket(descriptor: accepted, isConnecting: false, queue: queue) { [weak self] event in
@@ -153,7 +153,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     // MARK: Accepting
 
     private func update() {
-        setAccepting(sockets.count < Self.mostConnections)
+        setAccepting(sockets.count < Self.maximumConnections)
     }
 
     private func pauseAccepting() { setAccepting(false) }

@@ -8,7 +8,7 @@ import Utilities
 package final class ControlServer: @unchecked Sendable {
     /// The maximum length of a request in bytes, and the maximum number of pending requests of a connection.
     private static let longestLine = 4096
-    private static let mostWaiting = 64
+    private static let maximumPending = 64
 
     private let socket: UnixSocket
     private let mark: SocketMark?
@@ -49,7 +49,7 @@ package final class ControlServer: @unchecked Sendable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         let (lines, continuation) = AsyncStream.makeStream(
-            of: Data.self, bufferingPolicy: .bufferingOldest(Self.mostWaiting))
+            of: Data.self, bufferingPolicy: .bufferingOldest(Self.maximumPending))
         var bytes = Data()
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in
             guard let self, !self.read(descriptor, &bytes, to: continuation) else { return }

@@ -21,12 +21,12 @@ package enum TOMLGuard {
     }
 
     /// The maximum number of dots in a key, far more than any valid key has.
-    private static let mostDots = 1000
+    private static let maximumDots = 1000
 
     /// The line (from 1) of a key with too many dots, which overflows the stack of the recursive parser.
     package static func endlessKey(_ text: String) -> Int? {
         text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
-            line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots
+            line.count > maximumDots && line.count { $0 == UInt8(ascii: ".") } > maximumDots
         }.map { $0 + 1 }
     }
 }

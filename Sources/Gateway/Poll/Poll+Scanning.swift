@@ -29,7 +29,7 @@ extension Poll {
     private mutating func recordInRange(_ advertisement: Advertisement) {
         guard !hasRadio || BottleSelector.looksLikeBottle(advertisement) else { return }
         guard let index = report.inRange.firstIndex(where: { $0.peer == advertisement.peer }) else {
-            if report.inRange.count < Self.mostInRange { report.inRange.append(advertisement) }
+            if report.inRange.count < Self.maximumInRange { report.inRange.append(advertisement) }
             return
         }
         let known = report.inRange[index]
@@ -38,7 +38,7 @@ extension Poll {
         report.inRange[index].rssi = advertisement.rssi ?? known.rssi
     }
 
-    private static let mostInRange = 32
+    private static let maximumInRange = 32
 
     private mutating func isWanted(_ advertisement: Advertisement) -> Bool {
         guard hasRadio else { return true }

@@ -17,13 +17,13 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// The maximum number of requests whose values are being sent.
-    private static let mostPlayers = 64
+    private static let maximumPlayers = 64
     /// The maximum length of a chain of rules after one request.
     static let longestChain = 64
     /// The maximum delay of a response in milliseconds. Links drop a response that is later than 25 s.
     private static let longestDelay = 20_000
     private static let confirmationLimit = Duration.seconds(30)
-    private static let mostUnknown = 1000
+    private static let maximumUnknown = 1000
 
     package let profile: PeripheralProfile
     package let mode: Mode
@@ -348,7 +348,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     private mutating func play(_ player: ValuePlayer) {
-        if players.count >= Self.mostPlayers {
+        if players.count >= Self.maximumPlayers {
             players.removeFirst()
             log("too many concurrent requests: dropping the values of the oldest one")
         }
@@ -397,11 +397,11 @@ package struct ProfileMachine: PeripheralMachine {
 
     /// Reports each request once, up to a limit.
     private mutating func report(_ key: ExchangeIndex.Key, _ outcome: String) {
-        guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
+        guard unknown.count < Self.maximumUnknown, unknown.insert(key).inserted else { return }
         let line = "the host \(text(key)), which is not in the capture: \(outcome)"
         effects.append(mode == .new ? .unrecorded(line) : .log(line))
-        if unknown.count == Self.mostUnknown {
-            log("\(Self.mostUnknown) requests were not in the capture; further ones are not logged")
+        if unknown.count == Self.maximumUnknown {
+            log("\(Self.maximumUnknown) requests were not in the capture; further ones are not logged")
         }
     }
 
