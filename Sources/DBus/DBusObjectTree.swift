@@ -1,7 +1,7 @@
 /// The exported objects of a connection and the standard interfaces Introspectable, Properties and ObjectManager. It
 /// returns replies and signals, and sends nothing itself.
 struct DBusObjectTree {
-    /// A signal that a change causes.
+    /// A D-Bus signal to send after a change of the tree.
     struct Emission {
         var path: String
         var interface: String

@@ -78,7 +78,8 @@ package final class DescriptorSource: @unchecked Sendable {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }
-            // Also for a source that is not armed: a duplicate of the descriptor would keep it in epoll.
+            // Disarm every source, even one that is not armed: if the descriptor was duplicated, epoll keeps it after
+            // the close.
             poller.disarm(descriptor)
             return true
         }

@@ -5,7 +5,7 @@ extension BlueZCentral {
     /// The transaction timeout of ATT (Core 5.4, Vol 3 Part F, 3.3.3), and so the time limit of a call.
     private static let limit = Duration.seconds(30)
 
-    /// The time limit for services that bluetoothd reads again.
+    /// The maximum wait for the services while bluetoothd reads them again.
     private static let refreshLimit = Duration.seconds(3)
 
     private static let notConnected = LinkError(.outOfStep, "Not connected")

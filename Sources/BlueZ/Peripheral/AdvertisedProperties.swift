@@ -24,7 +24,7 @@ struct AdvertisedProperties: Equatable {
         var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
         var (maker, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
         let structures = AdvertisingBytes.structures(bytes.data) + AdvertisingBytes.structures(bytes.scanResponse)
-        // General or limited discoverable: bluetoothd writes the flags.
+        // bluetoothd writes the Flags structure itself, and has one property for both discoverable modes.
         let isDiscoverable = structures.contains { $0.type == 0x01 && ($0.data.first ?? 0) & 0x03 != 0 }
         properties["Discoverable"] = .boolean(isDiscoverable)
         if isDiscoverable { free -= 3 }

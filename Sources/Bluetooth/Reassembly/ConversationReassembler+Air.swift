@@ -120,7 +120,7 @@ extension ConversationReassembler {
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        // If the sniffer states whether the CRC is correct, the computed CRC only derives the initial value.
+        // The sniffer's CRC result takes precedence. The CRC then only serves to find its initial value.
         let isStated = facts.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
             crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
