@@ -221,7 +221,7 @@ struct ServerBearer: Sendable {
         case .value(let response):
             let value = Array(response.prefix(ATTPDU.maximumValueLength))
             if value.count < response.count {
-                log("the value for its \(transaction.step.request) has \(response.count) bytes; truncated to 512")
+                log("the value for a \(transaction.step.request) has \(response.count) bytes; truncated to 512")
             }
             proceed(transaction, value)
         }
