@@ -18,7 +18,7 @@ private final class HCICentralTransport: CentralTransport {
     private var seen: [PeerID: Known] = [:]
     private var reported: Set<PeerID> = []
     private var connection: UInt16?
-    private var wanted: BluetoothAddress?
+    private var pendingAddress: BluetoothAddress?
     private var attempt = 0
 
     private struct Known {
@@ -66,7 +66,7 @@ private final class HCICentralTransport: CentralTransport {
                 }
                 // Most controllers cannot connect while they scan.
                 self.stopScan()
-                self.wanted = address
+                self.pendingAddress = address
                 self.controller.handle(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
             case .failure(let error): self.central?.feed(.openFailed(error))
             }
@@ -79,8 +79,8 @@ private final class HCICentralTransport: CentralTransport {
 
     func close() {
         attempt += 1
-        if wanted != nil { controller.handle(.cancelConnect) }
-        wanted = nil
+        if pendingAddress != nil { controller.handle(.cancelConnect) }
+        pendingAddress = nil
         if let connection { controller.handle(.disconnect(connection)) }
         connection = nil
     }
@@ -97,13 +97,13 @@ private final class HCICentralTransport: CentralTransport {
         switch effect {
         case .advertised(let sighting): report(sighting)
         case .connected(let handle, let address, _):
-            guard wanted == address else { return controller.handle(.disconnect(handle)) }
-            wanted = nil
+            guard pendingAddress == address else { return controller.handle(.disconnect(handle)) }
+            pendingAddress = nil
             connection = handle
             central?.feed(.opened)
         case .connectFailed(let status):
-            guard wanted != nil else { return }
-            wanted = nil
+            guard pendingAddress != nil else { return }
+            pendingAddress = nil
             central?.feed(
                 .openFailed(
                     LinkError(
@@ -122,8 +122,8 @@ private final class HCICentralTransport: CentralTransport {
     }
 
     private func connectionLost(_ error: LinkError) {
-        if wanted != nil {
-            wanted = nil
+        if pendingAddress != nil {
+            pendingAddress = nil
             central?.feed(.openFailed(error))
         }
         if isScanning {
