@@ -40,8 +40,8 @@ struct Agent: AsyncParsableCommand {
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// The age from which a button press is sent with its time.
-    private static let delay = Duration.seconds(30)
+    /// The age from which a press is sent with its time.
+    private static let lateAge = Duration.seconds(30)
 
     private let store: String
     private let instance: String?
@@ -53,7 +53,7 @@ actor DesktopAgent {
     private var isSendingPresses = false
     /// Whether the agent has reported that there is no desktop.
     private var hasReportedNoDesktop = false
-    /// The pending button press whose error was reported.
+    /// The key of the queued press whose error was reported.
     private var reportedPress: String?
 
     /// Creates an agent for the service that uses this store.
@@ -186,7 +186,7 @@ actor DesktopAgent {
             JSONValue.Member("action", .string(press.press.action.rawValue)), .init("key", .string(press.press.key)),
         ]
         let waited = press.age
-        if waited >= Self.delay { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
+        if waited >= Self.lateAge { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
         let answer = try await post("/api/v1/agent/press", .object(body), by: DrinkSource.notification.rawValue)
         return try JSONDecoder().decode(Done.self, from: answer).done
     }
@@ -209,9 +209,9 @@ actor DesktopAgent {
             case .logWater: answer = try await post("/water")
             case .startSession:
                 _ = try await post("")
-                answer = try await away { try $0.get("/api/v1/session") }
+                answer = try await onThread { try $0.get("/api/v1/session") }
             case .endSession: answer = try await post("/end")
-            case .getState: answer = try await away { try $0.get("/api/v1/state") }
+            case .getState: answer = try await onThread { try $0.get("/api/v1/state") }
             }
             return String(decoding: answer, as: UTF8.self)
         } catch let failure as CommandFailure {
@@ -222,11 +222,11 @@ actor DesktopAgent {
     }
 
     private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data {
-        try await away { try $0.post(target, body, by: surface) }
+        try await onThread { try $0.post(target, body, by: surface) }
     }
 
     /// Runs a blocking closure on another thread.
-    private func away(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {
+    private func onThread(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {
         let service = service
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try body(service) }) }
