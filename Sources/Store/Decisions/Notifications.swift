@@ -13,8 +13,8 @@ extension TrackerStore {
     /// Marks all notifications as read (`unread` in the state).
     package func markNotificationsRead(_ context: WriteContext) throws {
         try write { db in
-            try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
-            try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPosition(db)), db)
+            try Counter.set(NotificationTable.lastReadTime, Int(context.now.milliseconds), db)
+            try Counter.set(NotificationTable.lastReadPosition, Int(try NotificationTable.newestPosition(db)), db)
         }
     }
 }
@@ -232,9 +232,9 @@ enum NotificationTable {
     static let forgotten = "notification.forgotten"
 
     /// The counter of the last time that notifications were read.
-    static let opened = "notification.opened"
+    static let lastReadTime = "notification.opened"
     /// The counter of the last position at that time. Used in addition, because the clock can be wrong.
-    static let openedThrough = "notification.openedThrough"
+    static let lastReadPosition = "notification.openedThrough"
 
     /// The number of unread notifications in a period, without those that were printed on a terminal.
     /// - Returns: all of them, and those of a session.
@@ -248,7 +248,7 @@ enum NotificationTable {
                     AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
                 """,
             arguments: [
-                first, last, try Counter.value(openedThrough, db), try Counter.value(opened, db),
+                first, last, try Counter.value(lastReadPosition, db), try Counter.value(lastReadTime, db),
                 NotificationKind.waterlineLive.rawValue,
             ])
         return try row.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) } ?? (0, 0)
