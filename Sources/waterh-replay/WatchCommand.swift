@@ -50,7 +50,7 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let run = try CaptureRun()
         let watch = CaptureWatch(run.out, options)
-        let (files, adapters) = try sort()
+        let (files, adapters) = try sortedSources()
         for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
         let needsMonitor = !adapters.isEmpty || sources.contains("all")
         let monitor =
@@ -117,7 +117,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Sorts the sources into files and adapters. Files and pipes are numbered from 1; adapters are source 0.
-    private func sort() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
+    private func sortedSources() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
         var files: [(UInt16, String)] = [], adapters: [HostAdapter] = []
         for source in sources where source != "all" {
             if source == "-" || FileManager.default.fileExists(atPath: source) {

@@ -41,7 +41,7 @@ package final class ProfileReader {
     private var order: [Key] = []
     private var sessions: [Int: ProfileSession] = [:]
     private var file = 0
-    private var bytes = 0
+    private var estimatedBytes = 0
     private var advertisers = 0
 
     package init() {}
@@ -62,7 +62,7 @@ package final class ProfileReader {
         case .dropped: break
         case .att(let observation): receive(observation, bytes)
         }
-        guard self.bytes <= Self.maximumBytes else {
+        guard estimatedBytes <= Self.maximumBytes else {
             throw ProfileReaderError(
                 description: """
                     more than \(Self.maximumBytes >> 20) MiB of conversations: select a part with --from and --to
@@ -95,7 +95,7 @@ package final class ProfileReader {
         if case .address(let address) = key { new.address = address }
         drafts[key] = new
         order.append(key)
-        bytes += Self.bytesPerObject
+        estimatedBytes += Self.bytesPerObject
         return new
     }
 
@@ -131,7 +131,7 @@ package final class ProfileReader {
 
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) {
         guard let opcode = pdu.first else { return }
-        bytes += pdu.byteCount + 32
+        estimatedBytes += pdu.byteCount + 32
         let connection = observation.connection
         // Both ends can be servers. A server sends odd opcodes and receives even ones.
         let isFromServer = opcode & 1 == 1
@@ -144,7 +144,7 @@ package final class ProfileReader {
             session = known
         } else {
             session = ProfileSession(draft(of: connection), startedAt: observation.time)
-            bytes += Self.bytesPerObject
+            estimatedBytes += Self.bytesPerObject
             sessions[connection.id] = session
         }
         if !concernsPeripheral {
