@@ -84,7 +84,8 @@ package struct TrafficCounts: Sendable {
         if latency >= Self.answerLimit { timeouts += 1 }
     }
 
-    /// Counts a request without a response; `wait` is the time that the capture continued.
+    /// Counts a request without a response.
+    /// - Parameter wait: the observed time without a response, if the capture has times.
     mutating func missed(after wait: Duration?) {
         if let wait, wait >= Self.answerLimit { timeouts += 1 } else { unanswered += 1 }
     }

@@ -6,7 +6,7 @@ import Captures
 /// A drink that several sources receive counts once.
 package final class CaptureWatch {
     package struct Options {
-        /// The options of `drinks`; `bottle` also applies to commands.
+        /// The options for reading drinks. Their filter by bottle also applies to commands.
         package var drinks: DrinkReader.Options
         /// Whether to print every ATT PDU that passes the filter.
         package var showsATT = false
