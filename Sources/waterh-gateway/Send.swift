@@ -43,9 +43,9 @@ struct Send: AsyncParsableCommand {
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        // The ownership check does not apply to a capture.
         options.own = Adoption.adoptedBottles(place)
         options.select(link.selectedBottle, file)
+        // A capture can be of any bottle, so the ownership check does not apply.
         if case .capture = try link.name { options.markAsRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours {

@@ -174,7 +174,7 @@ package struct PollLimits: Hashable, Sendable {
 package struct PollHistory: Hashable, Sendable {
     /// Consecutive polls in which the scan found nothing.
     package var failedScans = 0
-    /// The peer whose last session failed, so that its data in the system's cache might be outdated.
+    /// The peer whose last session failed. The system's cached data about it might be outdated.
     package var suspectPeer: String?
     var ignoredGoalMl: Int?
 
