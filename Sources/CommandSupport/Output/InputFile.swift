@@ -43,7 +43,7 @@ package final class InputFile {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
         defer { buffer.deallocate() }
         var done = 0
-        var shown = 0
+        var lastShown = 0
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count < 0 {
@@ -55,8 +55,8 @@ package final class InputFile {
             guard count > 0 else { return }
             try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             done += count
-            guard done - shown >= 4_000_000 else { continue }
-            shown = done
+            guard done - lastShown >= 4_000_000 else { continue }
+            lastShown = done
             let of = size.map { $0 > 0 ? " of \($0 / 1_000_000) MB (\(min(100, done * 100 / $0)) %)" : " MB" } ?? " MB"
             progress.show("Reading \(name): \(done / 1_000_000)\(of)")
         }

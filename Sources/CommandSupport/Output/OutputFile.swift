@@ -99,7 +99,7 @@ package final class OutputFile {
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
-    /// Writes `bytes`, and removes the written ones also if an error occurs.
+    /// Writes `bytes` and removes the written ones from the buffer, even if an error occurs.
     /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
