@@ -5,8 +5,8 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// The MQTT broker as a notification channel. A notification counts if the broker has confirmed it and a client
-/// subscribes to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
+/// The MQTT broker as a notification channel. A notification counts as delivered if the broker has confirmed it and a
+/// client subscribes to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
 package final class MQTTChannel: NotificationSink {
     package let name = "mqtt"
     package let limit: Duration

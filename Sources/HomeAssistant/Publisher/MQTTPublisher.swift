@@ -18,7 +18,7 @@ package actor MQTTPublisher {
         package var wrote: @Sendable () async -> Void
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
-        /// The location of the store; `nil` if the store cannot be copied.
+        /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
         package var home: @Sendable () -> StoreOrigin?
         /// Reports writes to the store. If `nil`, the store is polled.
         package var watch: @Sendable () -> StoreWatch?

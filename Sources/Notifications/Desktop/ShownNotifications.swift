@@ -94,7 +94,8 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Marks a kind as over, so that it is not shown again after a restart of the server.
+    /// Marks the notification of a kind as ended, so that a restarted server does not show it again.
+    /// - Parameter id: the id of the kind.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
     /// Discards the notification numbers of all other servers. Their resident notifications become lost.
