@@ -68,7 +68,7 @@ package struct Fields: Hashable, Sendable {
         (remaining, self.acceptsTextNumbers) = (values, acceptsTextNumbers)
     }
 
-    /// - Parameter what: the interface's term for the JSON: `body`.
+    /// - Parameter what: the name of the JSON in errors, such as `body`.
     /// - Throws: `WrongInput` for anything but one JSON object of plain values.
     package init(json: Data, of what: String, acceptsTextNumbers: Bool = false) throws {
         self.acceptsTextNumbers = acceptsTextNumbers
@@ -123,7 +123,7 @@ package struct Fields: Hashable, Sendable {
         return true
     }
 
-    /// Removes and returns a text. Rejects `null`, as the following methods do, because it removes no value here.
+    /// Removes and returns a text. Rejects `null`: if a client can unset the value, call `takeNull` first.
     package mutating func text(_ key: String) throws -> String? {
         switch take(key) {
         case nil: return nil

@@ -64,8 +64,9 @@ package enum Percent {
 
 /// The label `consumed/goal` of the progress ring: n/n exactly if the goal is met (K-A7).
 package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
+    /// The number of whole glasses drunk; at least `goal` if the goal is met.
     package var consumed: Int
-    /// The glasses of the goal, rounded up.
+    /// The number of glasses that reach the goal, rounded up.
     package var goal: Int
 
     /// Computes the label from amounts in millilitres.

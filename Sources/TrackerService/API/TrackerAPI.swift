@@ -10,7 +10,7 @@ import TrackerCore
 package struct TrackerAPI: Sendable {
     package private(set) var store: TrackerStore
     package var context: WriteContext
-    /// Whether a notification channel is available. The state has this as `notifications`.
+    /// Whether a notification channel is available: `notifications` in the JSON of the state.
     package let canNotify: Bool
     /// Whether the caller has access to Waterline. Otherwise entries of sessions are hidden and not undone.
     package private(set) var mayReadWaterline = true

@@ -37,7 +37,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     package let doubts: [ReasonCount]
     /// The number of received byte sequences that are not records.
     package let junkReceived: Int
-    /// The number of those byte sequences that are no longer stored.
+    /// The number of received byte sequences that are not records and are no longer stored.
     package let junkNotKept: Int
 
     package struct ReasonCount: Hashable, Sendable {
@@ -337,6 +337,6 @@ package struct PhoneDrink: Hashable, Sendable, Encodable {
 }
 
 package struct PhoneReceipt: Hashable, Sendable, Encodable {
-    /// The number of drinks that were reported for the first time.
+    /// The number of drinks that the phone reported as written for the first time.
     package let noted: Int
 }

@@ -15,7 +15,7 @@ package struct IdempotentExecution: Sendable {
         case beforeAction
         /// As `beforeAction`; the response contains a secret and is not stored.
         case beforeSecret
-        /// With the response, because the action is idempotent.
+        /// After the action, together with the response. A retry after a crash repeats the action, which is idempotent.
         case withResponse
     }
 
