@@ -108,7 +108,7 @@ struct PresentationTests {
         await next.stop()
     }
 
-    @Test func `a notification goes to a replacing server at once`() async throws {
+    @Test func `a notification goes to the new server as soon as it replaces the old one`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         var limits = DesktopFixture.patient
@@ -339,7 +339,7 @@ struct PresentationTests {
         await agent.stop()
     }
 
-    @Test func `the running session is shown again by the next server`() async throws {
+    @Test func `the notification of a running session is shown again when the server restarts`() async throws {
         var server = try await FakeNotificationServer(fixture.bus)
         let (desktop, other) = (await fixture.desktop(), await fixture.desktop())
         let live = try TrackerNotification.test(.waterlineLive, urgency: .low, sound: false)

@@ -104,7 +104,7 @@ import TrackerCore
     }
 
     @Test(arguments: ["delete W", "delete last A", "first A to 2.0", "move W"])
-    func `E1: edits change the value as in the vectors`(edit: String) throws {
+    func `E1: edits change the session's value as in the test vectors`(edit: String) throws {
         _ = try store.startSession(at("21:00"))
         let a1 = try store.addLog(.drink(), at("21:10"))
         _ = try store.addLog(.drink(), at("21:20"))
