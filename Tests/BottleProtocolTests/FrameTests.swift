@@ -64,7 +64,7 @@ import Testing
 
     /// Published: length 000F, byte 10 = 00.
     @Test
-    func `the response to settings has its published offsets`() {
+    func `the values of a settings response are at the published offsets`() {
         let bytes = BottleMessage.settingsTaken(goalMl: 2500, reminder: .standard).frame.encoded
         #expect(bytes[2] == 0 && bytes[3] == 0x0F && bytes[10] == 0)
     }
@@ -87,7 +87,7 @@ import Testing
 
     /// Offsets in the frame, as in published decoders.
     @Test
-    func `a snapshot has its published offsets`() {
+    func `the values of a snapshot are at the published offsets`() {
         let boost = Self.full.frame(.boost).encoded
         #expect(boost.count == 43 && Array(boost[2...3]) == [0, 0x27])
         #expect(

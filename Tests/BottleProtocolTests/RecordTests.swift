@@ -155,14 +155,14 @@ import Testing
     ]
 
     @Test(arguments: packets)
-    func `the original packet reader passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
+    func `the original packet reader decodes the A1 test vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
         #expect(DraftPacket.records(in: hex(bytes)).map(\.amountMl) == amounts, "\(name)")
         for count in 0..<hex(bytes).count { _ = DraftPacket.records(in: Array(hex(bytes).prefix(count))) }
     }
 
     /// The assembler uses the length field, and the strict dialect gets all bytes of those packets.
     @Test(arguments: packets)
-    func `the assembler passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
+    func `the assembler decodes the A1 test vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
         var assembler = LogAssembler()
         let transfers = (assembler.receive(hex(bytes)) + assembler.finish()).compactMap(\.transfer)
         #expect(transfers.flatMap { $0.records(dialect: .strict).map(\.amountMl) } == amounts, "\(name)")

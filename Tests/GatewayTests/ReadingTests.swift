@@ -61,7 +61,7 @@ import Testing
         #expect(reader.isWhole && reader.records.count == 3)
     }
 
-    @Test func `a draft response is odd without its empty frame`() throws {
+    @Test func `a draft response is whole only if it ends with an empty frame`() throws {
         for hasEnd in [true, false] {
             var reader = reader(.draft)
             _ = reader.begin(at: now)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a response is odd when it starts twice or its request is repeated`() throws {
+    @Test func `a response is not whole when it starts twice or its request is repeated`() throws {
         var twice = reader()
         _ = twice.begin(at: now)
         twice.asked(at: now)

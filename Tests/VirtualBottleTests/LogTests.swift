@@ -289,7 +289,7 @@ import Emulator
     }
 
     @Test(arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
-    func `a retail bottle ignores 01 and accepts 03 and 04`(_ byte: UInt8, _ isTaken: Bool) throws {
+    func `a retail bottle sends its log after 03 or 04, not after 01`(_ byte: UInt8, _ isTaken: Bool) throws {
         var bench = try Bench()
         bench.sip([1])
         bench.connect()
