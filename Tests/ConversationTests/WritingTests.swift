@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: rewrites)
-    func `a real capture is rewritten`(path: String, format: CaptureFormat) async throws {
+    func `a real capture keeps its ATT PDUs when rewritten`(path: String, format: CaptureFormat) async throws {
         let source = try Observed(path: path)
         var file = CaptureFile(path: path)
         var writer = CaptureWriter(format)
@@ -72,7 +72,7 @@ import Testing
         #expect(theirs == original)
     }
 
-    @Test func `real captures are converted to other levels`() async throws {
+    @Test func `real captures keep their ATT PDUs when converted between HCI and link layer`() async throws {
         for path in RealCaptures.files {
             let source = try Observed(path: path)
             let isAir = source.facts.format?.level == .linkLayer
