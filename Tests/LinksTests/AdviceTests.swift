@@ -37,7 +37,7 @@ import Testing
         #expect(advice.contains(words), "\(advice)")
     }
 
-    @Test func `an unknown link name is rejected with the valid ones`() {
+    @Test func `an unknown link name has radio advice only if the link has a radio`() {
         #expect(LinkAdvice(linkName: "memory", hasRadio: true).about(.notFound).contains("shake"))
         #expect(LinkAdvice(linkName: "memory", hasRadio: false).about(.notFound) == "Poll again.")
     }
