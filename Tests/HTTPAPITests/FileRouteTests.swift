@@ -31,7 +31,7 @@ import TrackerService
         #expect(try await other.get("state").json["dailyTotalMl"] as? Int == 580)
     }
 
-    @Test func `a repeated upload with one key has the first response, another file is rejected`() async throws {
+    @Test func `a repeated upload returns the first response, and its key is rejected for another file`() async throws {
         let house = try await ServedHousehold()
         let headers = ["Idempotency-Key": "file-1", "Content-Type": "text/csv"]
         let file = "startDate,value_ml\n2026-06-15T09:00:00Z,150\n"
@@ -65,7 +65,7 @@ import TrackerService
         #expect(Int(backup.headers["content-length"] ?? "") ?? 0 > 4096)
     }
 
-    @Test func `the journal is exported as lines`() async throws {
+    @Test func `an empty journal is exported as JSON Lines`() async throws {
         let house = try await ServedHousehold()
         let reply = try await house.get("journal/export")
         #expect(reply.status == 200 && reply.headers["content-type"] == "application/jsonl" && reply.body.isEmpty)
@@ -95,7 +95,7 @@ import TrackerService
         }
     }
 
-    @Test func `kept polls are listed newest first with story and capture`() async throws {
+    @Test func `kept polls are listed newest first with text and capture`() async throws {
         let kept = try Kept([
             ("20281001T120000000", "Bottle not found.\nNobody advertises.\nbottle: none found\n", "btsnoop\u{0}first"),
             (
