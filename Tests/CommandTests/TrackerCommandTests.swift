@@ -390,7 +390,7 @@ import TrackerCore
         )
     }
 
-    @Test func `why explains quiet hours, the daily limit and rounding`() async throws {
+    @Test func `the why command explains quiet hours, the daily limit and rounding`() async throws {
         #expect(try await home.tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
         let held = try await decided("pace", "why --now 2026-06-15T23:30")
         #expect(
@@ -431,7 +431,7 @@ import TrackerCore
         #expect(try await home.tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
     }
 
-    @Test func `why explains a decision in sentences`() async throws {
+    @Test func `the why command explains a decision in sentences`() async throws {
         let ahead = try await home.tracker("why --all --now 2026-06-15T06:00")
         #expect(
             ahead.output.contains(
