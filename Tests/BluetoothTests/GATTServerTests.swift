@@ -134,7 +134,7 @@ import Testing
         #expect(conversation.events.count == 3)
     }
 
-    @Test func `a read that starts in the middle has its offset`() throws {
+    @Test func `the application receives the offset of a read that starts in the middle`() throws {
         var conversation = try Conversation()
         #expect(conversation.exchange("0C 0C 00 16 00", value: [5]) == "0D 05")
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 22, token: 1)])
