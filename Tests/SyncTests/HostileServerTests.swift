@@ -51,7 +51,7 @@ import TrackerCore
         (#""startTime": -9223372036854775808"#, "startTime"), (#""startTime": 9223372036854775807"#, "startTime"),
         (#""startTime": "yesterday""#, "startTime"), (#""startTime": null"#, "startTime"),
         (#""startTime": 1e30"#, "startTime"),
-        (#""startTime": 1781526000000, "endTime": 1781525999999, "isActive": 0"#, "ends before"),
+        (#""startTime": 1781526000000, "endTime": 1781525999999, "isActive": 0"#, "endTime is before"),
         (#""startTime": 1781526000000, "endTime": 1781526000000, "isActive": 1"#, "contradict"),
         (#""startTime": 1781526000000, "isActive": 0"#, "contradict"),
         (#""startTime": 1781526000000, "isActive": 2"#, "isActive"),

@@ -128,7 +128,7 @@ indirect enum ColumnRule {
 
 extension TrackerStore {
     /// Merges the server's rows (a JSON list of objects). The last write wins by `updatedAt`, then by device id. A
-    /// deletion is a write (tracker spec E8). An invalid row is rejected alone, with its reason.
+    /// deletion is a write (tracker spec E8). An invalid row is rejected with a reason, and the others are merged.
     /// - Throws: `Refusal` if the text is not a list.
     package func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
         guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
@@ -272,7 +272,7 @@ struct RemoteRow {
         let (start, end) = (Instant.fromDatabaseValue(value("startTime")), Instant.fromDatabaseValue(value("endTime")))
         let isActive = Bool.fromDatabaseValue(value("isActive")) ?? false
         guard isActive == (end == nil) else { throw InvalidRow("isActive and endTime contradict each other") }
-        if let start, let end, end < start { throw InvalidRow("it ends before it starts") }
+        if let start, let end, end < start { throw InvalidRow("endTime is before startTime") }
         if Bool.fromDatabaseValue(value("sealed")) ?? false, isActive {
             throw InvalidRow("sealed and isActive contradict each other")
         }
