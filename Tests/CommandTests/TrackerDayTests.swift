@@ -8,7 +8,7 @@ import Testing
 
     init() throws { home = try Home() }
 
-    @Test func `a reminder that was not shown does not count`() async throws {
+    @Test func `a reminder that was not shown does not count as sent`() async throws {
         for minute in 10..<22 {
             let result = try await home.tracker("check", at: "12:\(minute)")
             #expect(

@@ -208,7 +208,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `a notification does not count without a notification server`() async throws {
+    func `a notification does not count as delivered without a notification server`() async throws {
         let (desktop, page) = (await fixture.desktop(), Page())
         #expect(await !desktop.canShow())
         let report = try await fixture.tracker().deliver([desktop])
@@ -226,7 +226,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `a notification does not count when the server does not respond`() async throws {
+    func `a notification does not count as delivered when the server does not respond`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
         let desktop = await fixture.desktop(
             .init(
@@ -367,7 +367,9 @@ struct PresentationTests {
     }
 
     @Test(arguments: [FakeNotificationServer.Manner.withInvalidID, .withError])
-    func `a notification does not count after an invalid reply`(manner: FakeNotificationServer.Manner) async throws {
+    func `a notification does not count as delivered after an invalid reply`(
+        manner: FakeNotificationServer.Manner
+    ) async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: manner)
         let desktop = await fixture.desktop()
         #expect(try await !desktop.deliver(.test(.pace)))

@@ -88,7 +88,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a notification that the broker denies does not count`() async throws {
+    @Test func `a notification that the broker denies does not count as delivered`() async throws {
         let guarded = try await Guarded("topic read #\n")
         let rig = try PublisherRig(guarded.broker)
         rig.start()
