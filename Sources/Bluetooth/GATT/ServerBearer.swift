@@ -23,10 +23,10 @@ struct ServerBearer: Sendable {
             /// A Read Blob. With `isPartial`, the application supplies the bytes from the request's offset on.
             case blob(isPartial: Bool)
             case byType
-            /// The values so far. The application supplies the first of `rest`.
+            /// A Read Multiple with its values so far. The application supplies the value of the first handle in `rest`.
             case multiple(values: [[UInt8]], rest: ArraySlice<UInt16>, isVariable: Bool)
             case write
-            /// The application handles the first of `rest`.
+            /// The prepared writes to execute. The application handles the first of `rest`.
             case execute(rest: ArraySlice<ATTHandleValue>)
 
             var request: ATTOpcode {
@@ -193,7 +193,7 @@ struct ServerBearer: Sendable {
         }
     }
 
-    /// Sets the MTU to the smaller of both, but at least 23 (Vol 3 Part F, 3.4.2).
+    /// Sets the MTU to the smaller of the values of client and server, but at least 23 (Vol 3 Part F, 3.4.2).
     private mutating func exchangeMTU(_ clientMTU: Int) {
         send(.exchangeMTUResponse(mtu: UInt16(maximumMTU)))
         let new = max(ATTPDU.defaultMTU, min(clientMTU, maximumMTU))

@@ -32,7 +32,8 @@ extension ConversationReassembler {
         table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
-    /// Whether the CRC is wrong, by the sniffer's flag. Without a flag the computed CRC counts, once one was correct.
+    /// Whether the CRC is wrong according to the sniffer. If the sniffer does not state this, the computed CRC decides,
+    /// but only after a correct one.
     private mutating func isDamaged(_ facts: LinkLayerFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
