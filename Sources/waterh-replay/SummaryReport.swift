@@ -188,7 +188,7 @@ struct SummaryReport {
         }
         if summary.tally.malformed > 0 {
             sentences.append(
-                "\(counted(summary.tally.malformed, "value")) of a response characteristic: not a frame")
+                "\(counted(summary.tally.malformed, "value")) of a response characteristic without a valid frame")
         }
         if summary.tally.refused > 0 {
             sentences.append("\(counted(summary.tally.refused, "drink record")) rejected by the dialect")

@@ -26,7 +26,7 @@ package final class CaptureWatch {
     private var frame = 0
     /// The names of files and pipes by source number, for the output.
     private var sources: [UInt16: String] = [:]
-    /// The connections that are open and were printed.
+    /// The ids of the open connections that were printed.
     private var reported: Set<Int> = []
 
     /// The source number of this machine's adapters.
