@@ -68,7 +68,7 @@ package final class ShownNotifications: Sendable {
         all().notices.values.first { $0.number == number && $0.owner == owner }
     }
 
-    /// Whether the notification was shown recently; it might be closed. `false` if its server has ended.
+    /// Whether the notification was shown recently, even if it is closed now. `false` if its server has ended.
     package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
     private func hasJustShown(_ announcement: Announcement, _ state: Contents) -> Bool {

@@ -46,7 +46,7 @@ extension SentNotification: FetchableRecord {
     }
 }
 
-/// A delivered notification, for channels that were not connected.
+/// A delivered notification that a channel receives later, because it was not connected.
 package struct DeliveredNotification: Hashable, Sendable {
     package var decision: TrackerNotification
     /// The names of the channels that accepted the notification.
@@ -130,7 +130,7 @@ extension TrackerStore {
         try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [channel]) }
     }
 
-    /// Sets whether Waterline is shared with other machines. Notifications from before are never shared.
+    /// Sets whether Waterline is shared with other machines. Earlier notifications are never shared.
     /// - Returns: the position after which notifications of a session can be shared; `nil` if they cannot.
     @discardableResult
     package func recordSharing(_ isShared: Bool) throws -> Int64? {
