@@ -34,7 +34,7 @@ package struct PollOptions: Sendable {
     package var amountWidth: AmountWidth?
     /// The zone of the bottle's clock.
     package var zone: Zone
-    /// The zone of the days, if `zone` follows it; `nil` if `zone` was set directly.
+    /// The zone of the tracker's days, if the bottle's clock follows it; `nil` if `zone` was set directly.
     package internal(set) var dayZone: Zone?
     /// The age in days (1–360) above which records are quarantined.
     package var maxRecordAgeDays = 180

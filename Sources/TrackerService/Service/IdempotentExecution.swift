@@ -2,8 +2,8 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// The execution of a request with an idempotency key. A repeated request gets the first response, also if that was
-/// lost or if the service has restarted.
+/// The execution of a request with an idempotency key. A repeated request gets the first response, even if that
+/// response was lost or the service has restarted.
 package struct IdempotentExecution: Sendable {
     package typealias StoredResponse = TrackerStore.KnownRequest.Answer
 
