@@ -57,8 +57,9 @@ package final class InputFile {
             done += count
             guard done - lastShown >= 4_000_000 else { continue }
             lastShown = done
-            let of = size.map { $0 > 0 ? " of \($0 / 1_000_000) MB (\(min(100, done * 100 / $0)) %)" : " MB" } ?? " MB"
-            progress.show("Reading \(name): \(done / 1_000_000)\(of)")
+            let total =
+                size.map { $0 > 0 ? " of \($0 / 1_000_000) MB (\(min(100, done * 100 / $0)) %)" : " MB" } ?? " MB"
+            progress.show("Reading \(name): \(done / 1_000_000)\(total)")
         }
     }
 
