@@ -78,8 +78,7 @@ package final class DescriptorSource: @unchecked Sendable {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }
-            // Disarm every source, even one that is not armed: if the descriptor was duplicated, epoll keeps it after
-            // the close.
+            // Disarm an unarmed source, too: if its descriptor was duplicated, epoll keeps it after the close.
             poller.disarm(descriptor)
             return true
         }

@@ -23,7 +23,7 @@ struct ServerBearer: Sendable {
             /// A Read Blob. With `isPartial`, the application supplies the bytes from the request's offset on.
             case blob(isPartial: Bool)
             case byType
-            /// A Read Multiple with its values so far. The application supplies the value of the first handle in `rest`.
+            /// A Read Multiple with its values so far. The application supplies that of the first handle in `rest`.
             case multiple(values: [[UInt8]], rest: ArraySlice<UInt16>, isVariable: Bool)
             case write
             /// The prepared writes to execute. The application handles the first of `rest`.

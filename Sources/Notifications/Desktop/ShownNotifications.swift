@@ -94,8 +94,7 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Marks the notification of a kind as ended, so that a restarted server does not show it again.
-    /// - Parameter id: the id of the kind.
+    /// Marks the notification with this kind's id as ended, so that a restarted server does not show it again.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
     /// Discards the notification numbers of all other servers. Their resident notifications become lost.

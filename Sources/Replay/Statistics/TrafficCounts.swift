@@ -84,8 +84,7 @@ package struct TrafficCounts: Sendable {
         if latency >= Self.answerLimit { timeouts += 1 }
     }
 
-    /// Counts a request without a response.
-    /// - Parameter wait: the observed time without a response, if the capture has times.
+    /// Counts a request without a response; `wait` is the observed time, or `nil` if the capture has no times.
     mutating func missed(after wait: Duration?) {
         if let wait, wait >= Self.answerLimit { timeouts += 1 } else { unanswered += 1 }
     }
