@@ -104,7 +104,7 @@ struct GATTFaultInjector: Sendable {
         guard let central = centrals.removeValue(forKey: id) else { return [] }
         channel.closed(connection: central.connection)
         dropRequests([])
-        // The base link requires a response to each request, also if the fault plan lost the response.
+        // The base link requires a response to each request, even if the fault plan lost the response.
         let unlikelyError: UInt8 = 0x0E
         return central.unanswered.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }

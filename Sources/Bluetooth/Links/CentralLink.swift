@@ -103,7 +103,7 @@ package enum CentralRequest: Hashable, Sendable {
     case write(handle: UInt16, value: [UInt8], withResponse: Bool)
     /// -> `subscribed` or `subscribeFailed`. Writes the CCCD for notifications, else for indications.
     case subscribe(handle: UInt16)
-    /// -> `disconnected(nil)`, also if there was no connection.
+    /// -> `disconnected(nil)`, even if there was no connection.
     case disconnect
     /// -> `recovered`. Removes the peer from the system's cache (BlueZ: RemoveDevice). A step of the recovery.
     case forget(PeerID)

@@ -10,7 +10,7 @@ package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
     /// One JSON object per line: `time`, `level`, `message`, and the metadata by name.
     case json
-    /// As `text`, after a priority such as `<4>` (`sd-daemon(3)`), for systemd.
+    /// Like `text`, after a priority such as `<4>` (`sd-daemon(3)`), for systemd.
     case journal
 
     /// The default: `journal` if standard error is connected to the systemd journal (`JOURNAL_STREAM`), else `text`.

@@ -17,7 +17,7 @@ struct Exchange: Hashable, Sendable {
     private(set) var sendings = 1
     private var stage: Stage
     private let limits: PollLimits
-    /// Whether to wait for a response also after commands for which the protocol defines none.
+    /// Whether to wait for a response even after commands for which the protocol defines none.
     private let awaitsAnyResponse: Bool
 
     init(_ command: HostCommand, limits: PollLimits, awaitsAnyResponse: Bool, at now: MonotonicInstant) {

@@ -6,7 +6,7 @@ extension DesktopNotifications {
     /// Replaces the last notification of its kind. Returns whether the server has confirmed it.
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
-    /// As `deliver`. A notification that a process of this project showed recently counts as shown, because that
+    /// Like `deliver`. A notification that a process of this project showed recently counts as shown, because that
     /// process might have ended before recording it. If another process is showing the notification, this one does not.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }

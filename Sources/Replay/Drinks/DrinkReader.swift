@@ -123,7 +123,7 @@ package final class DrinkReader: EventReader {
 
     package func addNames(from head: CaptureFileFacts) { (conversation ?? makeConversation()).addNames(from: head) }
 
-    /// Ends the capture (also after an error), and delivers incomplete data. Another capture can follow.
+    /// Ends the capture (even after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {
         try conversation?.finish()
         lastFile = nil

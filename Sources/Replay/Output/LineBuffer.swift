@@ -27,7 +27,7 @@ package final class LineBuffer {
 
     deinit { block.deallocate() }
 
-    /// Passes the buffered bytes to the sink. Throws the sink's first error, also if it occurred earlier.
+    /// Passes the buffered bytes to the sink. Throws the sink's first error, even if it occurred earlier.
     package func flush() throws {
         drain()
         if let failure { throw failure }

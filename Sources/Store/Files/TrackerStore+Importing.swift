@@ -212,7 +212,7 @@ private struct ImportTable {
         try journalRecords(hostZone, context, db)
     }
 
-    /// Adds tombstones for the originals of the file's corrections, also if a bottle has yet to deliver them. The
+    /// Adds tombstones for the originals of the file's corrections, even if a bottle has yet to deliver them. The
     /// user's own correction or deletion takes precedence. The last of several corrections in the file counts.
     private func deleteCorrected(_ context: WriteContext, _ db: Database) throws {
         try db.execute(

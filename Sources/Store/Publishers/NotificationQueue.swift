@@ -122,7 +122,7 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, channel), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
-            // Store this also after the time limit of the delivery. A delivery in progress reads the state when it is
+            // Store this even after the time limit of the delivery. A delivery in progress reads the state when it is
             // recorded.
             if state == .sent { try NotificationTable.add(channel, to: message.announcement.id, db) }
         }

@@ -60,7 +60,7 @@ struct HydrationReminders {
         }
     }
 
-    /// Decides the goal notification: once a day, also in quiet hours, because the user has just logged a drink
+    /// Decides the goal notification: once a day, even in quiet hours, because the user has just logged a drink
     /// (K-B19). The flag is set when a channel accepts, or at once if reminders are off.
     private mutating func reachedGoal() {
         if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }

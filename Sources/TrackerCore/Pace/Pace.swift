@@ -3,7 +3,7 @@ package enum Pace {
     package enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         /// The goal times the elapsed share of the window in seconds, rounded half up.
         case continuous
-        /// As the original app: whole hours since the start, rounded down.
+        /// As in the original app: whole hours since the start, rounded down.
         case wholeHours
     }
 

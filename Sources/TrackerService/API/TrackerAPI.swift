@@ -186,7 +186,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// Exchanges changes with the sync server of the settings.
-    /// - Returns: the result, also after a failure; `nil` without a server.
+    /// - Returns: the result, even after a failure; `nil` without a server.
     package func synchronise() async throws -> SyncClient.Pass? {
         let now = now
         var pass = SyncClient.Pass()
@@ -241,7 +241,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// Explains each reminder: its conditions, and the changes that would reverse them. Has no side effects.
-    /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. The explanation of an
+    /// - Parameter moment: `14:00` means the current day, even in the future; `nil` means now. The explanation of an
     ///   earlier moment also considers notifications that were sent after it.
     package func why(at moment: String? = nil) throws -> WhyReport {
         var then = self

@@ -13,7 +13,7 @@ package struct IdempotentExecution: Sendable {
         case withWrite
         /// Before the action, which does not write to the store.
         case beforeAction
-        /// As `beforeAction`; the response contains a secret and is not stored.
+        /// Like `beforeAction`, but the response contains a secret and is not stored.
         case beforeSecret
         /// After the action, together with the response. A retry after a crash repeats the action, which is idempotent.
         case withResponse

@@ -62,7 +62,7 @@ final class RouteTable {
         }
     }
 
-    /// As `write`, for a request without fields.
+    /// Like `write`, for a request without fields.
     func action(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
