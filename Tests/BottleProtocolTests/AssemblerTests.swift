@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test
-    func `entries in any order are reassembled, also before their header (EATT)`() {
+    func `entries in any order are reassembled, even before their header (EATT)`() {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let (records, values) = sample(Int.random(in: 2...100, using: &generator), seed: seed &+ UInt64(round))

@@ -317,7 +317,7 @@ import Testing
         stream.send(signal: SIGTERM)
     }
 
-    @Test func `a service with bottle.hold never disconnects also while a viewer is active`() async throws {
+    @Test func `a service with bottle.hold never disconnects, even while a viewer is active`() async throws {
         let pair = try await Pair()
         _ = try await Program.tracker.run("settings set bottle.hold never --store \(pair.store)")
         let (service, page) = try await served(pair)
