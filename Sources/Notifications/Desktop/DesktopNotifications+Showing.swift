@@ -77,7 +77,7 @@ extension DesktopNotifications {
         return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
     }
 
-    /// Handles a response, also a late one, so that a repeated notification replaces the displayed one.
+    /// Handles a response, even a late one, so that a repeated notification replaces the displayed one.
     private func answered(
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {

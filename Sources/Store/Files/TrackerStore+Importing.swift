@@ -4,13 +4,13 @@ import TrackerCore
 
 package struct ImportOutcome: Hashable, Sendable {
     package var added = 0
-    /// The number of known drinks: by our own key, by start, value and source, or from the bottle.
+    /// The number of drinks that were already stored, by key, by start, value and source, or by the bottle.
     package var known = 0
     /// The number of samples with 0 ml, which are not drinks.
     package var empty = 0
     /// The number of known samples that a bottle delivered.
     package var fromBottle = 0
-    /// The drinks of an older export that the newer one no longer has.
+    /// The number of drinks of an older export that the newer one no longer has.
     package var removed = 0
     package var excluded = 0
 }
@@ -176,7 +176,7 @@ private struct ImportTable {
 
     /// Uses one statement for all samples, because SQLite saves the changed pages for each statement.
     ///
-    /// Another program's sample with one of our keys is known if the store or the file has that drink.
+    /// Another program's sample with a key of this project is known if the store or the file has that drink.
     func insertDrinks(
         _ outcome: inout ImportOutcome, exportedAt: Instant?, hostZone: String?, _ context: WriteContext,
         _ calendar: DayCalendar, _ db: Database
