@@ -70,7 +70,7 @@ struct BlueZObjects {
     }
 
     /// The adapter with that name (`hci1`) or address. An address also finds an adapter that was plugged in again.
-    /// Without a name: the first powered adapter, else the first one.
+    /// Without a name, it is the first powered adapter, else the first one.
     func adapter(named name: String?) -> String? {
         let all = paths(having: BlueZName.adapter)
         if let name {

@@ -7,7 +7,7 @@ package struct ConversationReassembler {
 
     var table = ConnectionTable()
     /// The adapters whose host uses boundary flag 0 for first fragments, so that flag 2 marks those of the controller.
-    /// For captures without directions.
+    /// It is used only for captures without directions.
     private var hostsWithBoundary0: Set<UInt32> = []
     /// Qualcomm's controllers send diagnostics as ACL data on this handle; many Android logs have them.
     private static let diagnosticsHandle: UInt32 = 0xEDC

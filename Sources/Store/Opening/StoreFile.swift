@@ -103,7 +103,7 @@ struct StoreFile {
     func make() throws {
         guard !exists else { return }
         try Self.makeFolders(Self.folder(of: path), store: path)
-        // Not open(2): it would need close(2), which releases locks. If mknod(2) fails, SQLite reports the error.
+        // open(2) would need close(2), which releases locks. If mknod(2) fails, SQLite reports the error.
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
 

@@ -76,7 +76,7 @@ extension TrackerStore {
     }
 
     /// Adopts this location with a new identity. The retained topics belong to the original. Both stores publish
-    /// waiting changes, because it is unknown which of them recorded these.
+    /// waiting changes, because it is unknown which store recorded them.
     package func adoptAsNew(_ name: String, id: String, at here: StoreOrigin) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, name])
