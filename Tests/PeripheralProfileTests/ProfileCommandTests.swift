@@ -57,7 +57,7 @@ import Emulator
         }
         let absent = try await Self.replay.run(
             ["clone", "-", "--device", "C0:FF:EE:00:00:09", "-o", "-"], input: Array(Self.two.utf8))
-        #expect(absent.exitCode == 5 && absent.error.contains("C0:FF:EE:00:00:09 is not in standard input"))
+        #expect(absent.exitCode == 5 && absent.error.contains("no device C0:FF:EE:00:00:09 in standard input"))
         let wrong = try await Self.replay.run(["clone", "-", "--device", "Hi", "-o", "-"], input: Array(Self.two.utf8))
         #expect(wrong.exitCode == 2)
     }

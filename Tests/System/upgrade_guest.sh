@@ -8,8 +8,9 @@ cd "$folder" || exit 1
 
 # The configuration differs from that of the package: keep it, as unattended-upgrades does.
 upgrade() { install -o Dpkg::Options::=--force-confold ./new.deb; }
-as_waterh() { setpriv --reuid=waterh --regid=waterh --clear-groups "$@"; }
-total() { as_waterh waterh-tracker status --json --store "$1" | grep -o '"totalMl":[0-9]*'; }
+# as_waterh STORE COMMAND…: as the service's user, with the instance of the store's person.
+as_waterh() { WATERH_INSTANCE=$(basename "$1" .sqlite | sed 's/^waterh$//') setpriv --reuid=waterh --regid=waterh --clear-groups "${@:2}"; }
+total() { as_waterh "$1" waterh-tracker status --json --store "$1" | grep -o '"totalMl":[0-9]*'; }
 bottle() { waterh-emulator control --control "unix:/run/waterh-emulator-$1/control" "${@:2}"; }
 is_empty() { bottle "$1" --json status | grep -q '"records":0,.*"acknowledged":[1-9]'; }
 page() { curl -fsS -m 5 "http://127.0.0.1:$1/healthz" && curl -fsS -m 5 "http://127.0.0.1:$1/" | grep -q '<title>'; }
@@ -20,7 +21,7 @@ upgraded() {
     check "$1: the page answers at port $3" within 90 page "$3"
     check "$1: the total of today is the same" has "$1" "$4"
     check "$1: a sip of 50 ml" within 60 bottle "$2" sip 50
-    check "$1: a poll" within 60 as_waterh waterh-gateway nudge --store "$1"
+    check "$1: a poll" within 60 as_waterh "$1" waterh-gateway nudge --store "$1"
     check "$1: it stores the drink" within 120 has "$1" $(($4 + 50))
     check "$1: and acknowledges it" within 60 is_empty "$2"
 }
