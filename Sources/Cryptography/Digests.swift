@@ -25,7 +25,7 @@ package enum SHA256 {
 package enum HMAC {
     /// The authentication code of the message, 32 bytes.
     /// - Parameter key: of any length.
-    package static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+    package static func authenticationCode(of message: [UInt8], key: [UInt8]) -> [UInt8] {
         LibCrypto.begin()
         var (code, count) = ([UInt8](repeating: 0, count: SHA256.size), 0)
         let result = EVP_Q_mac(

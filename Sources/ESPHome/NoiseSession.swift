@@ -96,9 +96,11 @@ struct NoiseSession {
 
     /// Noise's HKDF: each output depends on the previous one and its number.
     private static func derive(_ chaining: [UInt8], _ input: [UInt8], _ count: UInt8) -> [[UInt8]] {
-        let secret = HMAC.code(of: input, key: chaining)
+        let secret = HMAC.authenticationCode(of: input, key: chaining)
         var outputs: [[UInt8]] = []
-        for number in 1...count { outputs.append(HMAC.code(of: (outputs.last ?? []) + [number], key: secret)) }
+        for number in 1...count {
+            outputs.append(HMAC.authenticationCode(of: (outputs.last ?? []) + [number], key: secret))
+        }
         return outputs
     }
 }

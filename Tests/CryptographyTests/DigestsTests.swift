@@ -60,15 +60,19 @@ import Testing
         ),
     ])
     func `HMAC-SHA-256 matches RFC 4231`(key: [UInt8], message: [UInt8], code: String) {
-        #expect(Self.hex(HMAC.code(of: message, key: key)) == code)
+        #expect(Self.hex(HMAC.authenticationCode(of: message, key: key)) == code)
     }
 
     /// A key of the block size is used as it is, and a longer one is hashed.
     @Test func `HMAC-SHA-256 handles keys at the block size`() {
         let long = [UInt8](repeating: 7, count: 65)
-        #expect(HMAC.code(of: [1], key: long) == HMAC.code(of: [1], key: SHA256.digest(long)))
+        #expect(
+            HMAC.authenticationCode(of: [1], key: long) == HMAC.authenticationCode(of: [1], key: SHA256.digest(long)))
         let whole = [UInt8](repeating: 7, count: 64)
-        #expect(HMAC.code(of: [1], key: whole) != HMAC.code(of: [1], key: SHA256.digest(whole)))
-        #expect(HMAC.code(of: [1], key: []) == HMAC.code(of: [1], key: [UInt8](repeating: 0, count: 64)))
+        #expect(
+            HMAC.authenticationCode(of: [1], key: whole) != HMAC.authenticationCode(of: [1], key: SHA256.digest(whole)))
+        #expect(
+            HMAC.authenticationCode(of: [1], key: [])
+                == HMAC.authenticationCode(of: [1], key: [UInt8](repeating: 0, count: 64)))
     }
 }

@@ -45,7 +45,7 @@ extension HCIHost {
             guard bytes[1] != 0x02 else { return }
             guard bytes[1] == 0 else { return effects.append(.connectFailed(status: bytes[1])) }
             let handle = word(2) & 0x0FFF
-            guard connections.count < Self.mostConnections,
+            guard connections.count < Self.maximumConnections,
                 let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12]))
             else { return }
             if connections[handle] != nil { end(handle, reason: 0x08) }

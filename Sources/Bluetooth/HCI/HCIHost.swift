@@ -51,7 +51,7 @@ package struct HCIHost: Sendable {
         var isEnding = false
     }
 
-    static let mostConnections = 32
+    static let maximumConnections = 32
 
     private var stream = H4Stream()
     private var commands: [(opcode: UInt16, parameters: [UInt8])] = []

@@ -3,7 +3,7 @@
 /// Handles are reused, and two adapters can use the same handle. Closed connections use no memory.
 struct ConnectionTable {
     /// The maximum number of open connections, to limit the memory for hostile captures. The oldest is closed first.
-    static let mostOpen = 4096
+    static let maximumOpen = 4096
 
     struct Connection {
         let key: UInt64

@@ -208,8 +208,8 @@ package struct ConversationReassembler {
     mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false, _ emit: ConversationHandler)
         rethrows -> Int
     {
-        if table.count >= ConnectionTable.mostOpen {
-            for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
+        if table.count >= ConnectionTable.maximumOpen {
+            for slot in table.open.prefix(ConnectionTable.maximumOpen / 2) {
                 try close(table.slots[slot].key, reason: nil, emit)
             }
         }

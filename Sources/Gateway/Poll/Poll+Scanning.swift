@@ -74,7 +74,7 @@ extension Poll {
     }
 
     /// The failure of a poll whose time passed without a connection; `nil` if another error is the reason.
-    mutating func absence() -> PollFailure? {
+    mutating func timeoutFailure() -> PollFailure? {
         switch state {
         case .connecting(let peer, _):
             let name = report.name.map { "\($0) (\(peer))" } ?? "\(peer)"

@@ -200,7 +200,7 @@ package struct Poll: Sendable {
     // MARK: - Ends
 
     private mutating func outOfTime() throws {
-        if connections == 0, let failure = absence() { return try stop(failure) }
+        if connections == 0, let failure = timeoutFailure() { return try stop(failure) }
         let hasLog = report.received > 0 || state.session?.assembler.progress != nil
         try stop(
             PollFailure(

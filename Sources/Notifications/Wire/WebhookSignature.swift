@@ -20,7 +20,7 @@ struct WebhookSignature: Hashable, Sendable {
 
     /// The value of `webhook-signature`.
     func text(id: String, timestamp: Int, body: [UInt8]) -> String {
-        let code = HMAC.code(of: Array("\(id).\(timestamp).".utf8) + body, key: key)
+        let code = HMAC.authenticationCode(of: Array("\(id).\(timestamp).".utf8) + body, key: key)
         return "v1,\(Data(code).base64EncodedString())"
     }
 
