@@ -61,7 +61,7 @@ export default [
   // Access and conflicts
   [/^This request needs a token with the scope "(.+)"\.$/, 'Dafür braucht es einen Schlüssel mit dem Recht „$1“.'],
   [/^Not signed in: this request needs a token\..*$/, 'Nicht angemeldet: dafür braucht es einen Schlüssel. „waterh-tracker token new“ macht einen; ein Browser meldet sich mit „waterh-gateway open“ an.'],
-  [/^This token is unknown, revoked, or was not used for 90 days\..*$/, 'Dieser Schlüssel ist unbekannt, entzogen oder wurde 90 Tage nicht benutzt.'], [/^No valid token has this ID\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],
+  [/^This token is unknown, revoked or expired \(90 days without use\)\..*$/, 'Dieser Schlüssel ist unbekannt, entzogen oder wurde 90 Tage nicht benutzt.'], [/^No valid token has this ID\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],
   [/^There is nobody (?:of that name )?here(?: any more)?\.$/, 'So heißt hier niemand.'], [/^The day that is meant is not called that here any more\.$/, 'Der Tag, um den es geht, heißt hier nicht mehr so.'],
   [/^The same request is in progress\.$/, 'Diese Anfrage läuft gerade.'],
   [/^Outcome unknown: the service stopped during this request\..*$/, 'Ergebnis unbekannt: Der Dienst endete während dieser Anfrage. Prüfe den Stand und wiederhole sie nur, wenn nötig.'],
