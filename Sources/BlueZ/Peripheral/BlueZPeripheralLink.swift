@@ -158,6 +158,8 @@ actor BlueZPeripheral {
             adapter, BlueZName.gattManager, "RegisterApplication",
             [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
             "Cannot register the GATT application")
+        // bluetoothd might have ended since its reply.
+        guard self.adapter == adapter else { throw BlueZService.absent }
         isPublished = true
     }
 
