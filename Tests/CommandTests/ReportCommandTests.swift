@@ -142,6 +142,14 @@ import Testing
             "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is in range, but this store is for another",
             "error: BOTTLE-1 (ADDRESS-1) is in range, but this store is for another"
         ), ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
+        (
+            "notice: Bottle in range: WaterH Vita Kathrin A4:C1:38:0A:0B:0C, -61 dBm. If it is yours",
+            "notice: Bottle in range: BOTTLE-1 ADDRESS-1, -61 dBm. If it is yours"
+        ),
+        (
+            "error: WaterH Vita Kathrin (A4:C1:38:0A:0B:0C) belongs to another gateway",
+            "error: BOTTLE-1 (ADDRESS-1) belongs to another gateway"
+        ),
         ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
         // A name with a quotation mark, a rejected address and its correction, and the former user and prefix of a
         // broker.

@@ -51,6 +51,12 @@ package final class Redactor: Sendable {
         text.replace(/(a bottle(?: that [^:\n]*)? is in range: )([^\n]+)/) {
             "\($0.1)\(self.pseudonym("BOTTLE", String($0.2)))"
         }
+        // An advertised name before an address with a signal strength, or before the owner of the bottle.
+        text.replace(
+            /([:;] )([^:;\n]{1,64}?)(?= (?:[0-9A-F]{2}:){5}[0-9A-F]{2}, -?\d+ dBm| \([0-9A-F:]{17}\) belongs to)/
+        ) {
+            "\($0.1)\(self.pseudonym("BOTTLE", String($0.2)))"
+        }
         // A sentence that starts with an advertised name.
         text.replace(
             /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \([0-9A-Fa-f:_-]{17}\)(?:,| is (?:here|in range))| is here and hides)/
