@@ -19,9 +19,8 @@ enum ReportParts {
         lines.append("BlueZ: \(await blueZ(facts))")
         let systemd = await ChildProcess("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
         lines.append("systemd: \(systemd.map(String.init) ?? "none")")
-        lines.append(
-            "user: \(facts.isRoot ? "root" : facts.isBluetoothMember ? "in the group bluetooth" : "not in the group bluetooth")"
-        )
+        let group = "\(facts.isBluetoothMember ? "in" : "not in") the group bluetooth"
+        lines.append("user: \(facts.isRoot ? "root" : group)")
         return lines.joined(separator: "\n")
     }
 

@@ -405,8 +405,8 @@ extension Poll {
             return PollFailure(
                 .unexpectedResponse,
                 """
-                the connection's MTU is \(session.mtu), so the bottle's values were truncated to \(truncatedLength) bytes; a log \
-                needs an MTU of \(Self.logMTU). Truncated records were not acknowledged.
+                the connection's MTU is \(session.mtu), so the bottle's values were truncated to \(truncatedLength) \
+                bytes; a log needs an MTU of \(Self.logMTU). Truncated records were not acknowledged.
                 """,
                 code: "smallMTU", values: ["mtu": "\(Self.logMTU)"])
         }
