@@ -83,8 +83,8 @@ extension RawSpan {
     /// The offset at which the text starts, after a byte order mark.
     var textStart: Int { has("\u{FEFF}", at: 0) ? 3 : 0 }
 
-    /// The line at an offset without its line break, and the offset of the next line. `isComplete` is whether the line has
-    /// a line break. Returns `nil` at the end, or if the line might continue after these bytes.
+    /// The line at an offset without its line break, and the offset of the next line. `isComplete` is whether the line
+    /// has a line break. Returns `nil` at the end, or if the line might continue after these bytes.
     /// - Parameter isLast: whether the file ends with these bytes.
     func line(from start: Int, isLast: Bool) -> (line: Text, next: Int, isComplete: Bool)? {
         guard start < byteCount else { return nil }

@@ -4,8 +4,8 @@ struct ProxyFeatures: OptionSet, Hashable {
     /// Passive scanning: the proxy forwards advertisements.
     static let passiveScan = Self(rawValue: 1 << 0)
     static let activeConnections = Self(rawValue: 1 << 1)
-    /// The proxy can connect without its GATT cache. To subscribe, the client then also writes the Client Characteristic
-    /// Configuration descriptor.
+    /// The proxy can connect without its GATT cache. To subscribe, the client then also writes the Client
+    /// Characteristic Configuration descriptor.
     static let connectsWithoutCache = Self(rawValue: 1 << 2)
     /// The proxy removes its cache of a peer on request.
     static let clearsCache = Self(rawValue: 1 << 4)

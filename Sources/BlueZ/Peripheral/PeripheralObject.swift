@@ -85,8 +85,8 @@ extension BlueZPeripheral {
         return objects
     }
 
-    /// Returns the advertisement for bluetoothd. By default, its 31 bytes contain the flags and a 16-bit service UUID, and
-    /// the scan response contains the name, cut to 29 bytes.
+    /// Returns the advertisement for bluetoothd. By default, its 31 bytes contain the flags and a 16-bit service UUID,
+    /// and the scan response contains the name, cut to 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
         var properties: [String: DBusValue] = ["Type": .string("peripheral")]
         if let given = application.advertisement {

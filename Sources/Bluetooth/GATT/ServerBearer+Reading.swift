@@ -55,8 +55,8 @@ extension ServerBearer {
         send(.readBlobResponse(value: truncated(Array(value[offset...]))))
     }
 
-    /// Reads the values of several attributes. If the application must supply a value, this method returns, and is called
-    /// again with the application's response.
+    /// Reads the values of several attributes. If the application must supply a value, this method returns, and is
+    /// called again with the application's response.
     /// - Parameters:
     ///   - known: the values read so far.
     ///   - handles: the handles of the other attributes.

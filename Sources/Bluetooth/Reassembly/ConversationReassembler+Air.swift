@@ -207,9 +207,9 @@ extension ConversationReassembler {
         }
     }
 
-    /// Whether the content of a packet of an encrypted connection looks like plaintext. Some decrypting sniffers do not set
-    /// the flag for decrypted packets. About one in 10^9 encrypted packets looks like an L2CAP header with a matching
-    /// length. A continuation is plaintext if the start of its frame was.
+    /// Whether the content of a packet of an encrypted connection looks like plaintext. Some decrypting sniffers do not
+    /// set the flag for decrypted packets. About one in 10^9 encrypted packets looks like an L2CAP header with a
+    /// matching length. A continuation is plaintext if the start of its frame was.
     private func isPlaintext(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:

@@ -8,8 +8,8 @@ struct TextState {
     private static let maximumCharacteristics = 4096
 
     private var handles: [BluetoothUUID: UInt16] = [:]
-    /// The value handle assigned last. Assigned handles are above those of real attribute tables, which the same text can
-    /// also contain.
+    /// The value handle assigned last. Assigned handles are above those of real attribute tables, which the same text
+    /// can also contain.
     private var lastHandle: UInt16 = 0x8000
     /// The handles of values without a characteristic, one per direction.
     static let unnamedSent: UInt16 = 0x0003

@@ -2,7 +2,8 @@ import Dispatch
 
 /// A central and a peripheral in one process. They use the state machines of sockets, and PDUs keep their order.
 package enum MemoryLink {
-    /// Creates a central link and a peripheral link that find each other. Each can have injected faults and an observer.
+    /// Creates a central link and a peripheral link that find each other. Each can have injected faults and an
+    /// observer.
     package static func pair(
         name: String = "memory", central: LinkInstruments = LinkInstruments(),
         peripheral: LinkInstruments = LinkInstruments()

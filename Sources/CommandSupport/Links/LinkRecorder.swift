@@ -24,7 +24,8 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: the capture to write. Its suffix selects the format, btsnoop by default. `begin` replaces an older capture.
+    ///   - path: the capture to write. Its suffix selects the format, btsnoop by default. `begin` replaces an older
+    ///     capture.
     ///   - peer: the bottle's address; `identify` corrects it.
     ///   - isPeerRandom: whether `peer` is a random address.
     ///   - epoch: the time since 1970 at zero of the monotonic clock of the observations.

@@ -101,8 +101,8 @@ package struct StoreLocation: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service uses the store at this path. If the file is missing, the result is `true` if this user owns its
-    /// directory and is not root, such as the user `waterh`.
+    /// Whether a service uses the store at this path. If the file is missing, the result is `true` if this user owns
+    /// its directory and is not root, such as the user `waterh`.
     /// - Parameter isServed: whether this machine has a system service.
     private static func isUsedByService(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()

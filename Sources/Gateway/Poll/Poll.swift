@@ -305,8 +305,8 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// Returns the record of this poll for the journal. For a recording, it has only the bottle's identity, name and model,
-    /// because the other values are not current.
+    /// Returns the record of this poll for the journal. For a recording, it has only the bottle's identity, name and
+    /// model, because the other values are not current.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,

@@ -122,8 +122,8 @@ extension TrackerAPI {
         }
     }
 
-    /// Changes a preset. A new size or strength also changes its estimate of standard drinks. Existing log entries do not
-    /// change.
+    /// Changes a preset. A new size or strength also changes its estimate of standard drinks. Existing log entries do
+    /// not change.
     package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)

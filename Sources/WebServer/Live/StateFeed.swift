@@ -117,8 +117,8 @@ actor StateFeed {
 
     var watcherCount: Int { watchers.count }
 
-    /// Returns the state, and reads the store only if it has changed. The result includes every write that was committed
-    /// before the call.
+    /// Returns the state, and reads the store only if it has changed. The result includes every write that was
+    /// committed before the call.
     func current() async throws -> Text {
         let status = await service?.status()
         let tracker = try tracker()
