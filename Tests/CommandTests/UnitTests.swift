@@ -205,7 +205,7 @@ import Testing
         #expect(await notify.wait("READY=1"))
         #expect(await notify.wait("WATCHDOG=1", times: 4))
         #expect(
-            await eventually(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 record in the last poll") } },
+            await eventually(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 record ") } },
             "\(notify.messages)")
         try await service.stop()
         #expect(notify.messages.contains("STOPPING=1"))
