@@ -86,7 +86,7 @@ import Testing
                 try await service.kill()
             } else {
                 // The store has one writer, and each of the publishers before this one waits for 15 s.
-                await service.says("A message was not processed: Another process locked the store", within: 120)
+                await service.says("A message was not processed: Another process locked the store", within: 300)
             }
             try await lock.release()
             if isKilled { service = try pair.serve() }
