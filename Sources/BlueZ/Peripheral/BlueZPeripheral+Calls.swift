@@ -1,4 +1,5 @@
 import Bluetooth
+import CBluetooth
 import DBus
 import Glibc
 
