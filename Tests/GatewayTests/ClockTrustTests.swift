@@ -41,6 +41,7 @@ import TrackerCore
         #expect(wrong.peer.records.count == 40 && report.acknowledged == 0)
         #expect(!setsClock(wrong))
         #expect(counted(journal).count == 40 && counted(journal).allSatisfy { abs($0.seconds(to: evening)) < Self.day })
+        #expect(journal.entries.allSatisfy { abs($0.received.seconds(to: evening)) < Self.day })
         #expect(try journal.recall(BottleNames("A4:C1:38:01:02:03")).lastCompletePoll == nil)
         let (right, second) = try poll(drinks(40), profile, journal: journal)
         #expect(second.failure == nil && second.acknowledged == 40 && right.peer.records.isEmpty, "\(second)")

@@ -33,9 +33,12 @@ struct RecordDates {
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let found = options.resolver.resolve(record.wallFields, received: received, evidence: evidence)
         if found.doubt == nil, let instant = found.instant { previous = instant }
-        return JournalEntry(
+        var entry = JournalEntry(
             bottle: bottle, raw: raw, wall: found.wall, amountMl: record.amountMl, received: received,
             verdict: verdict(record, found), reading: options.reading)
+        // An untrusted clock must not supply the year if the record is decoded again in a dialect without years.
+        if !trust.isTrusted, case .drink(let instant, _) = entry.verdict { entry.received = instant }
+        return entry
     }
 
     /// Returns the time in the record; `nil` if its bytes are not a date.
