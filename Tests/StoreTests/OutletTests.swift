@@ -266,8 +266,8 @@ import TrackerCore
         try store.forgetRetained(["t/1", "t/9"], of: "a")
         _ = try store.closePublisher("a")
         #expect(try store.keptTopics(of: "a") == ["t/2", "t/3"])
-        try store.recordRetained(["t/4"], of: "nobody")
-        #expect(try store.keptTopics(of: "nobody").isEmpty)
+        try store.recordRetained(["t/4"], of: "unknown")
+        #expect(try store.keptTopics(of: "unknown").isEmpty)
     }
 
     @Test func `a restore is not published`() throws {

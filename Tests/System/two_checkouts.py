@@ -27,7 +27,7 @@ class Checkout:
         return os.path.join(self.folder, name)
 
     def fresh(self, name):
-        """The path of a store that does not exist."""
+        """A new path for a store."""
         path = self.file(name)
         for suffix in ("", "-wal", "-shm"):
             if os.path.exists(path + suffix):
