@@ -233,7 +233,7 @@ extension MemoryJournal.State {
                 if entry.verdict == rows[waiting].entry.verdict, entry.reading == rows[waiting].entry.reading {
                     return .waiting
                 }
-                let takesTime = rows[waiting].doubt == JournalQuarantine.hostClock
+                let takesTime = [JournalQuarantine.hostClock, JournalQuarantine.pieced].contains(rows[waiting].doubt)
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received

@@ -97,6 +97,18 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
+    @Test(arguments: Kind.allCases) func `a counted record loses the receipt of an untrusted clock`(_ kind: Kind) throws
+    {
+        let (journal, counted) = (try kind.make(), read())
+        for (second, reason) in [(15, JournalQuarantine.hostClock), (16, JournalQuarantine.pieced)] {
+            var wrong = read(second: second, verdict: .quarantined(reason: reason))
+            wrong.received = counted.received.advanced(seconds: -300 * 86_400)
+            _ = try journal.append([wrong])
+            #expect(try journal.append([read(second: second)]) == [.promoted])
+        }
+        #expect(try unsettled(journal, as: strict).map(\.received) == [counted.received, counted.received])
+    }
+
     @Test(arguments: Kind.allCases) func `a stored date is never removed`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])

@@ -36,8 +36,13 @@ struct RecordDates {
         var entry = JournalEntry(
             bottle: bottle, raw: raw, wall: found.wall, amountMl: record.amountMl, received: received,
             verdict: verdict(record, found), reading: options.reading)
+        guard !trust.isTrusted else { return entry }
         // An untrusted clock must not supply the year if the record is decoded again in a dialect without years.
-        if !trust.isTrusted, case .drink(let instant, _) = entry.verdict { entry.received = instant }
+        if case .quarantined = entry.verdict {
+            entry.verdict = .quarantined(reason: JournalQuarantine.hostClock)
+        } else if let instant = found.instant {
+            entry.received = instant
+        }
         return entry
     }
 
@@ -77,7 +82,8 @@ struct RecordDates {
         let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
         return JournalEntry(
             bottle: bottle, raw: raw, wall: nil, amountMl: other?.amountMl ?? 0, received: received,
-            verdict: .quarantined(reason: JournalQuarantine.refused), reading: options.reading)
+            verdict: .quarantined(reason: trust.isTrusted ? JournalQuarantine.refused : JournalQuarantine.hostClock),
+            reading: options.reading)
     }
 }
 
