@@ -106,9 +106,6 @@ private struct LinkRecord {
         case (.monitor, .note(.monitor(let opcode))):
             header = Self.monitorHeader(packet.adapter, opcode)
         case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
-            guard !facts.lacksCRC else {
-                throw .notStorable("the format requires a CRC at the end of each packet, and the packet has none")
-            }
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
             } else if facts.phy == .coded, bytes.byteCount > 5 {

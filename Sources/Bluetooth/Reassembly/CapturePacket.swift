@@ -86,7 +86,6 @@ package struct LinkLayerFacts: Sendable, Hashable {
     package var isDecrypted: Bool
     /// Whether the CRC is valid; `nil` if the sniffer did not check it.
     package var isCRCValid: Bool?
-    package var lacksCRC: Bool
     /// The modulation. On the coded PHY a coding indicator byte follows the access address.
     package var phy: PHY
 
@@ -95,13 +94,12 @@ package struct LinkLayerFacts: Sendable, Hashable {
 
     package init(
         rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil,
-        lacksCRC: Bool = false, phy: PHY = .le1M
+        phy: PHY = .le1M
     ) {
         self.rfChannel = rfChannel
         self.signal = signal
         self.isDecrypted = isDecrypted
         self.isCRCValid = isCRCValid
-        self.lacksCRC = lacksCRC
         self.phy = phy
     }
 }

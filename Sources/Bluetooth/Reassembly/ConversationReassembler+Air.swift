@@ -8,19 +8,18 @@ extension ConversationReassembler {
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
         let start = facts.phy == .coded ? 5 : 4
-        let crcLength = facts.lacksCRC ? 0 : 3
         guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let accessAddress = bytes.u32(0)
         let isAdvertising = accessAddress == Self.advertisingAccessAddress
         // A data header with its CP bit set has a third byte (constant tone extension).
         let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
         let end = start + headerLength + Int(bytes.u8(start + 1))
-        guard end + crcLength <= bytes.byteCount else {
+        guard end + 3 <= bytes.byteCount else {
             return try drop(
                 packet.isCut ? .cutRecord : .shortPacket, knownConnection(packet.adapter, accessAddress), emit)
         }
         let pdu = bytes.extracting(start..<end)
-        let crc = facts.lacksCRC ? nil : bytes.u24(end)
+        let crc = bytes.u24(end)
         if isAdvertising {
             try receiveAdvertising(packet, facts, pdu, crc: crc, emit)
         } else {
@@ -43,9 +42,9 @@ extension ConversationReassembler {
     // MARK: Advertising channel
 
     private mutating func receiveAdvertising(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32?, _ emit: ConversationHandler
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
-        let isWrong = crc.map { CRC24.of(pdu, seed: CRC24.advertisingInit) != $0 } ?? false
+        let isWrong = CRC24.of(pdu, seed: CRC24.advertisingInit) != crc
         if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
         let header = pdu.u8(0)
         let payload = pdu.extracting(2..<pdu.byteCount)
@@ -107,7 +106,7 @@ extension ConversationReassembler {
 
     private mutating func receiveData(
         _ packet: CapturePacket, _ facts: LinkLayerFacts, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int,
-        crc: UInt32?, _ emit: ConversationHandler
+        crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
         let header = pdu.u8(0)
         let kind = header & 0x03
@@ -124,7 +123,7 @@ extension ConversationReassembler {
         // The sniffer's CRC result takes precedence. The CRC then only serves to find its initial value.
         let isStated = facts.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
-            crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
+            (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: crc)
         }
         if isDamaged(facts, isWrong: isWrong) {
             table.slots[slot].air?.estimator.addDamaged(
