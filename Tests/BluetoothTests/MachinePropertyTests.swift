@@ -34,7 +34,9 @@ import Testing
     @Test func `the GATT server survives random inputs`() throws {
         var generator = generator("serverSurvivesAnything")
         for _ in 0..<60 {
-            var server = try GATTServer(smallBottle, maximumMTU: Int.random(in: 23...517, using: &generator))
+            var application = smallBottle
+            application.maximumMTU = Int.random(in: 23...517, using: &generator)
+            var server = try GATTServer(application)
             let central = CentralID("c")
             var now = MonotonicInstant.start
             var mtu = 23

@@ -30,15 +30,11 @@ package struct CentralMachine: Sendable {
         case connected(PeerID, GATTClient)
     }
 
-    private let maximumMTU: Int
     private var state = State.idle
     /// Whether the last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
     private var skipsExchange = false
 
-    /// - Parameter maximumMTU: the offered ATT MTU (23–517).
-    package init(maximumMTU: Int = ATTPDU.maximumMTU) {
-        self.maximumMTU = maximumMTU
-    }
+    package init() {}
 
     /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
@@ -58,7 +54,7 @@ package struct CentralMachine: Sendable {
         case .notFound(let error): return [.event(.scanFailed(error))]
         case .opened:
             guard case .opening(let peer, let deadline) = state else { return [] }
-            state = .exchangingMTU(peer, deadline: deadline, GATTClient(maximumMTU: maximumMTU))
+            state = .exchangingMTU(peer, deadline: deadline, GATTClient())
             defer { skipsExchange = false }
             return feed(skipsExchange ? .startWithoutExchange : .start, at: now)
         case .openFailed(let error): return end(error)

@@ -40,10 +40,9 @@ package struct GATTServer: Sendable {
     private var lastDelivery: UInt64 = 0
     private var effects: [Effect] = []
 
-    /// - Parameter maximumMTU: the offered MTU; `nil` for the application's.
-    package init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
+    package init(_ application: GATTApplication) throws(LinkError) {
         table = try GATTTable(application)
-        self.maximumMTU = min(max(maximumMTU ?? application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
+        maximumMTU = min(max(application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
     /// The earliest time at which `tick` has an effect.

@@ -25,11 +25,9 @@ package final class EventQueue<Event: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    private let limit: Int
+    private let limit = 1024
 
-    package init(limit: Int = 1024) {
-        self.limit = limit
-    }
+    package init() {}
 
     /// Calls `call` on the consumer's thread when the queue is half empty after it was full.
     func onRoom(_ call: @escaping @Sendable () -> Void) {
