@@ -25,9 +25,8 @@ package struct CentralMachine: Sendable {
     private enum State {
         case idle
         case opening(PeerID, deadline: MonotonicInstant)
-        /// The transport is open, and the MTU exchange is in progress.
-        case exchangingMTU(PeerID, deadline: MonotonicInstant, GATTClient)
-        case connected(PeerID, GATTClient)
+        /// The transport is open. `deadline` is that of the MTU exchange; `nil` after it.
+        case open(PeerID, deadline: MonotonicInstant?, GATTClient)
     }
 
     private var state = State.idle
@@ -41,8 +40,7 @@ package struct CentralMachine: Sendable {
         switch state {
         case .idle: nil
         case .opening(_, let deadline): deadline
-        case .exchangingMTU(_, let deadline, let client): min(deadline, client.nextDeadline ?? deadline)
-        case .connected(_, let client): client.nextDeadline
+        case .open(_, let deadline, let client): [deadline, client.nextDeadline].compactMap { $0 }.min()
         }
     }
 
@@ -54,7 +52,7 @@ package struct CentralMachine: Sendable {
         case .notFound(let error): return [.event(.scanFailed(error))]
         case .opened:
             guard case .opening(let peer, let deadline) = state else { return [] }
-            state = .exchangingMTU(peer, deadline: deadline, GATTClient())
+            state = .open(peer, deadline: deadline, GATTClient())
             defer { skipsExchange = false }
             return feed(skipsExchange ? .startWithoutExchange : .start, at: now)
         case .openFailed(let error): return end(error)
@@ -81,7 +79,7 @@ package struct CentralMachine: Sendable {
         case .forget: return [.event(.recovered("this link stores nothing about a peer"))]
         case .powerCycle: return [.event(.recovered("this link has no adapter to switch off and on"))]
         case .discover, .read, .write, .subscribe:
-            if case .connected = state { return feed(.request(request), at: now) }
+            if case .open(_, deadline: nil, _) = state { return feed(.request(request), at: now) }
             guard case .event(let failure) = request.failure(LinkError(.outOfStep, "not connected")) else {
                 return []
             }
@@ -93,7 +91,7 @@ package struct CentralMachine: Sendable {
         switch state {
         case .opening(_, let deadline) where deadline <= now:
             return [.close] + end(LinkError(.timeout, "the connection was not established in time", isTransient: true))
-        case .exchangingMTU(_, let deadline, _) where deadline <= now:
+        case .open(_, let deadline?, _) where deadline <= now:
             skipsExchange = true
             let sentence =
                 "the peer accepted the connection but does not respond; it might be connected to another central"
@@ -104,20 +102,9 @@ package struct CentralMachine: Sendable {
     }
 
     private mutating func feed(_ input: GATTClient.Input, at now: MonotonicInstant) -> [Effect] {
-        var client: GATTClient
-        let clientEffects: [GATTClient.Effect]
-        switch state {
-        case .idle, .opening:
-            return []
-        case .exchangingMTU(let peer, let deadline, let current):
-            client = current
-            clientEffects = client.handle(input, at: now)
-            state = .exchangingMTU(peer, deadline: deadline, client)
-        case .connected(let peer, let current):
-            client = current
-            clientEffects = client.handle(input, at: now)
-            state = .connected(peer, client)
-        }
+        guard case .open(let peer, let deadline, var client) = state else { return [] }
+        let clientEffects = client.handle(input, at: now)
+        state = .open(peer, deadline: deadline, client)
         var effects: [Effect] = []
         for effect in clientEffects {
             switch effect {
@@ -126,8 +113,7 @@ package struct CentralMachine: Sendable {
             case .log(let line): effects.append(.log(line))
             case .ended(let error): effects += [.close] + end(error)
             case .ready(let mtu):
-                guard case .exchangingMTU(let peer, _, _) = state else { continue }
-                state = .connected(peer, client)
+                state = .open(peer, deadline: nil, client)
                 effects.append(.event(.connected(peer, mtu: mtu)))
             }
         }
@@ -138,8 +124,8 @@ package struct CentralMachine: Sendable {
         defer { state = .idle }
         switch state {
         case .idle: return []
-        case .opening, .exchangingMTU: return [.event(.connectFailed(error))]
-        case .connected: return [.event(.disconnected(error))]
+        case .opening, .open(_, deadline: _?, _): return [.event(.connectFailed(error))]
+        case .open: return [.event(.disconnected(error))]
         }
     }
 }
