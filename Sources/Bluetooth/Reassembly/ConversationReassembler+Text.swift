@@ -48,25 +48,18 @@ extension ConversationReassembler {
         table.slots[slot].hasTraffic = true
         let handle = try handle(of: value, packet, slot: slot, emit)
         let bytes = bytes.withUnsafeBytes { [UInt8]($0) }
-        switch value.travel {
-        case .writeCommand:
-            try emitText(
-                .writeCommand(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
-        case .writeRequest:
-            try emitText(
-                .writeRequest(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
-            try emitText(.writeResponse, .received, packet, slot, emit)
-        case .notification:
-            try emitText(
-                .notification(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
-        case .indication:
-            try emitText(
-                .indication(handle: handle, value: bytes), value.travel.direction, of: value, packet, slot, emit)
-            try emitText(.confirmation, .sent, packet, slot, emit)
-        case .read:
-            try emitText(.readRequest(handle: handle), .sent, packet, slot, emit)
-            try emitText(.readResponse(value: bytes), value.travel.direction, of: value, packet, slot, emit)
-        }
+        let pdu: ATTPDU =
+            switch value.travel {
+            case .writeCommand: .writeCommand(handle: handle, value: bytes)
+            case .writeRequest: .writeRequest(handle: handle, value: bytes)
+            case .notification: .notification(handle: handle, value: bytes)
+            case .indication: .indication(handle: handle, value: bytes)
+            case .read: .readResponse(value: bytes)
+            }
+        if value.travel == .read { try emitText(.readRequest(handle: handle), .sent, packet, slot, emit) }
+        try emitText(pdu, value.travel.direction, of: value, packet, slot, emit)
+        if value.travel == .writeRequest { try emitText(.writeResponse, .received, packet, slot, emit) }
+        if value.travel == .indication { try emitText(.confirmation, .sent, packet, slot, emit) }
     }
 
     /// The key of a text connection, above all keys of binary captures, because text has no connection handles.
@@ -108,11 +101,9 @@ extension ConversationReassembler {
         let declaration = handle - 1
         try emitText(
             .readByTypeRequest(ATTHandleRange(declaration, handle), type: GATTTable.characteristic), .sent, packet,
-            slot,
-            emit)
+            slot, emit)
         let content = [Self.properties(value.travel)] + handle.littleEndianBytes(2) + uuid.littleEndian
-        try emitText(
-            .readByTypeResponse([ATTHandleValue(declaration, content)]), .received, packet, slot, emit)
+        try emitText(.readByTypeResponse([ATTHandleValue(declaration, content)]), .received, packet, slot, emit)
         if value.travel == .notification || value.travel == .indication {
             let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
             try emitText(.writeRequest(handle: handle + 1, value: configuration), .sent, packet, slot, emit)
