@@ -35,7 +35,7 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
 extension ATTErrorCode: CustomStringConvertible {
     /// The name from the specification and the number: `Invalid Handle (0x01)`.
     package var description: String {
-        let number = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16, uppercase: true)
+        let number = "0x" + rawValue.hexDigits
         if let name = Self.names[rawValue] { return "\(name) (\(number))" }
         return 0x80...0x9F ~= rawValue ? "application error \(number)" : "error \(number)"
     }

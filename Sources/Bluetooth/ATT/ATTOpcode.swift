@@ -84,6 +84,6 @@ package struct ATTOpcode: RawRepresentable, Hashable, Sendable {
 extension ATTOpcode: CustomStringConvertible {
     /// The name from the specification, such as `Write Request`, or `Opcode 0x7F` for an unknown opcode.
     package var description: String {
-        Self.names[self] ?? "Opcode 0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16, uppercase: true)
+        Self.names[self] ?? "Opcode 0x" + rawValue.hexDigits
     }
 }

@@ -28,12 +28,11 @@ package struct BluetoothAddress: Hashable, Sendable {
     }
 
     /// Six bytes, least significant byte first.
-    package var littleEndian: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+    package var littleEndian: [UInt8] { value.littleEndianBytes(6) }
 }
 
 extension BluetoothAddress: CustomStringConvertible {
     package var description: String {
-        littleEndian.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(
-            separator: ":")
+        littleEndian.reversed().map(\.hexDigits).joined(separator: ":")
     }
 }

@@ -23,12 +23,10 @@ package struct BluetoothUUID: Hashable, Sendable {
         case 2:
             self.init(bytes.reversed().reduce(UInt16(0)) { $0 << 8 | UInt16($1) })
         case 16:
-            var high: UInt64 = 0
-            var low: UInt64 = 0
-            for (index, byte) in bytes.reversed().enumerated() {
-                if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+            func number(_ bytes: some Collection<UInt8>) -> UInt64 {
+                bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
             }
-            self.init(high: high, low: low)
+            self.init(high: number(bytes.dropFirst(8)), low: number(bytes.prefix(8)))
         default:
             return nil
         }
@@ -57,36 +55,23 @@ package struct BluetoothUUID: Hashable, Sendable {
 
     /// The shortest little-endian form: 2 or 16 bytes.
     package var littleEndian: [UInt8] {
-        if let short { return [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
-        return full128LittleEndian
+        short?.littleEndianBytes(2) ?? full128LittleEndian
     }
 
     /// The 16 bytes of the full form, little-endian.
-    package var full128LittleEndian: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) }
-            + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
-    }
+    package var full128LittleEndian: [UInt8] { low.littleEndianBytes(8) + high.littleEndianBytes(8) }
 }
 
 extension BluetoothUUID: CustomStringConvertible {
     /// The 16-bit form if there is one, such as `FF01`, else the full form in upper case.
     package var description: String {
-        if let short { return hex(UInt64(short), 4) }
-        return fullDescription
+        short?.hexDigits ?? fullDescription
     }
 
     /// The full form: `0000FF01-0000-1000-8000-00805F9B34FB`.
     package var fullDescription: String {
-        [
-            hex(high >> 32, 8), hex(high >> 16 & 0xFFFF, 4), hex(high & 0xFFFF, 4), hex(low >> 48, 4),
-            hex(low & 0xFFFF_FFFF_FFFF, 12),
-        ]
-        .joined(separator: "-")
-    }
-
-    private func hex(_ value: UInt64, _ width: Int) -> String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        let (high, low) = (high.hexDigits, low.hexDigits)
+        return "\(high.prefix(8))-\(high.dropFirst(8).prefix(4))-\(high.suffix(4))-\(low.prefix(4))-\(low.suffix(12))"
     }
 }
 

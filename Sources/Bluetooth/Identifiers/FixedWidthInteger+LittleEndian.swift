@@ -2,3 +2,11 @@ extension FixedWidthInteger {
     /// The given number of low bytes, least significant byte first.
     func littleEndianBytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) } }
 }
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// All hexadecimal digits of the number, in upper case.
+    var hexDigits: String {
+        let digits = String(self, radix: 16, uppercase: true)
+        return String(repeating: "0", count: Self.bitWidth / 4 - digits.utf8.count) + digits
+    }
+}
