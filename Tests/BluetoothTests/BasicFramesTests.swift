@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `frames split at any byte return the same PDUs`() {
-        let stream = pdus.flatMap(BasicFrames.frame)
+        let stream = pdus.flatMap { BasicFrames.frame($0) }
         for cut in 0...stream.count {
             var frames = BasicFrames()
             var found: [[UInt8]] = []
@@ -29,7 +29,7 @@ import Testing
     @Test func `frames received byte by byte return all PDUs`() {
         var frames = BasicFrames()
         var found: [[UInt8]] = []
-        for byte in pdus.flatMap(BasicFrames.frame) {
+        for byte in pdus.flatMap({ BasicFrames.frame($0) }) {
             frames.append([byte])
             while case .pdu(let pdu) = frames.next() { found.append(pdu) }
         }

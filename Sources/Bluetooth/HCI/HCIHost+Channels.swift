@@ -48,7 +48,7 @@ extension HCIHost {
             connections[handle]?.isEnding = true
             return command(0x0406, handle.littleEndianBytes(2) + [0x13])
         }
-        let frame = payload.count.littleEndianBytes(2) + channel.littleEndianBytes(2) + payload
+        let frame = BasicFrames.frame(payload, channel: channel)
         var at = 0
         while at < frame.count {
             let part = frame[at..<min(frame.count, at + fragmentLength)]

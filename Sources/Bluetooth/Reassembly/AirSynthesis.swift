@@ -50,7 +50,7 @@ struct AirSynthesis {
     mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketHandler) rethrows {
         if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let direction = att.direction(of: pdu)
-        let frame = l2cap(pdu)
+        let frame = BasicFrames.frame(pdu.withUnsafeBytes { Array($0) })
         let starts = Array(stride(from: 0, to: frame.count, by: Self.longestPayload))
         for (index, start) in starts.enumerated() {
             let part = Array(frame[start..<min(frame.count, start + Self.longestPayload)])

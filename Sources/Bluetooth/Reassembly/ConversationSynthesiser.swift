@@ -48,11 +48,3 @@ extension ATTObservation {
         direction ?? (pdu.byteCount > 0 && pdu.u8(0) & 1 == 1 ? .received : .sent)
     }
 }
-
-func l2cap(_ pdu: RawSpan) -> [UInt8] {
-    var frame: [UInt8] = [
-        UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0,
-    ]
-    pdu.withUnsafeBytes { frame.append(contentsOf: $0) }
-    return frame
-}

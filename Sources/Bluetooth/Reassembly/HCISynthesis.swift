@@ -26,7 +26,7 @@ struct HCISynthesis {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
         let direction = att.direction(of: pdu)
-        let frame = l2cap(pdu)
+        let frame = BasicFrames.frame(pdu.withUnsafeBytes { Array($0) })
         var start = 0
         while start < frame.count {
             let end = min(frame.count, start + Self.aclLength)
