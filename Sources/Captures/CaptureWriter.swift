@@ -76,8 +76,10 @@ extension CaptureFormat.Container {
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
         // The date has a year of four digits.
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
-        // pcapng: nanoseconds in 64 bits, with whole seconds to add; hex text: seconds if there is no date.
-        case .pcapng, .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
+        // Nanoseconds in 64 bits.
+        case .pcapng: .zero ... .seconds(9_223_372_035)
+        // Seconds if there is no date.
+        case .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
         }
     }
 }
@@ -239,14 +241,8 @@ private struct PcapEncoder: FormatEncoder {
 private struct PcapngEncoder: FormatEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
-    private var interfaces: [Interface: UInt32] = [:]
-
-    private struct Interface: Hashable {
-        var adapter: UInt32
-        /// Whole seconds to add to its times: 0 from 1970 to 2262, otherwise a multiple of that span.
-        var offset: Int64
-    }
-    private static let span: Int64 = 9_223_372_036
+    /// The interface numbers by adapter.
+    private var interfaces: [UInt32: UInt32] = [:]
 
     init(linkType: LinkType, isBigEndian: Bool) { (self.linkType, self.isBigEndian) = (linkType, isBigEndian) }
 
@@ -263,12 +259,10 @@ private struct PcapngEncoder: FormatEncoder {
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
     {
         guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
-        let time = packet.time ?? .zero, seconds = time.wholeSeconds
-        let offset = seconds >= 0 ? seconds / Self.span * Self.span : ((seconds + 1) / Self.span - 1) * Self.span
-        let nanoseconds = (seconds - offset) * 1_000_000_000 + time.nanosecond
+        let time = packet.time ?? .zero
+        let nanoseconds = time.wholeSeconds * 1_000_000_000 + time.nanosecond
         // Monitor records have the adapter in their header.
-        let interface = interface(
-            Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
+        let interface = interface(linkType == .monitor ? 0 : packet.adapter, &output)
         let isSimple = packet.time == nil && interface == 0
         var body: [UInt8] = []
         body.reserveCapacity(44 + record.length)
@@ -284,24 +278,26 @@ private struct PcapngEncoder: FormatEncoder {
         body += [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
         if linkType == .h4, let direction = packet.direction, !isSimple {
             // H4 has no direction, so epb_flags stores it.
-            option(2, UInt32(direction == .received ? 1 : 2), &body)
+            body.append(UInt16(2), bigEndian: isBigEndian)
+            body.append(UInt16(4), bigEndian: isBigEndian)
+            body.append(UInt32(direction == .received ? 1 : 2), bigEndian: isBigEndian)
             body.append(UInt32(0), bigEndian: isBigEndian)
         }
         block(isSimple ? 3 : 6, body, &output)
         return true
     }
 
-    private mutating func interface(_ wantedInterface: Interface, _ output: inout [UInt8]) -> UInt32 {
-        if let known = interfaces[wantedInterface] { return known }
+    private mutating func interface(_ adapter: UInt32, _ output: inout [UInt8]) -> UInt32 {
+        if let known = interfaces[adapter] { return known }
         let index = UInt32(interfaces.count)
-        interfaces[wantedInterface] = index
+        interfaces[adapter] = index
         var body: [UInt8] = []
         body.append(UInt16(truncatingIfNeeded: linkType.rawValue), bigEndian: isBigEndian)
         body.append(UInt16(0), bigEndian: isBigEndian)
         body.append(longestPacket, bigEndian: isBigEndian)
-        if linkType != .monitor, wantedInterface.adapter != 0 {
+        if linkType != .monitor, adapter != 0 {
             // Option if_name.
-            let name = Array("adapter\(wantedInterface.adapter)".utf8)
+            let name = Array("adapter\(adapter)".utf8)
             body.append(UInt16(2), bigEndian: isBigEndian)
             body.append(UInt16(name.count), bigEndian: isBigEndian)
             body += name + [UInt8](repeating: 0, count: (4 - name.count % 4) % 4)
@@ -310,17 +306,9 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(UInt16(9), bigEndian: isBigEndian)
         body.append(UInt16(1), bigEndian: isBigEndian)
         body += [9, 0, 0, 0]
-        // Option if_tsoffset: seconds to add to each time.
-        if wantedInterface.offset != 0 { option(14, wantedInterface.offset, &body) }
         body.append(UInt32(0), bigEndian: isBigEndian)
         block(1, body, &output)
         return index
-    }
-
-    private func option(_ code: UInt16, _ value: some FixedWidthInteger, _ body: inout [UInt8]) {
-        body.append(code, bigEndian: isBigEndian)
-        body.append(UInt16(value.bitWidth / 8), bigEndian: isBigEndian)
-        body.append(value, bigEndian: isBigEndian)
     }
 
     /// Appends a pcapng block.

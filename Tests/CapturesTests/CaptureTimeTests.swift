@@ -25,9 +25,8 @@ import Testing
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
             try writer.write(packet, [3, 12, 0].span.bytes)
-            #expect(writer.retimed == (name == "pcapng" ? 0 : 1))
-            #expect(
-                Reading(writer.takeOutput()).packets.map(\.packet.time?.wholeSeconds) == [name == "pcapng" ? -5 : 0])
+            #expect(writer.retimed == 1)
+            #expect(Reading(writer.takeOutput()).packets.map(\.packet.time?.wholeSeconds) == [0])
         }
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
         #expect(throws: Never.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
