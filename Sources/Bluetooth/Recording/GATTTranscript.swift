@@ -10,15 +10,11 @@ package struct GATTTranscript: Sendable {
         var subscriptions: Set<BluetoothUUID> = []
     }
 
-    private enum Operation {
-        case read(CentralID, handle: UInt16, offset: Int)
-        case write(CentralID, handle: UInt16)
-    }
-
     private let table: GATTTable
     private let discovery: [(PDUDirection, [UInt8])]
     private var centrals: [CentralID: Central] = [:]
-    private var pending: [UInt64: Operation] = [:]
+    /// The requests without a response, by token.
+    private var pending: [UInt64: (central: CentralID, request: ATTOpcode, handle: UInt16)] = [:]
     private var lastConnection = 0
     private var observations: [LinkObservation] = []
 
@@ -45,19 +41,18 @@ package struct GATTTranscript: Sendable {
                 at: now)
         case .read(let id, let uuid, let offset, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
-            pending[token] = .read(id, handle: handle, offset: offset)
             let request: ATTPDU =
                 offset == 0
                 ? .readRequest(handle: handle) : .readBlobRequest(handle: handle, offset: UInt16(clamping: offset))
+            pending[token] = (id, request.opcode, handle)
             write(id, .toPeripheral, request, at: now)
         case .write(let id, let uuid, let value, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
-            if let token { pending[token] = .write(id, handle: handle) }
-            write(
-                id, .toPeripheral,
+            let request: ATTPDU =
                 token == nil
-                    ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value), at: now
-            )
+                ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value)
+            if let token { pending[token] = (id, request.opcode, handle) }
+            write(id, .toPeripheral, request, at: now)
         case .subscribed(let id, let uuid): configure(id, uuid, true, at: now)
         case .unsubscribed(let id, let uuid): configure(id, uuid, false, at: now)
         case .notified, .unavailable, .available: break
@@ -83,24 +78,16 @@ package struct GATTTranscript: Sendable {
     }
 
     private mutating func answer(_ token: UInt64, _ response: PeripheralRequest.Response, at now: MonotonicInstant) {
-        guard let operation = pending.removeValue(forKey: token) else { return }
-        switch (operation, response) {
-        case (.read(let id, _, offset: 0), .value(let value)):
-            write(
-                id, .toCentral, .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1))),
-                at: now)
-        case (.read(let id, _, _), .value(let value)):
-            write(id, .toCentral, .readBlobResponse(value: value), at: now)
-        case (.read(let id, let handle, let offset), .error(let code)):
-            let opcode: ATTOpcode = offset == 0 ? .readRequest : .readBlobRequest
-            write(id, .toCentral, .errorResponse(request: opcode, handle: handle, error: ATTErrorCode(code)), at: now)
-        case (.write(let id, _), .value):
-            write(id, .toCentral, .writeResponse, at: now)
-        case (.write(let id, let handle), .error(let code)):
-            write(
-                id, .toCentral, .errorResponse(request: .writeRequest, handle: handle, error: ATTErrorCode(code)),
-                at: now)
-        }
+        guard let (id, request, handle) = pending.removeValue(forKey: token) else { return }
+        let pdu: ATTPDU =
+            switch (response, request) {
+            case (.error(let code), _): .errorResponse(request: request, handle: handle, error: ATTErrorCode(code))
+            case (.value(let value), .readRequest):
+                .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1)))
+            case (.value(let value), .readBlobRequest): .readBlobResponse(value: value)
+            case (.value, _): .writeResponse
+            }
+        write(id, .toCentral, pdu, at: now)
     }
 
     private mutating func configure(_ id: CentralID, _ uuid: BluetoothUUID, _ on: Bool, at now: MonotonicInstant) {
