@@ -34,10 +34,7 @@ package struct CentralTranscript: Sendable {
         switch event {
         case .mtuChanged(let mtu):
             let size = UInt16(clamping: mtu)
-            return [
-                pdu(.toPeripheral, .exchangeMTURequest(mtu: size), now),
-                pdu(.toCentral, .exchangeMTUResponse(mtu: size), now),
-            ]
+            return exchange(.exchangeMTURequest(mtu: size), .exchangeMTUResponse(mtu: size), now)
         case .discovered(let services): return discovery(services, now)
         case .read(_, let value): return [pdu(.toCentral, .readResponse(value: value), now)]
         case .wrote(let handle): return commands.remove(handle) == nil ? [pdu(.toCentral, .writeResponse, now)] : []
@@ -57,6 +54,10 @@ package struct CentralTranscript: Sendable {
         LinkObservation(connection: connection, at: now, event: .pdu(direction, pdu.encoded))
     }
 
+    private func exchange(_ request: ATTPDU, _ response: ATTPDU, _ now: MonotonicInstant) -> [LinkObservation] {
+        [pdu(.toPeripheral, request, now), pdu(.toCentral, response, now)]
+    }
+
     /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800, and 2803
     /// within each.
     private func discovery(_ services: [RemoteService], _ now: MonotonicInstant) -> [LinkObservation] {
@@ -64,28 +65,18 @@ package struct CentralTranscript: Sendable {
         let services = services.sorted { $0.handle < $1.handle }
         for (index, service) in services.enumerated() {
             let end = index + 1 < services.count ? max(service.handle, services[index + 1].handle &- 1) : 0xFFFF
-            observations.append(
-                pdu(
-                    .toPeripheral,
-                    .readByGroupTypeRequest(ATTHandleRange(service.handle, 0xFFFF), type: BluetoothUUID(0x2800)), now))
-            observations.append(
-                pdu(
-                    .toCentral,
-                    .readByGroupTypeResponse([ATTGroupValue(service.handle, end, service.uuid.littleEndian)]), now))
+            observations += exchange(
+                .readByGroupTypeRequest(ATTHandleRange(service.handle, 0xFFFF), type: GATTTable.primaryService),
+                .readByGroupTypeResponse([ATTGroupValue(service.handle, end, service.uuid.littleEndian)]), now)
             for characteristic in service.characteristics.sorted(by: { $0.handle < $1.handle })
             where characteristic.handle > 1 {
+                let declaration = characteristic.handle - 1
                 let value =
-                    [
-                        characteristic.properties.rawValue, UInt8(truncatingIfNeeded: characteristic.handle),
-                        UInt8(characteristic.handle >> 8),
-                    ] + characteristic.uuid.littleEndian
-                observations.append(
-                    pdu(
-                        .toPeripheral,
-                        .readByTypeRequest(ATTHandleRange(characteristic.handle - 1, end), type: BluetoothUUID(0x2803)),
-                        now))
-                observations.append(
-                    pdu(.toCentral, .readByTypeResponse([ATTHandleValue(characteristic.handle - 1, value)]), now))
+                    [characteristic.properties.rawValue] + characteristic.handle.littleEndianBytes(2)
+                    + characteristic.uuid.littleEndian
+                observations += exchange(
+                    .readByTypeRequest(ATTHandleRange(declaration, end), type: GATTTable.characteristic),
+                    .readByTypeResponse([ATTHandleValue(declaration, value)]), now)
             }
         }
         return observations
