@@ -174,7 +174,7 @@ struct HexDumpParser: LineParser {
     }
 
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
-        let needed = Self.length(packet)
+        let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         guard packet.count >= needed || packet.isEmpty else {
             throw CaptureError.cut(record: facts.packets + 1, start: start, end: end, needed: needed)
         }
@@ -212,7 +212,7 @@ struct HexDumpParser: LineParser {
     private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         guard !packet.isEmpty else { return }
         facts.packets += 1
-        let needed = Self.length(packet)
+        let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         if !(1...5).contains(packet[0]) || packet.count > needed { misfits += 1 }
         let record = CapturePacket(
             number: facts.packets, time: time, direction: direction,
@@ -221,18 +221,6 @@ struct HexDumpParser: LineParser {
         packet.removeAll(keepingCapacity: true)
         (direction, time) = (nil, nil)
         try record.deliverH4(bytes.span.bytes, facts: &facts, body)
-    }
-
-    private static func length(_ packet: [UInt8]) -> Int {
-        func number(_ at: Int) -> Int { Int(packet[at]) | Int(packet[at + 1]) << 8 }
-        guard let type = packet.first else { return 0 }
-        switch HCIPacketType(rawValue: type) {
-        case .command, .sco: return packet.count < 4 ? 4 : 4 + Int(packet[3])
-        case .acl: return packet.count < 5 ? 5 : 5 + number(3)
-        case .event: return packet.count < 3 ? 3 : 3 + Int(packet[2])
-        case .iso: return packet.count < 5 ? 5 : 5 + (number(3) & 0x3FFF)
-        default: return packet.count
-        }
     }
 }
 

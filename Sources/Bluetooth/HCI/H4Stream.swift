@@ -19,25 +19,11 @@ struct H4Stream {
     }
 
     mutating func next() -> Step {
-        let count = bytes.count - start
-        guard count > 0 else { return .incomplete }
+        guard start < bytes.count else { return .incomplete }
         let type = bytes[start]
-        // The offset and size of the length field.
-        let (at, size): (Int, Int)
-        switch type {
-        case 1, 3: (at, size) = (3, 1)
-        case 2, 5: (at, size) = (3, 2)
-        case 4: (at, size) = (2, 1)
-        default: return .broken(type)
-        }
-        guard count >= at + size else { return .incomplete }
-        var length = Int(bytes[start + at])
-        if size == 2 { length |= Int(bytes[start + at + 1]) << 8 }
-        // The two highest bits of the ISO data length field are reserved.
-        if type == 5 { length &= 0x3FFF }
-        let end = at + size + length
-        guard count >= end else { return .incomplete }
-        defer { start += end }
-        return .packet(type, Array(bytes[(start + 1)..<(start + end)]))
+        guard let length = HCIPacketType.length(ofH4: bytes[start...]) else { return .broken(type) }
+        guard bytes.count - start >= length else { return .incomplete }
+        defer { start += length }
+        return .packet(type, Array(bytes[(start + 1)..<(start + length)]))
     }
 }

@@ -58,6 +58,24 @@ package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
     package static let sco = Self(rawValue: 3)
     package static let event = Self(rawValue: 4)
     package static let iso = Self(rawValue: 5)
+
+    /// The length of a packet with its type byte, according to its length field. If the bytes end before that field,
+    /// the length up to the end of the field. `nil` for an unknown type.
+    package static func length(ofH4 packet: ArraySlice<UInt8>) -> Int? {
+        let (offset, size): (Int, Int)
+        switch packet.first.map(Self.init(rawValue:)) {
+        case .command, .sco: (offset, size) = (3, 1)
+        case .acl, .iso: (offset, size) = (3, 2)
+        case .event: (offset, size) = (2, 1)
+        default: return nil
+        }
+        guard packet.count >= offset + size else { return offset + size }
+        let at = packet.startIndex + offset
+        guard size == 2 else { return offset + size + Int(packet[at]) }
+        // The two highest bits of the ISO data length field are reserved.
+        let high = packet.first == iso.rawValue ? packet[at + 1] & 0x3F : packet[at + 1]
+        return offset + size + (Int(packet[at]) | Int(high) << 8)
+    }
 }
 
 /// A record without traffic, with its number in the format.
