@@ -18,7 +18,7 @@ struct ByteReader {
     mutating func uint16(_ what: String) throws(MalformedPDU) -> UInt16 {
         guard remaining >= 2 else { throw missing(what, 2) }
         defer { offset += 2 }
-        return UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
+        return bytes.uint16(at: offset)
     }
 
     mutating func bytes(_ count: Int, _ what: String) throws(MalformedPDU) -> [UInt8] {

@@ -133,7 +133,7 @@ struct GATTFaultInjector: Sendable {
         var isSent = false
         var effects: [Effect] = []
         var delivered: Set<UInt64> = []
-        let bytes = [opcode.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: sentNumber >> ($0 * 8)) }
+        let bytes = [opcode.rawValue] + sentNumber.littleEndianBytes(8)
         for effect in channel.pass(bytes, .toCentral, connection: connection, at: now) {
             switch effect {
             case .deliver(_, _, let bytes):

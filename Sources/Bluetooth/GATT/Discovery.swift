@@ -118,7 +118,7 @@ struct Discovery: Sendable {
         guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
             throw Self.invalid("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
         }
-        let handle = UInt16(item.value[1]) | UInt16(item.value[2]) << 8
+        let handle = item.value.uint16(at: 1)
         try advance(past: item.handle, to: item.handle, "characteristic")
         guard handle > item.handle, handle <= found[service].range.last, result.properties[handle] == nil else {
             throw Self.invalid("a characteristic at handle \(item.handle) with its value at handle \(handle)")

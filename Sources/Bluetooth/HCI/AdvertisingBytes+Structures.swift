@@ -8,7 +8,7 @@ extension AdvertisingBytes {
         var data: [UInt8] = [2, 0x01, 0x06]
         if !shorts.isEmpty {
             data += [UInt8(1 + 2 * shorts.count), 0x03]
-            for short in shorts { data += [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
+            for short in shorts { data += short.littleEndianBytes(2) }
         }
         var text = name
         while text.utf8.count > 29 { text.removeLast() }

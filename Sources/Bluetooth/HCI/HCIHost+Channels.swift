@@ -4,21 +4,21 @@ extension HCIHost {
     private static let (manyWaiting, mostWaiting) = (64, 4096)
 
     mutating func acl(_ packet: [UInt8]) {
-        let word = UInt16(packet[0]) | UInt16(packet[1]) << 8
+        let word = packet.uint16(at: 0)
         let handle = word & 0x0FFF, isContinuation = word >> 12 & 3 == 1
         guard var connection = connections[handle] else { return }
         if !isContinuation { connection.assembly = [] }
         guard !isContinuation || !connection.assembly.isEmpty else { return }
         connection.assembly += packet[4...]
         let frame = connection.assembly
-        guard frame.count >= 4, frame.count >= 4 + (Int(frame[0]) | Int(frame[1]) << 8) else {
+        guard frame.count >= 4, frame.count >= 4 + Int(frame.uint16(at: 0)) else {
             connections[handle] = connection
             return
         }
         connection.assembly = []
         connections[handle] = connection
-        let payload = Array(frame[4..<(4 + (Int(frame[0]) | Int(frame[1]) << 8))])
-        switch UInt16(frame[2]) | UInt16(frame[3]) << 8 {
+        let payload = Array(frame[4..<(4 + Int(frame.uint16(at: 0)))])
+        switch frame.uint16(at: 2) {
         case 4: if !payload.isEmpty { effects.append(.received(connection: handle, payload)) }
         case 5: signal(payload, handle)
         // Security Manager: Pairing Not Supported (Core 5.4, Vol 3 Part H, 3.5.5).

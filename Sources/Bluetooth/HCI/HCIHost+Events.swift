@@ -11,17 +11,16 @@ extension HCIHost {
 
     private mutating func event(_ code: UInt8, _ body: ArraySlice<UInt8>) {
         let bytes = Array(body)
-        func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
         switch code {
         // Command Complete, Command Status.
-        case 0x0E where bytes.count >= 4: answered(word(1), status: bytes[3], bytes[4...])
-        case 0x0F where bytes.count >= 4: answered(word(2), status: bytes[0], [])
+        case 0x0E where bytes.count >= 4: answered(bytes.uint16(at: 1), status: bytes[3], bytes[4...])
+        case 0x0F where bytes.count >= 4: answered(bytes.uint16(at: 2), status: bytes[0], [])
         // Disconnection Complete.
-        case 0x05 where bytes.count >= 4 && bytes[0] == 0: end(word(1) & 0x0FFF, reason: bytes[3])
+        case 0x05 where bytes.count >= 4 && bytes[0] == 0: end(bytes.uint16(at: 1) & 0x0FFF, reason: bytes[3])
         // Number of Completed Packets.
         case 0x13 where !bytes.isEmpty:
             for index in 0..<Int(bytes[0]) where 1 + 4 * index + 4 <= bytes.count {
-                let handle = word(1 + 4 * index) & 0x0FFF, count = Int(word(3 + 4 * index))
+                let handle = bytes.uint16(at: 1 + 4 * index) & 0x0FFF, count = Int(bytes.uint16(at: 3 + 4 * index))
                 let completed = min(count, connections[handle]?.inFlight ?? 0)
                 connections[handle]?.inFlight -= completed
                 inFlight = max(0, inFlight - completed)
@@ -37,14 +36,13 @@ extension HCIHost {
     }
 
     private mutating func leEvent(_ bytes: [UInt8]) {
-        func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
         switch bytes[0] {
         // LE Connection Complete, LE Enhanced Connection Complete.
         case 0x01 where bytes.count >= 12, 0x0A where bytes.count >= 12:
             // Unknown Connection Identifier: the end of a cancelled attempt.
             guard bytes[1] != 0x02 else { return }
             guard bytes[1] == 0 else { return effects.append(.connectFailed(status: bytes[1])) }
-            let handle = word(2) & 0x0FFF
+            let handle = bytes.uint16(at: 2) & 0x0FFF
             guard connections.count < Self.maximumConnections,
                 let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12]))
             else { return }

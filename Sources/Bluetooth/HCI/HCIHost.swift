@@ -169,12 +169,12 @@ package struct HCIHost: Sendable {
             usesRandomAddress = true
             command(0x2005, fallback.littleEndian)
         case Self.lastOfBeginning where parameters.count >= 3:
-            setBuffers(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]))
+            setBuffers(length: Int(parameters.uint16(at: 0)), count: Int(parameters[2]))
         case 0x1005 where parameters.count >= 5:
             // If LE has no buffers, use those of BR/EDR.
             setBuffers(
-                length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
-                count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8))
+                length: max(27, Int(parameters.uint16(at: 0))),
+                count: max(1, Int(parameters.uint16(at: 3))))
         default: break
         }
     }

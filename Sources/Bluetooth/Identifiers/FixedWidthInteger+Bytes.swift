@@ -10,3 +10,8 @@ extension FixedWidthInteger where Self: UnsignedInteger {
         return String(repeating: "0", count: Self.bitWidth / 4 - digits.utf8.count) + digits
     }
 }
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+    /// The little-endian number at an index. The caller must check the length.
+    func uint16(at index: Int) -> UInt16 { UInt16(self[index]) | UInt16(self[index + 1]) << 8 }
+}

@@ -73,8 +73,7 @@ package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
         let at = packet.startIndex + offset
         guard size == 2 else { return offset + size + Int(packet[at]) }
         // The two highest bits of the ISO data length field are reserved.
-        let high = packet.first == iso.rawValue ? packet[at + 1] & 0x3F : packet[at + 1]
-        return offset + size + (Int(packet[at]) | Int(high) << 8)
+        return offset + size + Int(packet.uint16(at: at) & (packet.first == iso.rawValue ? 0x3FFF : 0xFFFF))
     }
 }
 

@@ -28,7 +28,7 @@ struct L2CAPReassembly {
     mutating func append(_ fragment: RawSpan) {
         fragment.withUnsafeBytes { buffer.append(contentsOf: $0) }
         if needed == nil, buffer.count >= 2 {
-            needed = (Int(buffer[0]) | Int(buffer[1]) << 8) + Self.headerLength
+            needed = Int(buffer.uint16(at: 0)) + Self.headerLength
         }
     }
 

@@ -30,11 +30,11 @@ package struct BasicFrames: Sendable {
 
     package mutating func next() -> Next {
         while bytes.count - start >= Self.headerSize {
-            let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8
+            let length = Int(bytes.uint16(at: start))
             guard length <= Self.longest else { return .tooLong(length) }
             let end = start + Self.headerSize + length
             guard end <= bytes.count else { return .incomplete }
-            let isATT = UInt16(bytes[start + 2]) | UInt16(bytes[start + 3]) << 8 == Self.channel
+            let isATT = bytes.uint16(at: start + 2) == Self.channel
             let pdu = Array(bytes[(start + Self.headerSize)..<end])
             start = end
             if isATT { return .pdu(pdu) }
