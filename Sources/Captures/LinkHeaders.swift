@@ -108,12 +108,6 @@ enum RadioHeader {
 
     static func read(_ data: RawSpan, into packet: inout CapturePacket) {
         let flags = data.u16(8, bigEndian: false)
-        let phy: LinkLayerFacts.PHY =
-            switch flags >> 14 {
-            case 1: .le2M
-            case 2: .coded
-            default: .le1M
-            }
         switch flags >> 7 & 7 {
         case 2: packet.direction = .sent
         case 3: packet.direction = .received
@@ -125,7 +119,8 @@ enum RadioHeader {
             LinkLayerFacts(
                 rfChannel: data.u8(0), signal: flags & 0x0002 != 0 ? Int8(bitPattern: data.u8(1)) : nil,
                 isDecrypted: flags & 0x0008 != 0,
-                isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil, phy: phy))
+                isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil,
+                phy: LinkLayerFacts.PHY(rawValue: UInt8(flags >> 14)) ?? .le1M))
     }
 
     static func encode(_ facts: LinkLayerFacts, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
@@ -161,16 +156,11 @@ private enum NordicHeader {
         let flags = data.u8(8)
         let isData = data.u32(length, bigEndian: false) != advertisingAccessAddress
         if isData { packet.direction = flags & 0x02 != 0 ? .sent : .received }
-        let phy: LinkLayerFacts.PHY =
-            switch flags >> 4 & 7 {
-            case 1: .le2M
-            case 2: .coded
-            default: .le1M
-            }
         packet.content = .linkLayer(
             LinkLayerFacts(
                 rfChannel: rfChannel(index: data.u8(9)), signal: Int8(clamping: -Int(data.u8(10))),
-                isDecrypted: isData && flags & 0x0C == 0x0C, isCRCValid: flags & 0x01 != 0, phy: phy))
+                isDecrypted: isData && flags & 0x0C == 0x0C, isCRCValid: flags & 0x01 != 0,
+                phy: LinkLayerFacts.PHY(rawValue: flags >> 4 & 7) ?? .le1M))
         return true
     }
 

@@ -106,7 +106,7 @@ package struct LinkLayerFacts: Sendable, Hashable {
     /// The modulation. On the coded PHY a coding indicator byte follows the access address.
     package var phy: PHY
 
-    /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
+    /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1). The numbers are those of the sniffers' headers.
     package enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
     package init(
