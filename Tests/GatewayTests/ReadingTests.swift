@@ -93,7 +93,7 @@ import Testing
         #expect(reader.begin(at: now) == .none)
         let later = now.advanced(by: .seconds(1))
         _ = reader.frame(try #require(transfer(3)), isSingle: true, at: later)
-        #expect(reader.records.isEmpty && reader.deadline == later.advanced(by: PollLimits().quiet))
+        #expect(reader.records.isEmpty && reader.deadline == later.advanced(by: PollLimits().quietPeriod))
         #expect(reader.tick(isWriting: true, at: reader.deadline) == .none)
         #expect(reader.tick(isWriting: false, at: reader.deadline) == .ask)
     }

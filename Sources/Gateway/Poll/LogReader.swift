@@ -74,7 +74,7 @@ struct LogReader: Hashable, Sendable {
         self.limits = limits
         linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
         requestedAt = now
-        stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quiet))
+        stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quietPeriod))
     }
 
     var deadline: MonotonicInstant {
@@ -186,7 +186,7 @@ struct LogReader: Hashable, Sendable {
         switch stage {
         case .quiet:
             guard !isWriting else {
-                stage = .quiet(until: now.advanced(by: limits.quiet))
+                stage = .quiet(until: now.advanced(by: limits.quietPeriod))
                 return .none
             }
             return ask(at: now)
@@ -235,7 +235,7 @@ struct LogReader: Hashable, Sendable {
     /// Returns whether arriving data can belong to the response. Data during the wait for silence restarts the wait.
     private mutating func isListening(at now: MonotonicInstant) -> Bool {
         if case .quiet = stage {
-            stage = .quiet(until: now.advanced(by: limits.quiet))
+            stage = .quiet(until: now.advanced(by: limits.quietPeriod))
             return false
         }
         return true
@@ -244,5 +244,5 @@ struct LogReader: Hashable, Sendable {
 
 extension PollLimits {
     /// The time without log data after which the link is quiet. It is longer than the interval of repeated requests.
-    var quiet: Duration { answer * 2 }
+    var quietPeriod: Duration { answer * 2 }
 }

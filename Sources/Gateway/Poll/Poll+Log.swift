@@ -223,7 +223,7 @@ extension Poll {
         guard session.log.readings < limits.logRequests else {
             return try finishLog(session, note: note ?? "too few readings agreed, so it was not acknowledged")
         }
-        let quiet = session.log.expectsStaleData ? limits.quiet : .zero
+        let quiet = session.log.expectsStaleData ? limits.quietPeriod : .zero
         let last = session.log.last
         guard now.advanced(by: quiet + last.took - last.arrival) < end, arrival.total + last.arrival < limits.arrival
         else {
