@@ -160,7 +160,7 @@ extension TrackerStore {
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
         facts.connection = ConnectionStatus(problem: try ConnectionTable.problem(db))
-        facts.bottle = try ConnectionTable.bottle(db)
+        facts.bottle = try ConnectionTable.lastPolledBottle(db)
         (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
             from: facts.calendar.start(of: today), through: context.now, db)
         return facts

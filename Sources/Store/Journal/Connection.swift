@@ -39,7 +39,7 @@ enum ConnectionTable {
         }
     }
 
-    static func bottle(_ db: Database) throws -> BottleCondition? {
+    static func lastPolledBottle(_ db: Database) throws -> BottleCondition? {
         try BottleCondition.fetchOne(
             db, sql: "SELECT * FROM bottle WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1")
     }
