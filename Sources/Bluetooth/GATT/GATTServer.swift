@@ -95,12 +95,12 @@ package struct GATTServer: Sendable {
         bearers[index].now = now
         body(&bearers[index])
         effects += bearers[index].effects
-        for sent in bearers[index].delivered {
+        for sent in bearers[index].deliveryIDs {
             guard let delivery = deliveries.firstIndex(where: { $0.id == sent }) else { continue }
             deliveries[delivery].awaited.remove(id)
         }
         bearers[index].effects = []
-        bearers[index].delivered = []
+        bearers[index].deliveryIDs = []
         if bearers[index].isClosed { remove(index) }
     }
 

@@ -83,9 +83,9 @@ struct ServerBearer: Sendable {
     private var logLines = 0
     private(set) var isClosed = false
 
-    /// The effects and the delivered values of the current input.
+    /// The effects of the current input, and the identifiers of the values that it delivered.
     var effects: [GATTServer.Effect] = []
-    var delivered: [UInt64] = []
+    var deliveryIDs: [UInt64] = []
 
     /// - Parameter number: a unique number, so that tokens differ from those of other bearers.
     init(_ id: CentralID, number: UInt64, _ table: GATTTable, maximumMTU: Int) {
@@ -283,7 +283,7 @@ struct ServerBearer: Sendable {
                 indication = (next.delivery, now.advanced(by: Limit.transaction))
             } else {
                 send(.notification(handle: next.handle, value: value))
-                delivered.append(next.delivery)
+                deliveryIDs.append(next.delivery)
             }
         }
     }
@@ -291,7 +291,7 @@ struct ServerBearer: Sendable {
     private mutating func confirm() {
         guard let indication else { return log("sent an unexpected confirmation; ignored") }
         self.indication = nil
-        delivered.append(indication.delivery)
+        deliveryIDs.append(indication.delivery)
         flush()
     }
 }
