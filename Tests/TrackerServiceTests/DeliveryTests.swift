@@ -111,14 +111,14 @@ import TrackerService
             try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
         )
         let noon = try fixture.tracker().context
-        let wrote = Mutex(false)
+        let didWrite = Mutex(false)
         let sink = Sink("desktop") { _ in
             let drink = try? TrackerAPI(other, noon).logDrink(.ml(100))
-            wrote.withLock { $0 = drink != nil }
+            didWrite.withLock { $0 = drink != nil }
             return true
         }
         try await TrackerAPI(own, noon).deliver([sink])
-        #expect(wrote.withLock { $0 } && sink.given == [.pace])
+        #expect(didWrite.withLock { $0 } && sink.given == [.pace])
         #expect(try other.look(noon).snapshot.remindersSent == 1)
     }
 
