@@ -174,20 +174,19 @@ extension Poll {
         if let oddity = reader.oddity ?? contradiction(records, reader, session) {
             return try finishOdd(session, reader, oddity)
         }
-        session.log.emptyReadings = records.isEmpty ? session.log.emptyReadings + 1 : 0
         session.log.readingsNeeded = max(session.log.readingsNeeded, reader.readingsNeeded)
         guard session.log.agreement.add(records) else {
             return try finishOdd(session, reader, "two readings of it differ")
         }
         session.log.latest = records
         session.log.opening = reader.opening
-        verify(records, &session.log)
+        let areLeft = verify(records)
         memory.largestReading = max(
             memory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
         let certain = session.log.agreement.certain(of: session.log.readingsNeeded)
         let certainRecords = Set(records.prefix(certain))
         try store(records.filter { !reader.pieced.contains($0) || certainRecords.contains($0) })
-        try decide(session, reader, records)
+        try decide(session, reader, records, areLeft: areLeft)
     }
 
     /// Returns the reason why a whole reading is unreliable; `nil` if it is reliable. Only an acknowledgement empties a
@@ -237,14 +236,15 @@ extension Poll {
     }
 
     /// Checks by a whole reading whether the bottle has deleted the acknowledged records.
-    private mutating func verify(_ records: [RawRecord], _ log: inout LogProgress) {
+    /// - Returns: whether some are left.
+    private mutating func verify(_ records: [RawRecord]) -> Bool {
         let present = Set(records)
         acknowledged.subtract(present)
-        let left = unverified.filter(present.contains)
+        let areLeft = unverified.contains(where: present.contains)
         acknowledged.formUnion(unverified.filter { !present.contains($0) })
-        if !left.isEmpty { log.refusal = "the bottle rejects acknowledgements and keeps its log" }
         unverified = []
         noteFigures()
+        return areLeft
     }
 
     private mutating func noteFigures() {
@@ -252,11 +252,14 @@ extension Poll {
         report.unconfirmed = unverified.count
     }
 
-    private mutating func decide(_ session: Session, _ reader: LogReader, _ records: [RawRecord]) throws {
+    /// - Parameter areLeft: whether the bottle has kept acknowledged records.
+    private mutating func decide(
+        _ session: Session, _ reader: LogReader, _ records: [RawRecord], areLeft: Bool
+    ) throws {
         if records.isEmpty {
             // The empty frame of a draft bottle can be the end of a log whose frames were lost.
             let needed = session.table?.profile == .draft && reader.isNotified ? 2 : 1
-            return session.log.emptyReadings < needed ? try readAgain(session) : try finishLog(session)
+            return session.log.agreement.count < needed ? try readAgain(session) : try finishLog(session)
         }
         let isStored = stored.isSuperset(of: records)
         if options.keepsLog, isStored { return try finishLog(session) }
@@ -269,7 +272,9 @@ extension Poll {
                     acknowledged
                     """)
         }
-        if let refusal = session.log.refusal { return try finishLog(session, note: refusal) }
+        guard !areLeft else {
+            return try finishLog(session, note: "the bottle rejects acknowledgements and keeps its log")
+        }
         let drinks = 1 + Int(clamping: max(0, reader.requestedAt.duration(to: now).components.seconds))
         let certain = session.log.agreement.acknowledgeable(
             of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)

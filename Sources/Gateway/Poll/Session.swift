@@ -44,7 +44,6 @@ struct LogProgress: Sendable {
     var readings = 0
     /// The number of odd readings (`LogReader`).
     var oddReadings = 0
-    var emptyReadings = 0
     /// The first frame of the last whole reading.
     var opening = LogReader.Opening.none
     var readingsNeeded = 2
@@ -52,7 +51,6 @@ struct LogProgress: Sendable {
     var last: (took: Duration, arrival: Duration) = (.zero, .zero)
     /// Whether responses to an earlier request can still arrive.
     var expectsStaleData = false
-    var refusal: String?
     /// The length in bytes to which a small MTU truncates values; `nil` if it does not.
     var truncatedLength: Int?
     var isDone = false
