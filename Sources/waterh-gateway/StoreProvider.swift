@@ -99,8 +99,8 @@ extension GatewayDriver.Callbacks {
     /// - Parameter tracker: returns the service layer with the current time.
     init(tracker: @escaping @Sendable () throws -> TrackerAPI) {
         self.init()
-        todayTotal = { try tracker().totalToday() }
-        light = { try tracker().light(ofBottle: $0) }
+        display.todayTotal = { try tracker().totalToday() }
+        display.light = { try tracker().light(ofBottle: $0) }
         lit = { try tracker().recordLight($1, ofBottle: $0) }
     }
 }

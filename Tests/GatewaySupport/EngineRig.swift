@@ -17,9 +17,13 @@ package struct EngineRig<Peer: ScriptedPeer> {
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
     package let start: Instant
     package private(set) var effects: [PollEffect] = []
-    package var todayTotal: Int?
+    package var todayTotal: Int? {
+        didSet { engine.display.todayTotal = { [todayTotal] in todayTotal } }
+    }
     /// The requested light of the bottle; `nil`: unchanged.
-    package var light: BottleLight?
+    package var light: BottleLight? {
+        didSet { engine.display.light = { [light] _ in light } }
+    }
     private var queue: [(at: MonotonicInstant, event: PollEvent)] = []
     /// Effects until the kill; -1: no kill.
     private var left = -1
@@ -93,22 +97,17 @@ package struct EngineRig<Peer: ScriptedPeer> {
     }
 
     private mutating func perform(_ event: PollEvent) -> PollReport? {
-        var events = [event]
         var done: PollReport?
-        while !events.isEmpty {
-            for effect in engine.handle(events.removeFirst(), at: now, wall: wall, journal: journal) {
-                guard left != 0 else { return PollReport() }
-                left -= 1
-                if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
-                effects.append(effect)
-                switch effect {
-                case .link(let request):
-                    for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
-                case .requestTodayTotal: events.append(.todayTotal(todayTotal))
-                case .requestLight: events.append(.light(light))
-                case .done(let report): done = report
-                case .journaled, .report, .diagnostic, .progress, .lit: break
-                }
+        for effect in engine.handle(event, at: now, wall: wall, journal: journal) {
+            guard left != 0 else { return PollReport() }
+            left -= 1
+            if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
+            effects.append(effect)
+            switch effect {
+            case .link(let request):
+                for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
+            case .done(let report): done = report
+            case .journaled, .report, .diagnostic, .progress, .lit: break
             }
         }
         return done

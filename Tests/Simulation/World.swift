@@ -323,35 +323,29 @@ package struct World {
     /// The journal of the polling central.
     var asking: any ScenarioJournal { poll?.other.flatMap { others[$0] } ?? journal }
 
-    /// The total of the day by the clock of the polling central.
-    private var totalToday: Int {
-        let calendar = DayCalendar(zone: zone)
-        return asking.total(on: calendar.day(of: wall), in: calendar)
-    }
-
     private mutating func tell(_ event: PollEvent) {
-        var events = [event][...]
-        while let event = events.popFirst() {
-            let (time, clock) = (now, wall)
-            let journal: any Journal = poll?.other == nil ? disk : asking
-            guard let effects = engine?.handle(event, at: time, wall: clock, journal: journal) else { return }
-            if poll?.other == nil { broker?.wake() }
-            for effect in effects {
-                if let left = effectsLeft {
-                    if left <= 1, poll?.beforeIt == true { return kill() }
-                    effectsLeft = left - 1
-                }
-                switch effect {
-                case .link(let request): post(.central(.request(request)))
-                case .requestTodayTotal: events.append(.todayTotal(totalToday))
-                case .requestLight: events.append(.light(nil))
-                case .done(let report): end(report)
-                case .diagnostic(let diagnostic):
-                    if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
-                case .journaled, .report, .progress, .lit: break
-                }
-                if effectsLeft == 0 { return kill() }
+        let (time, clock, zone, asking) = (now, wall, zone, asking)
+        let journal: any Journal = poll?.other == nil ? disk : asking
+        // The total of the day by the clock of the polling central.
+        engine?.display.todayTotal = {
+            let calendar = DayCalendar(zone: zone)
+            return asking.total(on: calendar.day(of: clock), in: calendar)
+        }
+        guard let effects = engine?.handle(event, at: time, wall: clock, journal: journal) else { return }
+        if poll?.other == nil { broker?.wake() }
+        for effect in effects {
+            if let left = effectsLeft {
+                if left <= 1, poll?.beforeIt == true { return kill() }
+                effectsLeft = left - 1
             }
+            switch effect {
+            case .link(let request): post(.central(.request(request)))
+            case .done(let report): end(report)
+            case .diagnostic(let diagnostic):
+                if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
+            case .journaled, .report, .progress, .lit: break
+            }
+            if effectsLeft == 0 { return kill() }
         }
     }
 

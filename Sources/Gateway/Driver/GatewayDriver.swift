@@ -14,10 +14,7 @@ package actor GatewayDriver {
         /// Called when the bottle sends data without a request, in a poll or on a kept connection.
         package var reported: @Sendable () -> Void = {}
         package var lost: @Sendable () -> Void = {}
-        /// Today's total in ml; `nil` if there is none.
-        package var todayTotal: @Sendable () throws -> Int? = { nil }
-        /// The light that this bottle should show; `nil` if it shows it already.
-        package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
+        package var display = DisplayValues()
         /// Stores the light that was written to a bottle.
         package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
@@ -56,7 +53,8 @@ package actor GatewayDriver {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
         context = (journal, callbacks)
         startPump()
-        current = Poll(options: options, linkName: link.name, hasRadio: link.hasRadio, held: current)
+        current = Poll(
+            options: options, display: callbacks.display, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waiter = continuation
@@ -101,46 +99,38 @@ package actor GatewayDriver {
         ] { take(event) }
     }
 
-    /// Passes an event to the poll, and executes its effects until the poll has handled all resulting events.
+    /// Passes an event to the poll, and executes its effects.
     private func take(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
         }
         guard var poll = current, let context, !poll.isOver || event == .start else { return handleIdle(event) }
-        let callbacks = context.callbacks
-        var events = [event][...]
-        while let event = events.popFirst() {
-            let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: context.journal)
-            // Store the poll before executing its effects, because an effect may call this method again.
-            current = poll
-            for effect in effects { if let answer = perform(effect, callbacks) { events.append(answer) } }
-        }
+        let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: context.journal)
+        // Store the poll before executing its effects, because an effect may call this method again.
+        current = poll
+        for effect in effects { perform(effect, context.callbacks) }
         if !poll.isOver { arm(poll.nextDeadline) }
     }
 
-    /// Executes an effect, and returns the response if the effect has one.
-    private func perform(_ effect: PollEffect, _ callbacks: Callbacks) -> PollEvent? {
+    private func perform(_ effect: PollEffect, _ callbacks: Callbacks) {
         switch effect {
         case .link(let request):
             if let observe {
                 for observation in transcript.note(request, at: clock.now()) { observe(observation) }
             }
             link.perform(request)
-        case .requestTodayTotal:
-            return .todayTotal(callbacks.attempt("Reading today's total failed") { try callbacks.todayTotal() } ?? nil)
-        case .requestLight(let bottle):
-            return .light(
-                callbacks.attempt("Reading the bottle's light failed") { try callbacks.light(bottle) }
-                    ?? nil)
         case .lit(let bottle, let light):
-            callbacks.attempt("Saving the bottle's light failed") { try callbacks.lit(bottle, light) }
+            do {
+                try callbacks.lit(bottle, light)
+            } catch {
+                callbacks.diagnostic(Diagnostic(.warning, "Saving the bottle's light failed: \(error)"))
+            }
         case .journaled(let entries, let outcomes): callbacks.journaled(entries, outcomes)
         case .report: callbacks.reported()
         case .diagnostic(let diagnostic): callbacks.diagnostic(diagnostic)
         case .progress(let progress): callbacks.progress(progress)
         case .done(let report): finish(report)
         }
-        return nil
     }
 
     /// Handles an event while no poll is running. Only a kept connection uses it.
@@ -180,19 +170,6 @@ package actor GatewayDriver {
     private func tick() {
         timer = nil
         take(.tick)
-    }
-}
-
-extension GatewayDriver.Callbacks {
-    /// Runs `body`. An error is reported as a warning and does not fail the poll.
-    @discardableResult
-    fileprivate func attempt<Answer>(_ failedAction: String, _ body: () throws -> Answer) -> Answer? {
-        do {
-            return try body()
-        } catch {
-            diagnostic(Diagnostic(.warning, "\(failedAction): \(error)"))
-            return nil
-        }
     }
 }
 

@@ -124,6 +124,16 @@ package struct AdoptedBottle: Hashable, Sendable {
     }
 }
 
+/// The values that a poll shows on the bottle after it has read the log.
+package struct DisplayValues: Sendable {
+    /// Today's total in ml; `nil` if there is none.
+    package var todayTotal: @Sendable () throws -> Int? = { nil }
+    /// The light that this bottle should show; `nil` if it shows it already.
+    package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
+
+    package init() {}
+}
+
 /// The time and memory limits of a poll.
 package struct PollLimits: Hashable, Sendable {
     /// The scan time limit (original requirement).

@@ -21,11 +21,19 @@ extension Poll {
             guard let command = goalCommand else { return try advance(session) }
             start(command, step, session)
         case .total:
-            state = .consulting(session)
-            emit(.requestTodayTotal)
+            let total = attempt("Reading today's total failed", display.todayTotal)
+            guard let total, let command = amountCommand(total) else { return try advance(session) }
+            report.snapshot?.amountMl = total
+            start(command, .set(command), session)
         case .light:
-            state = .consulting(session)
-            emit(.requestLight(bottle: bottle))
+            let (display, bottle) = (display, bottle)
+            if let light = attempt("Reading the bottle's light failed", { try display.light(bottle) }) {
+                let commands = light.commands
+                session.steps = commands.enumerated().map { index, command in
+                    .set(command, shows: index == commands.count - 1 ? light : nil)
+                }
+            }
+            try advance(session)
         case .set(let command, _), .send(let command): start(command, step, session)
         }
     }
@@ -41,24 +49,14 @@ extension Poll {
         write(command.encoded)
     }
 
-    mutating func showTotal(_ total: Int?) throws {
-        guard case .consulting(var session) = state else { return }
-        if let total, let command = amountCommand(total) {
-            session.steps.insert(.set(command), at: 0)
-            report.snapshot?.amountMl = total
+    /// Reads a value to display. An error is reported as a warning and does not fail the poll.
+    private mutating func attempt<Value>(_ failedAction: String, _ read: () throws -> Value?) -> Value? {
+        do {
+            return try read()
+        } catch {
+            say(.warning, "\(failedAction): \(error)")
+            return nil
         }
-        try advance(session)
-    }
-
-    mutating func showLight(_ light: BottleLight?) throws {
-        guard case .consulting(var session) = state else { return }
-        if let light {
-            let commands = light.commands
-            session.steps = commands.enumerated().map { index, command in
-                .set(command, shows: index == commands.count - 1 ? light : nil)
-            }
-        }
-        try advance(session)
     }
 
     // MARK: - Answers of the link

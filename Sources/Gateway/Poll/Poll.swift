@@ -15,8 +15,6 @@ package struct Poll: Sendable {
         /// Discovering the services, identifying the bottle and subscribing.
         case opening(Session, Opening, until: MonotonicInstant)
         case commanding(Session, Session.Step, Exchange)
-        /// Waiting for the caller's response to `requestTodayTotal` or `requestLight`.
-        case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
         case recovering(PeerID?, until: MonotonicInstant)
@@ -42,6 +40,7 @@ package struct Poll: Sendable {
     }
 
     var options: PollOptions
+    package var display: DisplayValues
     let linkName: String
     let hasRadio: Bool
     var state = State.idle
@@ -70,8 +69,12 @@ package struct Poll: Sendable {
     ///   - linkName: the link for display, such as `unix:/tmp/b.sock`.
     ///   - hasRadio: whether a scan finds peers by radio (`CentralLink.hasRadio`).
     ///   - held: the poll that kept its connection, if any.
-    package init(options: PollOptions, linkName: String, hasRadio: Bool, held: Poll? = nil) {
+    package init(
+        options: PollOptions, display: DisplayValues = DisplayValues(), linkName: String, hasRadio: Bool,
+        held: Poll? = nil
+    ) {
         self.options = options
+        self.display = display
         self.linkName = linkName
         self.hasRadio = hasRadio
         report.history = options.history
@@ -130,8 +133,6 @@ package struct Poll: Sendable {
         switch event {
         case .start: try start()
         case .link(let event): try take(event)
-        case .todayTotal(let total): try showTotal(total)
-        case .light(let light): try showLight(light)
         case .tick: try tick()
         case .cancel: try stop(PollFailure(.interrupted, "the poll was stopped."))
         }
@@ -192,7 +193,7 @@ package struct Poll: Sendable {
         case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
         case .disconnecting(let next, _): proceed(next)
-        case .idle, .consulting, .held, .over: break
+        case .idle, .held, .over: break
         }
     }
 
@@ -225,7 +226,7 @@ package struct Poll: Sendable {
             state = .disconnecting(.finish, until: until)
         case .idle, .pausing: close(failure)
         case .held, .over: break
-        case .opening, .commanding, .consulting, .reading, .acknowledging: try stopSession(failure)
+        case .opening, .commanding, .reading, .acknowledging: try stopSession(failure)
         }
     }
 
@@ -355,8 +356,8 @@ extension Poll.State {
     var session: Session? {
         get {
             switch self {
-            case .opening(let session, _, _), .commanding(let session, _, _), .consulting(let session),
-                .reading(let session, _), .acknowledging(let session, _):
+            case .opening(let session, _, _), .commanding(let session, _, _), .reading(let session, _),
+                .acknowledging(let session, _):
                 session
             case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: nil
             }
@@ -366,7 +367,6 @@ extension Poll.State {
             switch self {
             case .opening(_, let opening, let until): self = .opening(session, opening, until: until)
             case .commanding(_, let step, let exchange): self = .commanding(session, step, exchange)
-            case .consulting: self = .consulting(session)
             case .reading(_, let reader): self = .reading(session, reader)
             case .acknowledging(_, let until): self = .acknowledging(session, until: until)
             case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: break
@@ -383,7 +383,7 @@ extension Poll.State {
             until
         case .commanding(_, _, let exchange): exchange.deadline
         case .reading(_, let reader): reader.deadline
-        case .idle, .consulting, .held, .over: nil
+        case .idle, .held, .over: nil
         }
     }
 

@@ -7,10 +7,6 @@ package enum PollEvent: Hashable, Sendable {
     /// Starts the poll. This is the first event, and occurs once.
     case start
     case link(CentralEvent)
-    /// Response to `PollEffect.requestTodayTotal`: today's total in ml, `nil` if there is none.
-    case todayTotal(Int?)
-    /// Response to `PollEffect.requestLight`: the light to show from now on, `nil` if the bottle shows it already.
-    case light(BottleLight?)
     /// The time `nextDeadline` has passed. An extra tick has no effect.
     case tick
     /// Stops the poll: it stores the received data, disconnects and acknowledges nothing more.
@@ -20,10 +16,6 @@ package enum PollEvent: Hashable, Sendable {
 /// An output of `Poll`. Effects are executed in order.
 package enum PollEffect: Hashable, Sendable {
     case link(CentralRequest)
-    /// Requests today's total; the caller responds with `PollEvent.todayTotal`.
-    case requestTodayTotal
-    /// Requests the bottle's light after the log was read; the caller responds with `PollEvent.light`.
-    case requestLight(bottle: String)
     /// Reports that a light was written. The caller must store it, so that it is not written again.
     case lit(bottle: String, BottleLight)
     /// Reports the entries that were appended to the journal, each with its outcome.
