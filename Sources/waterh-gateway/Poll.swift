@@ -53,10 +53,10 @@ struct Poll: AsyncParsableCommand {
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
         // A bottle that the configuration names belongs to the store.
-        let isOwnBottle = self.link.selectedBottle == nil || Ownership(options).isAboutOwn
+        let isOwnBottle = self.link.selectedBottle == nil || options.isAboutOwn
         if case .capture = try link.name {
             options.markAsRecording()
-        } else if options.own.isEmpty || !Ownership(options).isAboutOwn {
+        } else if options.own.isEmpty || !options.isAboutOwn {
             options.elsewhere = Adoption.elsewhere(besides: store.path)
         }
 

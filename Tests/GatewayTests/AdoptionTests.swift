@@ -160,8 +160,8 @@ import TrackerCore
         _ wanted: String?, _ isAboutOwn: Bool
     ) {
         let own = AdoptedBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
-        #expect(Ownership(options { ($0.own, $0.bottle) = ([own], wanted) }).isAboutOwn == isAboutOwn)
-        #expect(Ownership(options { $0.bottle = wanted }).isAboutOwn == (wanted == nil))
+        #expect(options { ($0.own, $0.bottle) = ([own], wanted) }.isAboutOwn == isAboutOwn)
+        #expect(options { $0.bottle = wanted }.isAboutOwn == (wanted == nil))
     }
 
     /// The options of a bottle whose setting `bottle.mode` is `share`.

@@ -87,8 +87,8 @@ MUTATIONS = [
              ("JournalWriter.swift", r"bottle, Data\(entry\.raw\), verdict", "bottle, Data(entry.raw.prefix(8)), verdict")),
     # Adoption: only the store's own bottle is drained.
     Mutation("drain-another-bottle", r"GatewayTests\.",
-             ("Ownership.swift", r"return candidates\.contains \{ \$0\.answers\(to: identity, alias: options\.alias\) \}",
-              "return candidates.contains { $0.answers(to: identity, alias: options.alias) } || !identity.isEmpty")),
+             ("PollOptions+Ownership.swift", r"return candidates\.contains \{ \$0\.answers\(to: identity, alias: alias\) \}",
+              "return candidates.contains { $0.answers(to: identity, alias: alias) } || !identity.isEmpty")),
     Mutation("acknowledge-a-released-bottle", r"GatewayTests\.",
              ("Poll+Log.swift", r"if hasAnswered, try !journal\.isOwn\(bottle\)",
               "if hasAnswered, false, try !journal.isOwn(bottle)")),

@@ -122,8 +122,8 @@ extension Poll {
                     .notFound, "the bottle on \(linkName) is \(identity)\(name), not \(options.bottle ?? "").",
                     code: "otherBottleThanNamed"))
         }
-        guard Ownership(options).allows(identity: identity) else {
-            return reject(Ownership(options).refusal(name: report.name, identity: identity))
+        guard options.allows(identity: identity) else {
+            return reject(options.refusal(name: report.name, identity: identity))
         }
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)

@@ -47,7 +47,7 @@ extension Poll {
                 BottleSelector(text: $0).matches(address: advertisement.address, name: advertisement.name)
             } ?? BottleSelector.looksLikeBottle(advertisement)
         guard isMeant else { return false }
-        guard Ownership(options).mayBeOwn(advertisement) else {
+        guard options.mayBeOwn(advertisement) else {
             if neighbours.others.count < 16 { neighbours.others[advertisement.peer] = advertisement }
             return false
         }

@@ -1,47 +1,41 @@
 import Bluetooth
 
-/// Decides which bottles a poll may use: those of its store. An empty store adopts the first bottle that responds. The
-/// user adds other bottles with `adopt` or by name. A poll of another person's bottle would delete that person's log.
-package struct Ownership: Sendable {
-    private let options: PollOptions
-
-    package init(_ options: PollOptions) {
-        self.options = options
-    }
-
+// The bottles that a poll may use: those of its store. An empty store adopts the first bottle that responds. The user
+// adds other bottles with `adopt` or by name. A poll of another person's bottle would delete that person's log.
+extension PollOptions {
     /// Whether the user named no bottle, or a bottle of the store.
     package var isAboutOwn: Bool {
-        guard let selected = options.bottle else { return true }
+        guard let selected = bottle else { return true }
         let selector = BottleSelector(text: selected)
-        return options.own.contains { own in
-            own.identities.union(own.aliases).contains {
-                $0 == selected || selector.matches(address: BluetoothAddress($0), name: own.advertisedName)
+        return own.contains { bottle in
+            bottle.identities.union(bottle.aliases).contains {
+                $0 == selected || selector.matches(address: BluetoothAddress($0), name: bottle.advertisedName)
             }
         }
     }
 
     /// The store's bottles that the poll may use; `nil` if it may use any bottle.
     private var candidates: [AdoptedBottle]? {
-        guard let selected = options.bottle else { return options.own.isEmpty ? nil : options.own }
+        guard let selected = bottle else { return own.isEmpty ? nil : own }
         // An address is unique. A name selects the bottles of the store that advertise it.
         guard BluetoothAddress(selected) == nil else { return nil }
-        let known = options.own.filter { $0.advertisedName?.lowercased() == selected.lowercased() }
+        let known = own.filter { $0.advertisedName?.lowercased() == selected.lowercased() }
         if !known.isEmpty { return known }
         // A bottle of the store whose name is unknown can have that name.
-        let neverConnected = options.own.filter { $0.advertisedName == nil }
+        let neverConnected = own.filter { $0.advertisedName == nil }
         return neverConnected.isEmpty ? nil : neverConnected
     }
 
     func allows(identity: String) -> Bool {
-        guard !options.elsewhere.contains(identity) else { return false }
+        guard !elsewhere.contains(identity) else { return false }
         guard let candidates else { return true }
-        if options.bottle == identity { return true }
-        return candidates.contains { $0.answers(to: identity, alias: options.alias) }
+        if bottle == identity { return true }
+        return candidates.contains { $0.answers(to: identity, alias: alias) }
     }
 
     /// Whether an advertisement may come from an allowed bottle. A private address, or a bottle without a known
     /// address, can only be identified on a connection.
-    package func mayBeOwn(_ advertisement: Advertisement) -> Bool {
+    func mayBeOwn(_ advertisement: Advertisement) -> Bool {
         guard let candidates else { return true }
         if let address = advertisement.address?.description,
             candidates.contains(where: { $0.identities.contains(address) })
@@ -58,21 +52,21 @@ package struct Ownership: Sendable {
 
     func refusal(name: String?, identity: String) -> PollFailure {
         let bottle = name.map { "\($0) (\(identity))" } ?? identity
-        if options.others.contains(where: { $0.identities.contains(identity) }) {
+        if others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
                 .notFound, "it is not in range; \(bottle), another bottle of this store, is in range.",
                 linkError: .notFound)
         }
-        if options.elsewhere.contains(identity) {
+        if elsewhere.contains(identity) {
             return PollFailure(
                 .notOurs, "\(bottle) belongs to another gateway on this machine. Its log was not read.",
                 code: "elsewhere")
         }
-        let untouched = options.job == .poll ? "Its log was not read." : "Nothing was sent to it."
-        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
+        let untouched = job == .poll ? "Its log was not read." : "Nothing was sent to it."
+        let ownText = own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
-            .notOurs, "\(bottle) is in range, but this store is for \(own). \(untouched)",
-            values: ["identity": identity, "own": own])
+            .notOurs, "\(bottle) is in range, but this store is for \(ownText). \(untouched)",
+            values: ["identity": identity, "own": ownText])
     }
 }
