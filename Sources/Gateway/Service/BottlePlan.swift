@@ -25,18 +25,12 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     package static func plans(
         wanted: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
     ) -> [BottlePlan] {
-        if !wanted.isEmpty {
-            return wanted.map { wanted in
-                var one = BottlePlan(id: wanted)
-                (one.wanted, one.own) = (wanted, own)
-                return one
-            }
-        }
+        if !wanted.isEmpty { return wanted.map { BottlePlan(id: $0, wanted: $0, own: own) } }
         guard !own.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
         return own.map { bottle in
-            var one = BottlePlan(id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle)
-            (one.own, one.others) = ([bottle], own.filter { $0 != bottle })
-            return one
+            BottlePlan(
+                id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle, own: [bottle],
+                others: own.filter { $0 != bottle })
         }
     }
 
