@@ -103,11 +103,6 @@ package struct PollFailure: Problem, Hashable {
             }
         }
 
-        /// The problem to show until a poll succeeds; `nil` if the failure does not concern the connection.
-        func problem(_ sentence: String) -> ConnectionProblem? {
-            ConnectionProblem(code: rawValue, message: sentence)
-        }
-
         package var isAbsence: Bool {
             switch self {
             case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
@@ -146,10 +141,11 @@ package struct PollFailure: Problem, Hashable {
 }
 
 extension PollReport {
-    /// The poll's effect on the connection problem: a new problem, its end (`.some(nil)`), or no change (`nil`).
+    /// The poll's effect on the connection problem: a new problem, its end (`.some(nil)`), or no change (`nil`) if the
+    /// failure does not concern the connection.
     package var connection: ConnectionProblem?? {
         guard let failure else { return .some(nil) }
-        return failure.kind.problem(failure.sentence).map { .some($0) }
+        return ConnectionProblem(code: failure.kind.rawValue, message: failure.sentence).map { .some($0) }
     }
 }
 
