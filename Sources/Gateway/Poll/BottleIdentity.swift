@@ -11,16 +11,6 @@ enum BottleIdentity {
         return BluetoothAddress(text)?.description ?? text
     }
 
-    /// The substitute identity of a bottle without an address and a valid serial number: its name and its link.
-    static func substituteIdentity(name: String?, link: String) -> String {
-        name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
-    }
-
-    /// The substitute identity of a bottle with a private address and without a valid serial number: its name.
-    static func substituteIdentity(privateName name: String?) -> String? {
-        name.map { "\($0) (private address)" }
-    }
-
     /// A device name for display: printable, at most 248 bytes (Core 5.4, Vol 3 Part C, 12.1).
     static func name(_ value: [UInt8]) -> String? {
         printable(Array(value.prefix(248)))

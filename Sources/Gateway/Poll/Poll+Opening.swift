@@ -151,10 +151,11 @@ extension Poll {
         disconnect(then: .scan)
     }
 
-    /// The substitute identity of a bottle without a public address and a serial number.
+    /// The substitute identity of a bottle without a public address and a valid serial number: its name, and its link
+    /// unless the bottle has a private address.
     private var substituteIdentity: String {
-        let hidden = seen?.isAddressPrivate == true ? BottleIdentity.substituteIdentity(privateName: report.name) : nil
-        return hidden ?? BottleIdentity.substituteIdentity(name: report.name, link: linkName)
+        guard let name = report.name else { return "bottle at \(linkName)" }
+        return seen?.isAddressPrivate == true ? "\(name) (private address)" : "\(name) at \(linkName)"
     }
 
     /// Sets the bottle's alias in the report: its own, or the common one unless another bottle has it.
