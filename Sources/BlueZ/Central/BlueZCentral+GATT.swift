@@ -1,5 +1,6 @@
 import Bluetooth
 import DBus
+import Glibc
 
 extension BlueZCentral {
     /// The transaction timeout of ATT (Core 5.4, Vol 3 Part F, 3.3.3), and so the time limit of a call.
@@ -130,14 +131,16 @@ extension BlueZCentral {
             throw LinkError(.protocolViolation, "Subscribing to handle \(handle) returned no socket")
         }
         guard isCurrent(number) else {
-            NotificationSocket.discard(descriptor)
+            Glibc.close(descriptor)
             return true
         }
         session?.sockets[handle]?.close()
-        session?.sockets[handle] = NotificationSocket(descriptor, queue: executor.queue) { [weak self] value in
-            guard let self else { return }
+        let socket = PacketSocket(descriptor: descriptor, isConnecting: false, queue: executor.queue) {
+            [weak self] event in
+            guard case .received(let value) = event, let self else { return }
             self.assumeIsolated { $0.notified(handle, value) }
         }
+        session?.sockets[handle] = socket
         setMTU(mtu)
         return true
     }

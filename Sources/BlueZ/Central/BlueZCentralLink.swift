@@ -86,7 +86,7 @@ actor BlueZCentral {
         var table = RemoteTable()
         /// The paths of characteristics whose values arrive as signals.
         var subscribed: Set<String> = []
-        var sockets: [UInt16: NotificationSocket] = [:]
+        var sockets: [UInt16: PacketSocket] = [:]
     }
 
     struct Waiter {
