@@ -16,8 +16,8 @@ extension BlueZCentral {
                 emit(
                     .remark(
                         """
-                        Another program on this machine scans with \(Self.short(adapter)) too; what it filters may \
-                        arrive late here.
+                        Another program on this machine scans with \(BlueZName.lastElement(of: adapter)) too; what \
+                        it filters may arrive late here.
                         """
                     ))
             }
@@ -60,9 +60,6 @@ extension BlueZCentral {
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         }
     }
-
-    /// `hci0` of `/org/bluez/hci0`.
-    static func short(_ adapter: String) -> String { adapter.split(separator: "/").last.map(String.init) ?? adapter }
 
     func stopScan() async {
         guard isScanning else { return }

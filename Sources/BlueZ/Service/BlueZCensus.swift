@@ -132,7 +132,7 @@ package struct BlueZCensus: Hashable, Sendable {
             }
             adapters.append(
                 Adapter(
-                    name: Self.lastPart(path), address: properties["Address"]?.text ?? "",
+                    name: BlueZName.lastElement(of: path), address: properties["Address"]?.text ?? "",
                     isPowered: properties["Powered"]?.bool == true,
                     isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.texts ?? [],
                     canServe: objects[path, BlueZName.gattManager] != nil, advertisements: advertising))
@@ -142,14 +142,12 @@ package struct BlueZCensus: Hashable, Sendable {
             guard let adapter = properties["Adapter"]?.text else { continue }
             devices.append(
                 Device(
-                    adapter: Self.lastPart(adapter), address: properties["Address"]?.text ?? "",
+                    adapter: BlueZName.lastElement(of: adapter), address: properties["Address"]?.text ?? "",
                     name: properties["Name"]?.text,
                     isConnected: properties["Connected"]?.bool == true, isPaired: properties["Paired"]?.bool == true,
                     isBlocked: properties["Blocked"]?.bool == true, isInRange: properties["RSSI"] != nil))
         }
     }
-
-    private static func lastPart(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
     /// The version in `usb:v1D6Bp0246d0542`: vendor, product, version (one byte each before and after the point).
     static func version(modalias: String) -> String? {

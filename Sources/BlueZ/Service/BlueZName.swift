@@ -11,4 +11,7 @@ enum BlueZName {
     static let advertisement = "org.bluez.LEAdvertisement1"
     static let properties = "org.freedesktop.DBus.Properties"
     static let objectManager = "org.freedesktop.DBus.ObjectManager"
+
+    /// The last element of an object path: `hci0` of `/org/bluez/hci0`.
+    static func lastElement(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 }

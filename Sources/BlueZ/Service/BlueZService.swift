@@ -195,9 +195,7 @@ actor BlueZService {
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
         guard isPresent else { throw Self.absent }
         guard let path = objects.adapter(named: name) else {
-            let existing = objects.paths(having: BlueZName.adapter).compactMap {
-                $0.split(separator: "/").last.map(String.init)
-            }
+            let existing = objects.paths(having: BlueZName.adapter).map(BlueZName.lastElement)
             let problem = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
             let others = existing.isEmpty ? "" : " (available: \(existing.joined(separator: ", ")))"
             throw LinkError(
@@ -205,9 +203,8 @@ actor BlueZService {
                 isTransient: true)
         }
         guard objects[path, BlueZName.adapter]?["Powered"]?.bool == true else {
-            let short = path.split(separator: "/").last.map(String.init) ?? path
             throw LinkError(
-                .poweredOff, "The adapter \(short) is switched off", isTransient: true)
+                .poweredOff, "The adapter \(BlueZName.lastElement(of: path)) is switched off", isTransient: true)
         }
         return path
     }
