@@ -85,21 +85,12 @@ extension BlueZPeripheral {
         return objects
     }
 
-    /// Returns the advertisement for bluetoothd. By default, its 31 bytes contain the flags and a 16-bit service UUID,
-    /// and the scan response contains the name, cut to 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
-        var properties: [String: DBusValue] = ["Type": .string("peripheral")]
-        if let given = application.advertisement {
-            let converted = AdvertisedProperties(given)
-            properties.merge(converted.properties) { $1 }
-            for structure in converted.omitted { log("not advertised: \(structure)") }
-        } else {
-            var name = application.name
-            while name.utf8.count > 29 { name.removeLast() }
-            properties["Discoverable"] = .boolean(true)
-            properties["ServiceUUIDs"] = .strings(application.advertisedServices.map(\.busText))
-            if !name.isEmpty { properties["LocalName"] = .string(name) }
-        }
+        let converted = AdvertisedProperties(
+            application.advertisement
+                ?? AdvertisingBytes(name: application.name, services: application.advertisedServices))
+        for structure in converted.omitted { log("not advertised: \(structure)") }
+        let properties = converted.properties.merging(["Type": .string("peripheral")]) { $1 }
         let release = method("Release") { peripheral, _ in
             peripheral.advertisementReleased()
             return .done
