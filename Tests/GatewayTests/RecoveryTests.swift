@@ -1,9 +1,10 @@
 import BottleProtocol
 import Bluetooth
-import Gateway
 import GatewaySupport
 import Testing
 import TrackerCore
+
+@testable import Gateway
 
 @Suite struct RecoveryTests {
     struct Class: Sendable, CustomTestStringConvertible {

@@ -176,8 +176,6 @@ package struct PollLimits: Hashable, Sendable {
     package var oddResponses = 6
     /// The maximum number of connections in one poll.
     package var sessions = 5
-
-    package init() {}
 }
 
 /// The state that the service passes from one poll to the next; empty for a single poll.
@@ -187,6 +185,4 @@ package struct PollHistory: Hashable, Sendable {
     /// The peer whose last session failed. The system's cached data about it might be outdated.
     package var suspectPeer: String?
     var ignoredGoalMl: Int?
-
-    package init() {}
 }

@@ -21,12 +21,6 @@ package struct RecoveryStep: Hashable, Sendable {
     package var action: RecoveryAction
     package var reason: String
     package var outcome: String?
-
-    package init(action: RecoveryAction, reason: String, outcome: String? = nil) {
-        self.action = action
-        self.reason = reason
-        self.outcome = outcome
-    }
 }
 
 /// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.

@@ -58,15 +58,5 @@ package struct PollProgress: Hashable, Sendable {
     package struct Transfer: Hashable, Sendable {
         package var received: Int
         package var announced: Int
-        package init(received: Int, announced: Int) {
-            self.received = received
-            self.announced = announced
-        }
-    }
-
-    package init(stage: Stage, records: Int, transfer: Transfer? = nil) {
-        self.stage = stage
-        self.records = records
-        self.transfer = transfer
     }
 }
