@@ -23,13 +23,9 @@ package struct MonitorPacket: Sendable, Hashable {
         }
     }
 
-    package init(opcode: UInt16, adapter: UInt16, time: Duration, bytes: [UInt8]) {
-        self.opcode = opcode
-        self.adapter = adapter
-        self.time = time
-        self.bytes = bytes
-    }
+}
 
+extension MonitorPacket {
     /// Decodes a message of the channel; ignores bytes after the packet.
     ///
     /// ```
