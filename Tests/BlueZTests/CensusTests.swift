@@ -52,7 +52,7 @@ import Testing
                 .init(
                     name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true,
                     advertisements: .init(active: 1, free: 4)),
-                .init(name: "hci1", address: "", isPowered: false, roles: [], canServe: false, advertisements: nil),
+                .init(name: "hci1", address: "", isPowered: false, roles: [], advertisements: nil, canServe: false),
             ])
         #expect(
             census.devices == [

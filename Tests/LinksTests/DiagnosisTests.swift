@@ -1,9 +1,9 @@
 import Bluetooth
-import BlueZ
 import Foundation
 import Support
 import Testing
 
+@testable import BlueZ
 @testable import CommandSupport
 
 @Suite struct DiagnosisTests {

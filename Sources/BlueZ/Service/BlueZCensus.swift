@@ -8,27 +8,13 @@ package struct BlueZCensus: Hashable, Sendable {
         package var address: String
         package var isPowered: Bool
         /// Whether any program scans.
-        package var isDiscovering: Bool
+        package var isDiscovering = false
         /// `central`, `peripheral`, `central-peripheral`; empty if bluetoothd does not report roles (before 5.52).
-        package var roles: [String]
+        package var roles = ["central", "peripheral"]
         /// The numbers of active advertisements and of free ones; `nil` if the adapter cannot advertise.
-        package var advertisements: Advertisements?
+        package var advertisements: Advertisements? = Advertisements(active: 0, free: 5)
         /// Whether the adapter supports GATT applications.
-        package var canServe: Bool
-
-        package init(
-            name: String, address: String, isPowered: Bool, isDiscovering: Bool = false,
-            roles: [String] = ["central", "peripheral"],
-            canServe: Bool = true, advertisements: Advertisements? = Advertisements(active: 0, free: 5)
-        ) {
-            self.name = name
-            self.address = address
-            self.isPowered = isPowered
-            self.isDiscovering = isDiscovering
-            self.roles = roles
-            self.canServe = canServe
-            self.advertisements = advertisements
-        }
+        package var canServe = true
     }
 
     package struct Advertisements: Hashable, Sendable {
@@ -42,26 +28,12 @@ package struct BlueZCensus: Hashable, Sendable {
         package var address: String
         /// The device name, or the user's alias.
         package var name: String?
-        package var isConnected: Bool
-        package var isPaired: Bool
+        package var isConnected = false
+        package var isPaired = false
         /// Whether bluetoothd rejects connections with the device.
-        package var isBlocked: Bool
+        package var isBlocked = false
         /// Whether the current scan has received an advertisement of the device.
-        package var isInRange: Bool
-
-        package init(
-            adapter: String, address: String, name: String? = nil, isConnected: Bool = false, isPaired: Bool = false,
-            isBlocked: Bool = false,
-            isInRange: Bool = false
-        ) {
-            self.adapter = adapter
-            self.address = address
-            self.name = name
-            self.isConnected = isConnected
-            self.isPaired = isPaired
-            self.isBlocked = isBlocked
-            self.isInRange = isInRange
-        }
+        package var isInRange = false
     }
 
     /// The BlueZ version, such as `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
@@ -70,12 +42,6 @@ package struct BlueZCensus: Hashable, Sendable {
     package var adapters: [Adapter]
     /// The devices, sorted by address.
     package var devices: [Device]
-
-    package init(version: String?, adapters: [Adapter], devices: [Device]) {
-        self.version = version
-        self.adapters = adapters
-        self.devices = devices
-    }
 
     package enum Refusal: Error, Hashable, Sendable {
         case noBus(reason: String)
@@ -119,6 +85,16 @@ package struct BlueZCensus: Hashable, Sendable {
         }
     }
 
+    /// The version in `usb:v1D6Bp0246d0542`: vendor, product, version (one byte each before and after the point).
+    static func version(modalias: String) -> String? {
+        guard let mark = modalias.lastIndex(of: "d"),
+            let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0
+        else { return nil }
+        return "\(number >> 8).\(number & 0xFF)"
+    }
+}
+
+extension BlueZCensus {
     init(_ objects: BlueZObjects) {
         version = nil
         adapters = []
@@ -135,7 +111,7 @@ package struct BlueZCensus: Hashable, Sendable {
                     name: BlueZName.lastElement(of: path), address: properties["Address"]?.text ?? "",
                     isPowered: properties["Powered"]?.bool == true,
                     isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.texts ?? [],
-                    canServe: objects[path, BlueZName.gattManager] != nil, advertisements: advertising))
+                    advertisements: advertising, canServe: objects[path, BlueZName.gattManager] != nil))
         }
         for path in objects.paths(having: BlueZName.device) {
             let properties = objects[path, BlueZName.device] ?? [:]
@@ -147,13 +123,5 @@ package struct BlueZCensus: Hashable, Sendable {
                     isConnected: properties["Connected"]?.bool == true, isPaired: properties["Paired"]?.bool == true,
                     isBlocked: properties["Blocked"]?.bool == true, isInRange: properties["RSSI"] != nil))
         }
-    }
-
-    /// The version in `usb:v1D6Bp0246d0542`: vendor, product, version (one byte each before and after the point).
-    static func version(modalias: String) -> String? {
-        guard let mark = modalias.lastIndex(of: "d"),
-            let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0
-        else { return nil }
-        return "\(number >> 8).\(number & 0xFF)"
     }
 }
