@@ -1,8 +1,9 @@
 import Bluetooth
-import Gateway
 import Synchronization
 import Testing
 import TrackerCore
+
+@testable import Gateway
 
 private let one = BottlePlan(id: "A4:C1:38:00:00:01", own: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
 private let two = BottlePlan(id: "A4:C1:38:00:00:02", own: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])

@@ -1,8 +1,9 @@
 import Bluetooth
-import Gateway
 import Synchronization
 import Testing
 import TrackerCore
+
+@testable import Gateway
 
 @Suite struct ServiceClockTests {
     /// A monotonic clock that advances only by sleeping, and a wall clock that is set at planned times.

@@ -1,8 +1,9 @@
 import Bluetooth
-import Gateway
 import Support
 import Testing
 import TrackerCore
+
+@testable import Gateway
 
 private func bottle(_ number: Int) -> BottlePlan {
     let address = "A4:C1:38:00:00:0\(number)"

@@ -1,10 +1,11 @@
 import Bluetooth
 import BottleProtocol
-import Gateway
 import GatewaySupport
 import Support
 import Testing
 import TrackerCore
+
+@testable import Gateway
 
 /// Two bottles in range of one adapter: both advertise, and each answers on its own connection.
 private struct TwoBottles: ScriptedPeer {

@@ -8,15 +8,6 @@ package struct DriverClock: Sendable {
     /// Returns at `deadline`, or earlier when the task is cancelled.
     package var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void
 
-    package init(
-        now: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Instant,
-        sleep: @escaping @Sendable (MonotonicInstant) async -> Void
-    ) {
-        self.now = now
-        self.wall = wall
-        self.sleep = sleep
-    }
-
     /// The clocks of the operating system. The monotonic clock also runs while the computer is suspended.
     package static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
         let clock = ContinuousClock()

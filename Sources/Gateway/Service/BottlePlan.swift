@@ -7,18 +7,9 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The value of `PollOptions.bottle` for the polls of this plan.
     package var wanted: String?
     /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
-    package var own: [AdoptedBottle]
+    package var own: [AdoptedBottle] = []
     /// The store's other bottles, which have their own plans.
-    package var others: [AdoptedBottle]
-
-    package init(
-        id: String, wanted: String? = nil, own: [AdoptedBottle] = [], others: [AdoptedBottle] = []
-    ) {
-        self.id = id
-        self.wanted = wanted
-        self.own = own
-        self.others = others
-    }
+    package var others: [AdoptedBottle] = []
 
     /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
