@@ -5,7 +5,8 @@ import Foundation
 import Replay
 import Support
 import Testing
-import Emulator
+
+@testable import Emulator
 
 /// Captures and documents, cut at every byte and damaged at random, give a valid profile or an error, never a trap.
 @Suite struct DamageTests {

@@ -2,7 +2,8 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Testing
-import Emulator
+
+@testable import Emulator
 
 @Suite struct ProfileMachineTests {
     private typealias Exchange = PeripheralProfile.Exchange

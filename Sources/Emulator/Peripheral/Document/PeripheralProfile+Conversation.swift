@@ -90,20 +90,6 @@ extension PeripheralProfile {
         /// The name of the rule whose values follow the last value of this rule; their delays count from that value.
         package var then: String?
 
-        package init(
-            name: String? = nil, request: Request? = nil, handle: UInt16? = nil, pattern: BytePattern? = nil,
-            response: Response? = nil,
-            values: [Value]? = nil, then: String? = nil
-        ) {
-            self.name = name
-            self.request = request
-            self.handle = handle
-            self.pattern = pattern
-            self.response = response
-            self.values = values
-            self.then = then
-        }
-
         package func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
             (self.request ?? request) == request && (self.handle ?? handle) == handle
                 && (pattern?.matches(value) ?? true)
