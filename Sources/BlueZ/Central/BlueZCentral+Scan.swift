@@ -4,13 +4,23 @@ import DBus
 extension BlueZCentral {
     private static let limit = Duration.seconds(10)
 
+    /// The scan filter: LE only, with duplicates, so that a known device is reported again.
+    ///
+    /// The pattern matches every device: if any client of bluetoothd sets a pattern, all clients see only devices that
+    /// match one of the patterns (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
+    private static let scanFilter: [String: DBusValue] = [
+        "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
+    ]
+
     func startScan() async {
         do throws(LinkError) {
             let adapter = try await ready()
             reported = [:]
             isScanning = true
             let isShared = objects { $0[adapter, BlueZName.adapter]?["Discovering"]?.bool == true }
-            try await setFilter(adapter)
+            _ = try await service.call(
+                adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(Self.scanFilter)], limit: Self.limit,
+                "Cannot set the scan filter")
             guard isScanning else { return }
             if isShared {
                 emit(
@@ -37,27 +47,6 @@ extension BlueZCentral {
         } catch {
             isScanning = false
             emit(.scanFailed(error))
-        }
-    }
-
-    /// Sets the scan filter: LE only, with duplicates, so that a known device is reported again.
-    ///
-    /// The pattern matches every device: if any client of bluetoothd sets a pattern, all clients see only devices that
-    /// match one of the patterns (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
-    private func setFilter(_ adapter: String) async throws(LinkError) {
-        var filter: [String: DBusValue] = [
-            "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
-        ]
-        let what = "Cannot set the scan filter"
-        do throws(LinkError) {
-            _ = try await service.call(
-                adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
-        } catch {
-            // BlueZ before 5.54 rejects a filter with `Pattern`.
-            guard error.code == .outOfStep else { throw error }
-            filter["Pattern"] = nil
-            _ = try await service.call(
-                adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         }
     }
 
