@@ -58,7 +58,7 @@ import Testing
         #expect(reader.status(follows: true, at: now) == .none)
         #expect(reader.frame(try #require(transfer(3)), isSingle: true, at: now) == .none)
         #expect(reader.tick(isWriting: false, at: reader.deadline) == .done)
-        #expect(reader.isWhole && reader.records.count == 3)
+        #expect(reader.oddity == nil && reader.records.count == 3)
     }
 
     @Test func `a draft response is whole only if it ends with an empty frame`() throws {
@@ -71,7 +71,7 @@ import Testing
                 hasEnd
                 ? reader.frame(try #require(transfer(0)), isSingle: true, at: now)
                 : reader.tick(isWriting: false, at: reader.deadline)
-            #expect(end == .done && reader.isWhole == hasEnd && reader.readingsNeeded == 4)
+            #expect(end == .done && (reader.oddity == nil) == hasEnd && reader.readingsNeeded == 4)
         }
     }
 
@@ -81,11 +81,11 @@ import Testing
         twice.asked(at: now)
         _ = twice.frame(try #require(transfer(3)), isSingle: true, at: now)
         _ = twice.status(follows: true, at: now)
-        #expect(!twice.isWhole)
+        #expect(twice.oddity != nil)
         var repeated = reader()
         _ = repeated.begin(at: now)
         repeated.asked(at: now)
-        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .ask && !repeated.isWhole)
+        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .ask && repeated.oddity != nil)
     }
 
     @Test func `the link is not quiet while data arrives or a write has no response`() throws {

@@ -86,7 +86,6 @@ struct LogReader: Hashable, Sendable {
     }
 
     var logRequest: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
-    var isWhole: Bool { oddity == nil }
     var isNotified: Bool { packet == nil }
 
     /// The records of the log, oldest first, each once.

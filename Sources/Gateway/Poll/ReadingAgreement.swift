@@ -3,7 +3,6 @@ struct ReadingAgreement: Hashable, Sendable {
     /// The readings that agree, latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
-    var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
 
     /// Adds a whole reading. Returns `false`, and discards all readings, if it contradicts the previous one: a log only
