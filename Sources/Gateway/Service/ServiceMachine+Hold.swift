@@ -7,12 +7,9 @@ package struct HoldRequest: Hashable, Sendable {
     package var until: MonotonicInstant
     /// Whether a client watches, so that drinks must appear at once.
     package var isWatched: Bool
+}
 
-    package init(until: MonotonicInstant, isWatched: Bool) {
-        self.until = until
-        self.isWatched = isWatched
-    }
-
+extension HoldRequest {
     /// The request that the setting `bottle.hold` causes at a time; `nil` if the connection is not kept.
     /// - Parameters:
     ///   - viewers: the time until which clients watch; `nil` without clients.
