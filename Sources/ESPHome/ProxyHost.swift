@@ -202,7 +202,7 @@ struct ProxyHost {
             end(
                 .permissionDenied,
                 "\(endpoint) requires a password, which is not supported; set an encryption key in the device")
-        case (.hello, .hello(let major, _)):
+        case (.hello, .hello(let major)):
             guard major <= 2 else {
                 return end(.noAdapter, "\(endpoint) uses the unknown API version \(major)")
             }

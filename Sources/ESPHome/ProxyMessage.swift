@@ -2,7 +2,7 @@ import Bluetooth
 
 /// A message of an ESPHome device, as far as a Bluetooth proxy needs it. The numbers are those of its `api.proto`.
 enum ProxyMessage: Hashable {
-    case hello(major: Int, name: String)
+    case hello(major: Int)
     case authentication(isInvalid: Bool)
     /// The device is about to close the connection.
     case disconnectRequest
@@ -20,13 +20,12 @@ enum ProxyMessage: Hashable {
     case failed(BluetoothAddress, UInt16, error: Int)
     case connectionsFree(free: Int, limit: Int)
     case cacheCleared(BluetoothAddress)
-    /// A message of any other type, with the type's number.
-    case other(Int)
+    case other
 
     init(type: Int, _ bytes: [UInt8]) throws(ProtobufMessage.Malformed) {
         let fields = try ProtobufMessage(bytes)
         switch type {
-        case 2: self = .hello(major: fields.number(1), name: fields.text(4))
+        case 2: self = .hello(major: fields.number(1))
         case 4: self = .authentication(isInvalid: fields.number(1) != 0)
         case 5: self = .disconnectRequest
         case 6: self = .disconnectResponse
@@ -52,7 +51,7 @@ enum ProxyMessage: Hashable {
             var found: [ProxyAdvertisement] = []
             for inner in fields.repeated(1).prefix(256) { found.append(try ProxyAdvertisement(raw: inner)) }
             self = .advertisements(found)
-        default: self = .other(type)
+        default: self = .other
         }
     }
 }
