@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `the tables of the dissector match BottleProtocol`() throws {
+    @Test func `the constants and mode names of the dissector match BottleProtocol`() throws {
         let text = try String(contentsOfFile: Self.dissector, encoding: .utf8)
         func names(_ values: [(some FixedWidthInteger, String)]) -> [String] {
             values.map { "[\($0)] = \"\($1)\"," }
@@ -188,23 +188,6 @@ import Testing
             "local FIRST_YEAR, LAST_YEAR = \(DrinkRecord.plausibleYears.lowerBound), "
                 + "\(DrinkRecord.plausibleYears.upperBound)",
         ] { #expect(text.contains(line + "\n"), "\(line)") }
-        #expect(
-            try table("OPERATIONS", text)
-                == FrameOperation.known.map { "[\"\($0.operation)\"] = \"\($0.title)\"," })
-        #expect(
-            try table("ENTRIES", text)
-                == EntryType.known.map {
-                    "[\($0.type.rawValue)] = { key = \"\($0.key)\", title = \"\($0.title)\", "
-                        + "shape = \"\($0.shape.rawValue)\", unit = \"\($0.unit)\" },"
-                })
-        #expect(
-            try table("FIELDS", text)
-                == DrinkRecord.fields.map {
-                    "{ key = \"\($0.key)\", title = \"\($0.title)\", offset = \($0.offset), size = \($0.size), "
-                        + "unit = \"\($0.unit)\" },"
-                })
-        #expect(
-            try table("REGISTRATION", text) == names(RegistrationCode.known.map { ($0.code.rawValue, $0.title) }))
         #expect(
             try table("CHARGING", text) == names((UInt8(0)..<3).map { ($0, ChargingState(rawValue: $0).description) }))
         #expect(

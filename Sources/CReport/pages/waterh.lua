@@ -1,5 +1,5 @@
 -- A Wireshark dissector for WaterH bottles: frames, entries, records and commands in Bluetooth LE captures.
--- The tables are those of BottleProtocol; a test compares them.
+-- Tests compare its output with that of waterh-replay.
 -- Copy the file to the Lua plugins folder (Help, About, Folders), or start with -X lua_script:waterh.lua.
 
 local RESPONSES = { [65282] = true, [65508] = true }
