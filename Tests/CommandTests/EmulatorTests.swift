@@ -58,6 +58,11 @@ private struct Bottle {
     func kill(_ program: RunningProgram) async throws { try await program.kill() }
 }
 
+/// Decodes records as the original app does (tracker spec A1): 13 bytes each from offset 6, in the strict dialect.
+private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
+    DrinkRecord.all(in: Array(packet.dropFirst(6)), dialect: .strict)
+}
+
 @Suite struct EmulatorTests {
     @Test func `the request sequence of the original app reads the newest drinks first`() async throws {
         let bottle = try Bottle()
@@ -70,9 +75,9 @@ private struct Bottle {
         // The drinking itself takes time, whatever the bottle does.
         try await Task.sleep(for: .milliseconds(500))
         let packet = try await phone.read(response)
-        #expect(DraftPacket.records(in: packet).map(\.amountMl) == Array(4...22))
+        #expect(originalAppRecords(packet).map(\.amountMl) == Array(4...22))
         #expect(packet.count == 6 + 19 * 13)
-        #expect(DraftPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(1...3))
+        #expect(originalAppRecords(try await phone.read(response)).map(\.amountMl) == Array(1...3))
         #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
         await phone.close()
         try await program.stop()

@@ -191,7 +191,7 @@ import Emulator
         bench.write([0x01], to: 0xFF01)
         bench.profile = .draft
         guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
-        #expect(DraftPacket.records(in: packet).map(\.amountMl) == [1, 2])
+        #expect(originalAppRecords(packet).map(\.amountMl) == [1, 2])
         bench.profile = .retail
         bench.link(.subscribed(Bench.central, 0xFFE4))
         let log = bench.write(.drinkLog)

@@ -189,7 +189,7 @@ import Emulator
             packets.append(value)
         }
         #expect(packets.map(\.count) == [253, 19, 4, 4, 4] && packets.last == hex("50 54 00 00"))
-        #expect(packets.map { DraftPacket.records(in: $0).map(\.amountMl) }.prefix(2) == [Array(2...20), [1]])
+        #expect(packets.map { originalAppRecords($0).map(\.amountMl) }.prefix(2) == [Array(2...20), [1]])
         #expect(bench.notified.isEmpty)
         bench.write(.acknowledge(bytes: 260))
         #expect(bench.status.records == 0)
@@ -215,7 +215,7 @@ import Emulator
         bench.write([0x01])
         bench.wait(.milliseconds(500))
         guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
-        #expect(DraftPacket.records(in: value).map(\.amountMl) == Array(1...12))
+        #expect(originalAppRecords(value).map(\.amountMl) == Array(1...12))
     }
 
     @Test func `the original app reads every sip and acknowledges nothing`() throws {
@@ -227,7 +227,7 @@ import Emulator
             bench.write([0x01])
             bench.wait(.milliseconds(500))
             guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
-            let records = DraftPacket.records(in: packet)
+            let records = originalAppRecords(packet)
             #expect(records.last?.amountMl == 50 + sip, "sip \(sip)")
             seen.formUnion(records.map(\.encoded))
             bench.disconnect()
