@@ -146,7 +146,7 @@ package struct ProfileMachine: PeripheralMachine {
         }
         unasked = index.exchanges[cursor..<end].first { $0.request == .connect }?.values ?? []
         if unasked.contains(where: { undeclared.contains($0.handle) }) {
-            for handle in undeclared.sorted() { play(ValuePlayer(unasked, at: now, only: handle)) }
+            for handle in undeclared.sorted() { play(ValuePlayer(unasked, at: now, selectedHandle: handle)) }
             unasked.removeAll { undeclared.contains($0.handle) }
         }
     }
@@ -164,7 +164,7 @@ package struct ProfileMachine: PeripheralMachine {
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.insert(handle)
         if unasked.contains(where: { $0.handle == handle }) {
-            play(ValuePlayer(unasked, at: now, only: handle))
+            play(ValuePlayer(unasked, at: now, selectedHandle: handle))
             unasked.removeAll { $0.handle == handle }
         }
         configure(handle, [[1, 0], [2, 0], [3, 0]], at: now)

@@ -7,7 +7,7 @@ struct ValuePlayer: Sendable {
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
     /// The handle of the values to send; `nil` for the values of all handles.
-    private let only: UInt16?
+    private let selectedHandle: UInt16?
     /// The name of the rule whose values follow these; `nil` if there is none.
     let then: String?
     /// The number of rules in this chain so far.
@@ -18,13 +18,14 @@ struct ValuePlayer: Sendable {
     let pause: Duration?
 
     init(
-        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil,
+        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, selectedHandle: UInt16? = nil,
+        then: String? = nil,
         depth: Int = 0,
         owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
         self.start = start
-        self.only = only
+        self.selectedHandle = selectedHandle
         self.then = then
         self.depth = depth
         self.owner = owner
@@ -44,12 +45,14 @@ struct ValuePlayer: Sendable {
     }
 
     func repeated(at now: MonotonicInstant) -> ValuePlayer {
-        ValuePlayer(values, at: now, only: only, then: then, depth: depth, owner: owner, isEndless: pause != nil)
+        ValuePlayer(
+            values, at: now, selectedHandle: selectedHandle, then: then, depth: depth, owner: owner,
+            isEndless: pause != nil)
     }
 
     /// Advances to the next matching value. Its time is never before that of the previous value.
     private mutating func skipToMatch() {
-        while let only, let value = current, value.handle != only { position += 1 }
+        while let selectedHandle, let value = current, value.handle != selectedHandle { position += 1 }
         if let value = current { due = max(due, start.advanced(by: .milliseconds(value.afterMs))) }
     }
 }
