@@ -344,7 +344,7 @@ package struct ProfileMachine: PeripheralMachine {
         guard depth <= Self.longestChain else {
             return log("stopped after \(Self.longestChain) chained rules for one request")
         }
-        play(ValuePlayer(rule.values ?? [], at: now, then: rule.then, depth: depth))
+        play(ValuePlayer(rule.values ?? [], at: now, nextRule: rule.then, depth: depth))
     }
 
     private mutating func play(_ player: ValuePlayer) {
@@ -378,7 +378,7 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func finish(_ player: ValuePlayer, at now: MonotonicInstant) {
         if let pause = player.pause { return play(player.repeated(at: now.advanced(by: pause))) }
-        guard let then = player.then, let rule = profile.rules.first(where: { $0.name == then }) else { return }
+        guard let name = player.nextRule, let rule = profile.rules.first(where: { $0.name == name }) else { return }
         play(rule, depth: player.depth + 1, at: now)
     }
 

@@ -9,7 +9,7 @@ struct ValuePlayer: Sendable {
     /// The handle of the values to send; `nil` for the values of all handles.
     private let selectedHandle: UInt16?
     /// The name of the rule whose values follow these; `nil` if there is none.
-    let then: String?
+    let nextRule: String?
     /// The number of rules in this chain so far.
     let depth: Int
     /// The characteristic whose subscription causes the values.
@@ -19,14 +19,12 @@ struct ValuePlayer: Sendable {
 
     init(
         _ values: [PeripheralProfile.Value], at start: MonotonicInstant, selectedHandle: UInt16? = nil,
-        then: String? = nil,
-        depth: Int = 0,
-        owner: UInt16? = nil, isEndless: Bool = false
+        nextRule: String? = nil, depth: Int = 0, owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
         self.start = start
         self.selectedHandle = selectedHandle
-        self.then = then
+        self.nextRule = nextRule
         self.depth = depth
         self.owner = owner
         due = start
@@ -46,7 +44,7 @@ struct ValuePlayer: Sendable {
 
     func repeated(at now: MonotonicInstant) -> ValuePlayer {
         ValuePlayer(
-            values, at: now, selectedHandle: selectedHandle, then: then, depth: depth, owner: owner,
+            values, at: now, selectedHandle: selectedHandle, nextRule: nextRule, depth: depth, owner: owner,
             isEndless: pause != nil)
     }
 
