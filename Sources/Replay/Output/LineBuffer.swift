@@ -104,42 +104,26 @@ package final class LineBuffer {
 
     package func put(number: Int) {
         if number < 0 { put(byte: UInt8(ascii: "-")) }
-        put(magnitude: number.magnitude)
+        put(number: number.magnitude, width: 1)
     }
 
-    private func put(magnitude: UInt) {
+    /// Puts a decimal number padded with zeros to `width` (at most 20) digits; a longer number is written whole.
+    package func put(number: UInt, width: Int) {
         reserve(20)
         var digits = 1
         var limit: UInt = 10
-        while digits < 20, magnitude >= limit {
+        while digits < 20, number >= limit {
             digits += 1
-            let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            limit = next
+            // The limit overflows only after the 20th digit, the last one.
+            limit &*= 10
         }
-        var rest = magnitude
-        var index = digits
-        while index > 0 {
-            index -= 1
-            block[count + index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        digits = max(digits, min(width, 20))
+        var rest = number
+        for index in stride(from: count + digits - 1, through: count, by: -1) {
+            block[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
         count += digits
-    }
-
-    /// A decimal number padded with zeros to `width` (at most 20) digits; a longer number is written whole.
-    package func put(number: UInt, width: Int) {
-        var limit: UInt = 10
-        for digits in 1..<max(2, min(width, 20)) {
-            if number < limit {
-                for _ in digits..<width { put(byte: UInt8(ascii: "0")) }
-                break
-            }
-            let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            limit = next
-        }
-        put(magnitude: number)
     }
 
     /// Puts two decimal digits of a number from 0 to 99.
