@@ -83,18 +83,9 @@ package struct CaptureFile {
     package mutating func forEachEvent(
         onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
-        var reassembler = ConversationReassembler()
-        do {
-            try forEachPacket { packet, bytes in
-                onPacket?(packet)
-                try reassembler.receive(packet, bytes, body)
-            }
-        } catch let error as CaptureError {
-            try reassembler.finish(body)
-            throw error
-        }
-        try reassembler.finish(body)
-        return reassembler.drops
+        let (drops, error) = try readEvents({ onPacket?($0) }, body)
+        if let error { throw error }
+        return drops
     }
 
     /// Reads the file once, and passes each event to several readers. The caller must finish each reader.
@@ -104,22 +95,30 @@ package struct CaptureFile {
         onEvent: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
     ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
         onHead = { head in for reader in readers { reader.addNames(from: head) } }
-        var reassembler = ConversationReassembler()
-        var failure: CaptureError?
-        func pass(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        return try readEvents { packet in
+            onPacket(packet)
+            if let time = packet.time { for reader in readers { reader.start(at: time) } }
+        } _: { event, bytes in
             try onEvent(event, bytes)
             for reader in readers { try reader.receive(event, bytes) }
         }
+    }
+
+    /// Reads the file up to its end or the first error in its bytes, and delivers all complete events.
+    private mutating func readEvents(
+        _ onPacket: (CapturePacket) -> Void, _ body: ConversationHandler
+    ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
+        var reassembler = ConversationReassembler()
+        var failure: CaptureError?
         do {
             try forEachPacket { packet, bytes in
                 onPacket(packet)
-                if let time = packet.time { for reader in readers { reader.start(at: time) } }
-                try reassembler.receive(packet, bytes) { try pass($0, $1) }
+                try reassembler.receive(packet, bytes, body)
             }
         } catch let error as CaptureError {
             failure = error
         }
-        try reassembler.finish { try pass($0, $1) }
+        try reassembler.finish(body)
         return (reassembler.drops, failure)
     }
 
