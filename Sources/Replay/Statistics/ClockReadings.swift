@@ -81,12 +81,10 @@ package struct ClockReadings: Sendable {
     }
 
     mutating func deliver(_ record: DrinkRecord, frame: Int, time: Duration?) {
-        guard record.isDatePossible, let year = record.year else { return }
-        let clock = BottleClock(
-            yearByte: UInt8(clamping: year - 2000), month: UInt8(clamping: record.month),
-            day: UInt8(clamping: record.day), hour: UInt8(clamping: record.hour),
-            minute: UInt8(clamping: record.minute), second: UInt8(clamping: record.second))
-        guard let reading = Self.reading(clock, frame: frame, time: time) else { return }
+        // The first six bytes of a record have the format of a clock.
+        guard record.isDatePossible, let clock = BottleClock(record.raw.prefix(6)),
+            let reading = Self.reading(clock, frame: frame, time: time)
+        else { return }
         if latestRecord.map({ reading.offset > $0.offset }) ?? true { latestRecord = reading }
     }
 
