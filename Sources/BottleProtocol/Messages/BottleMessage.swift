@@ -18,24 +18,19 @@ package enum BottleMessage: Hashable, Sendable {
 
     /// Decodes an RP or RT frame. A PT frame belongs to the log, a GT frame to the host.
     package init(decoding frame: Frame) throws(DecodeFailure) {
-        let entries = try frame.operation == .response ? Self.answerEntries(frame) : frame.entries()
         switch frame.operation {
-        case .report: self = .report(entries)
-        case .response: self = (try? Snapshot(decoding: frame)).map(Self.snapshot) ?? Self(answer: entries)
+        case .report: self = .report(try frame.entries())
+        case .response:
+            // A snapshot can have a payload that is not a sequence of entries.
+            if let snapshot = try? Snapshot(decoding: frame) {
+                self = .snapshot(snapshot)
+            } else {
+                self = Self(answer: try frame.entries())
+            }
         default:
             throw DecodeFailure(
                 what: "not a message of a bottle: expected an RP or RT frame", offset: 0,
                 needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
-        }
-    }
-
-    /// The entries of a response. Empty for a snapshot that is not a sequence of entries, which is decoded by offsets.
-    private static func answerEntries(_ frame: Frame) throws(DecodeFailure) -> [Entry] {
-        do {
-            return try frame.entries()
-        } catch {
-            guard (try? Snapshot(decoding: frame)) != nil else { throw error }
-            return []
         }
     }
 
