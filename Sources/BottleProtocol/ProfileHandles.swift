@@ -79,8 +79,8 @@ package struct ProfileHandles: Hashable, Sendable {
     private init(
         _ profile: BottleProfile, _ commands: [OfferedCharacteristic], _ responses: [OfferedCharacteristic]
     ) throws(NoMatchingProfile) {
-        let commandName = Self.text(profile.commandCharacteristic)
-        let responseName = Self.text(profile.responseCharacteristic)
+        let commandName = String(profile.commandCharacteristic, radix: 16, uppercase: true)
+        let responseName = String(profile.responseCharacteristic, radix: 16, uppercase: true)
         guard !commands.isEmpty else {
             throw NoMatchingProfile(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"])
         }
@@ -104,9 +104,5 @@ package struct ProfileHandles: Hashable, Sendable {
         self.response = response.handle
         responseNotifies = notifying != nil
         responseReads = profile == .draft && response.canBeRead
-    }
-
-    private static func text(_ uuid: UInt16) -> String {
-        hexText([UInt8(uuid >> 8), UInt8(truncatingIfNeeded: uuid)]).filter { $0 != " " }
     }
 }
