@@ -248,7 +248,7 @@ package struct LogAssembler: Sendable {
         let reason = DecodeFailure(
             what: why, offset: Frame.headerSize + open.payload.count, needed: open.length, found: open.payload.count)
         guard open.operation == .put else {
-            events.append(.malformed(open.bytes, reason))
+            events.append(.malformed(Frame.header(open.operation, length: open.length) + open.payload, reason))
             return
         }
         events.append(.unfinished(open.transfer, reason))
@@ -277,14 +277,5 @@ package struct LogAssembler: Sendable {
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
         events.append(
             .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
-    }
-}
-
-extension PartialFrame {
-    var bytes: [UInt8] {
-        [
-            UInt8(operation.rawValue >> 8), UInt8(truncatingIfNeeded: operation.rawValue), UInt8(length >> 8),
-            UInt8(truncatingIfNeeded: length),
-        ] + payload
     }
 }
