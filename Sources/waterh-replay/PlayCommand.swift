@@ -138,14 +138,11 @@ struct PlayCommand: AsyncParsableCommand {
         var failure: AnsweringScriptError?
         for part in parts {
             do {
-                let read = try AnsweringScript.read(part.path, given: attribution.given)
+                let read = try AnsweringScript.read(part, given: attribution.given)
                 found.scripts += read.scripts
                 found.readingError = found.readingError ?? part.readingError ?? read.trouble
             } catch let error as AnsweringScriptError {
-                failure =
-                    failure
-                    ?? AnsweringScriptError(
-                        sentence: error.sentence.replacingOccurrences(of: part.path, with: part.name))
+                failure = failure ?? error
             }
         }
         if found.scripts.isEmpty, let failure { throw failure }

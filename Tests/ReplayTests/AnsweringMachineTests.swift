@@ -130,7 +130,7 @@ struct Host {
         let folder = try TemporaryFolder()
         let path = folder.file("session.hex")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let read = try AnsweringScript.read(path)
+        let read = try AnsweringScript.read(CapturePart(path: path))
         #expect(read.trouble == nil)
         return try #require(read.scripts.first)
     }
@@ -240,6 +240,6 @@ struct Host {
         let folder = try TemporaryFolder()
         let path = folder.file("none.hex")
         try Data("- < 2A37 00 50\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(throws: AnsweringScriptError.self) { try AnsweringScript.read(path) }
+        #expect(throws: AnsweringScriptError.self) { try AnsweringScript.read(CapturePart(path: path)) }
     }
 }

@@ -29,7 +29,7 @@ package final class CaptureLink: CentralLink {
         let name = "capture:\(file)"
         let scripts: [AnsweringScript]
         do {
-            let read = try AnsweringScript.read(file, given: given)
+            let read = try AnsweringScript.read(CapturePart(path: file), given: given)
             scripts = read.scripts
             if let trouble = read.trouble {
                 instruments.log("\(file): \(trouble). The link uses the part before this error")

@@ -37,15 +37,15 @@ package struct AnsweringScript: Sendable {
     /// - Returns: the scripts, and the error that ended the reading of a truncated or damaged capture.
     /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(
-        _ path: String, given: GivenHandles = GivenHandles()
+        _ part: CapturePart, given: GivenHandles = GivenHandles()
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
-        var file = CaptureFile(path: path)
-        let builder = ScriptBuilder(path: path, given: given)
+        var file = CaptureFile(part)
+        let builder = ScriptBuilder(name: part.name, given: given)
         let readingError = try file.feed([builder]).error?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
-            if let readingError { throw AnsweringScriptError(sentence: "\(path): \(readingError)") }
-            throw AnsweringScriptError(sentence: "no WaterH bottle in \(path)")
+            if let readingError { throw AnsweringScriptError(sentence: "\(part.name): \(readingError)") }
+            throw AnsweringScriptError(sentence: "no WaterH bottle in \(part.name)")
         }
         return (scripts, readingError)
     }
@@ -65,7 +65,8 @@ private final class ScriptBuilder: EventReader {
     /// The maximum size of a script, which is kept in memory: more than any session of a real bottle.
     private static let maximumBytes = 64 << 20
 
-    private let path: String
+    /// The name of the capture, for messages.
+    private let name: String
     private let given: GivenHandles
     private var conversation: ConversationReader?
     private var drafts: [ObjectIdentifier: Draft] = [:]
@@ -86,8 +87,8 @@ private final class ScriptBuilder: EventReader {
         init(_ peer: BottlePeer) { self.peer = peer }
     }
 
-    init(path: String, given: GivenHandles) {
-        self.path = path
+    init(name: String, given: GivenHandles) {
+        self.name = name
         self.given = given
         let reader = ConversationReader(given: given) { [unowned self] traffic, origin in add(traffic, origin) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
@@ -110,7 +111,7 @@ private final class ScriptBuilder: EventReader {
             throw AnsweringScriptError(
                 sentence:
                     """
-                    \(path) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: split the capture
+                    \(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: split the capture
                     """
             )
         }
