@@ -44,8 +44,8 @@ package struct AnsweringScript: Sendable {
         let readingError = try file.feed([builder]).error?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
-            if let readingError { throw AnsweringScriptError(sentence: "\(part.name): \(readingError)") }
-            throw AnsweringScriptError(sentence: "no WaterH bottle in \(part.name)")
+            if let readingError { throw AnsweringScriptError(description: "\(part.name): \(readingError)") }
+            throw AnsweringScriptError(description: "no WaterH bottle in \(part.name)")
         }
         return (scripts, readingError)
     }
@@ -53,11 +53,7 @@ package struct AnsweringScript: Sendable {
 
 /// The error for a capture from which no bottle can be emulated.
 package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
-    package var sentence: String
-
-    package init(sentence: String) { self.sentence = sentence }
-
-    package var description: String { sentence }
+    package var description: String
 }
 
 /// Sorts the traffic of a capture into exchanges for each bottle.
@@ -109,7 +105,7 @@ private final class ScriptBuilder: EventReader {
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.maximumBytes else {
             throw AnsweringScriptError(
-                sentence:
+                description:
                     """
                     \(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: split the capture
                     """
