@@ -15,9 +15,9 @@ package struct DrinkRecord: Hashable, Sendable {
     package static let strictTypeByte: UInt8 = 0x1A
 
     /// Bytes 0–7, the first one most significant.
-    let head: UInt64
+    package let head: UInt64
     /// Bytes 8–12 in the lower 40 bits, byte 8 most significant.
-    let tail: UInt64
+    package let tail: UInt64
     package let dialect: RecordDialect
     package let amountWidth: AmountWidth
 

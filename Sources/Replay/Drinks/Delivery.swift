@@ -16,10 +16,6 @@ package struct Delivery {
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
 
-    /// Bytes 0–7 of the record, big-endian; bytes 8–12 are in `tail`.
-    let head: UInt64
-    let tail: UInt64
-
     /// Date and time of day as one sortable number; `nil` if the fields are not a date.
     var order: Int? {
         guard record.isDatePossible else { return nil }

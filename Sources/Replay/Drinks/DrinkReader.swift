@@ -200,20 +200,19 @@ package final class DrinkReader: EventReader {
                 guard isRaw else { return }
                 isNew = ledger.insertBookkeeping(of: address, wall: wall, amount: amount)
             }
-            try deliver(raw, head, source, peer, isNew: isNew, &counts)
+            try deliver(raw, source, peer, isNew: isNew, &counts)
         }
     }
 
     private func deliver(
-        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, isNew: Bool,
+        _ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer, isNew: Bool,
         _ counts: inout Tally
     ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
             bottle: peer, model: peer.model ?? options.model, record: record,
             year: record.year ?? year(of: record, at: source.time),
-            frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
-            tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
+            frame: source.frame, time: source.time, isDuplicate: !isNew)
         if isNew, record.isDrink { counts.note(record) }
         try sink(delivery)
     }

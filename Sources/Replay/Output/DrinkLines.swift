@@ -43,7 +43,7 @@ package final class DrinkLines {
         out.put(#","batteryPercent":"#)
         out.put(json: record.batteryPercent(delivery.model))
         out.put(#","raw":""#)
-        putRaw(delivery)
+        putRaw(record)
         out.put(#"","frame":"#)
         out.put(number: delivery.frame)
         out.put(#","capturedAt":"#)
@@ -100,7 +100,7 @@ package final class DrinkLines {
 
     @inline(__always)
     private func putDate(_ delivery: borrowing Delivery, quote: Bool, between: UInt8) {
-        let head = delivery.head
+        let head = delivery.record.head
         if quote { out.put(byte: UInt8(ascii: "\"")) }
         out.put(two: UInt8(truncatingIfNeeded: delivery.year / 100))
         out.put(two: UInt8(truncatingIfNeeded: delivery.year % 100))
@@ -118,12 +118,12 @@ package final class DrinkLines {
     }
 
     @inline(__always)
-    private func putRaw(_ delivery: borrowing Delivery) {
+    private func putRaw(_ record: DrinkRecord) {
         for shift in stride(from: 56, through: 0, by: -8) {
-            out.put(hex: UInt8(truncatingIfNeeded: delivery.head >> UInt64(shift)))
+            out.put(hex: UInt8(truncatingIfNeeded: record.head >> UInt64(shift)))
         }
         for shift in stride(from: 32, through: 0, by: -8) {
-            out.put(hex: UInt8(truncatingIfNeeded: delivery.tail >> UInt64(shift)))
+            out.put(hex: UInt8(truncatingIfNeeded: record.tail >> UInt64(shift)))
         }
     }
 }
