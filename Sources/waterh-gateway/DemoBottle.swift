@@ -122,7 +122,7 @@ final class DemoBottle: Sendable {
                 yearByte: clock.yearByte, month: clock.month, day: clock.day, hour: clock.hour, minute: clock.minute,
                 second: clock.second,
                 amountMl: UInt16(ml), sensor: (1, 97)
-            ).encoded
+            ).raw
         }
     }
 }

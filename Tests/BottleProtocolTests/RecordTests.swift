@@ -136,7 +136,7 @@ import Testing
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in
                 UInt8.random(in: 0...255, using: &generator)
             }
-            #expect(DrinkRecord.all(in: bytes).flatMap(\.encoded) == Array(bytes.prefix(bytes.count / 13 * 13)))
+            #expect(DrinkRecord.all(in: bytes).flatMap(\.raw) == Array(bytes.prefix(bytes.count / 13 * 13)))
         }
     }
 

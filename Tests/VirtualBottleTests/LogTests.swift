@@ -229,7 +229,7 @@ import Emulator
             guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
             let records = originalAppRecords(packet)
             #expect(records.last?.amountMl == 50 + sip, "sip \(sip)")
-            seen.formUnion(records.map(\.encoded))
+            seen.formUnion(records.map(\.raw))
             bench.disconnect()
             bench.wait(.seconds(2880))
         }

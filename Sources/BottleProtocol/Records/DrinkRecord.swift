@@ -95,7 +95,6 @@ package struct DrinkRecord: Hashable, Sendable {
     }
 
     package var raw: [UInt8] { (0..<Self.size).map(byte) }
-    package var encoded: [UInt8] { raw }
 
     /// Byte 0: year - 2000 (`calendar`), 1A (`strict`).
     package var yearByte: Int { Int(byte(0)) }

@@ -104,7 +104,7 @@ extension VirtualBottleMachine {
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
         let capacity = plan.ring
         change { flash in
-            flash.append(record.encoded, capacity: capacity)
+            flash.append(record.raw, capacity: capacity)
             flash.recentSips = flash.recentSips.suffix(Self.recentSips - 1) + [newSip]
             flash.levelMl -= min(flash.levelMl, ml)
             flash.amountMl = UInt16(clamping: Int(amount) + Int(ml))
