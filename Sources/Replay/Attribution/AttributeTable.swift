@@ -97,6 +97,16 @@ extension RawSpan {
         return at > start
     }
 
+    /// Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`. The last value can be incomplete.
+    func forEachNotification(_ body: (UInt16, RawSpan) throws -> Void) rethrows {
+        var at = 1
+        while let handle = little16(at: at), let length = little16(at: at + 2) {
+            let end = min(byteCount, at + 4 + Int(length))
+            try body(handle, extracting((at + 4)..<end))
+            at = end
+        }
+    }
+
     /// Find Information Response: `05 format ( handle(2) uuid(2 or 16) )*`.
     func forEachInformation(_ body: (UInt16, BluetoothUUID) -> Void) -> Bool {
         guard byteCount >= 2, byte(1) == 1 || byte(1) == 2 else { return false }

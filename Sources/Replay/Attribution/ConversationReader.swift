@@ -234,7 +234,11 @@ final class ConversationReader {
     private func receiveResponse(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        if opcode == .multipleNotification { return try receiveMultiple(pdu, side, observation) }
+        if opcode == .multipleNotification {
+            return try pdu.forEachNotification { handle, bytes in
+                try value(bytes, of: handle, side, observation, .notification)
+            }
+        }
         if opcode == .exchangeMTUResponse, let server = pdu.little16(at: 1) {
             sides.mtu = max(23, min(sides.clientMTU, Int(server)))
         }
@@ -264,16 +268,6 @@ final class ConversationReader {
             {
                 try receiveRead(type, value: pdu.bytes(from: 4), handle, side, observation)
             }
-        }
-    }
-
-    /// Parses a Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`.
-    private func receiveMultiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
-        var at = 1
-        while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
-            let end = min(pdu.byteCount, at + 4 + Int(length))
-            try value(pdu.extracting((at + 4)..<end), of: handle, side, observation, .notification)
-            at = end
         }
     }
 

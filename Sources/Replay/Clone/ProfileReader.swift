@@ -353,13 +353,9 @@ private final class ProfileSession {
             guard let handle = pdu.little16(at: 1) else { return }
             return receive(handle, pdu.bytes(from: 3), isIndication: opcode == .indication, observation)
         case .multipleNotification:
-            var at = 1
-            while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
-                let end = min(pdu.byteCount, at + 4 + Int(length))
-                receive(handle, pdu.extracting((at + 4)..<end).bytes(), isIndication: false, observation)
-                at = end
+            return pdu.forEachNotification { handle, value in
+                receive(handle, value.bytes(), isIndication: false, observation)
             }
-            return
         case .exchangeMTUResponse:
             guard let server = pdu.little16(at: 1) else { break }
             draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, Int(server)))
