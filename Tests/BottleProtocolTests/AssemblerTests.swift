@@ -293,4 +293,16 @@ import Testing
         #expect(events.compactMap(\.message).map(\.encoded) == [hex("52 50 00 03 02 06 01"), Self.report])
         #expect(events.compactMap(\.completed).map(\.count) == [1])
     }
+
+    @Test
+    func `a transfer names the packet of each entry, also of one that arrived before the header`() {
+        let (records, values) = sample(30)
+        var assembler = LogAssembler()
+        let order = [1, 0] + Array(2..<values.count)
+        let events = order.flatMap { assembler.receive(values[$0], from: PayloadPart(frame: $0, time: nil)) }
+        let transfer = events.compactMap(\.completed).first
+        #expect(transfer?.records() == records)
+        #expect(transfer?.parts.map(\.frame) == Array(values.indices))
+        #expect(transfer?.parts.last?.end == transfer?.payload.count)
+    }
 }

@@ -27,6 +27,10 @@ package struct LogAssembler: Sendable {
     private var header: [UInt8] = []
     /// Whole log entries that arrived before their header.
     private var earlyEntries: [UInt8] = []
+    /// The packets of `earlyEntries`.
+    private var earlyParts: [PayloadPart] = []
+    /// The packet of the current value, if the caller named one.
+    private var packet: PayloadPart?
     private var previousValue: [UInt8]?
 
     package init() {}
@@ -36,9 +40,12 @@ package struct LogAssembler: Sendable {
         frame.flatMap { $0.operation == .put ? ($0.payload.count, $0.length) : nil }
     }
 
-    package mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
+    /// Adds the next value.
+    /// - Parameter packet: the packet of a capture with the value, for `LogTransfer.parts`.
+    package mutating func receive(_ value: [UInt8], from packet: PayloadPart? = nil) -> [AssemblyEvent] {
+        self.packet = packet
         if value == previousValue, !completesHeader(value) {
-            frame?.appendRepeat(value)
+            frame?.appendRepeat(value, packet)
             return [.repeated(value)] + (frame?.isComplete == true ? closeFrame() : [])
         }
         previousValue = value
@@ -142,12 +149,14 @@ package struct LogAssembler: Sendable {
                 return part.count
             }
             var open = PartialFrame(operation: operation, length: length)
-            let taken = open.append(part.dropFirst(Frame.headerSize), valueSize: valueSize)
+            let taken = open.append(part.dropFirst(Frame.headerSize), valueSize: valueSize, packet)
             if operation == .put, open.failure == nil, open.isAtBoundary, !open.payload.isEmpty, !earlyEntries.isEmpty,
                 earlyEntries.count <= open.remaining
             {
-                _ = open.append(earlyEntries[...], valueSize: earlyEntries.count)
-                earlyEntries = []
+                let start = open.payload.count
+                _ = open.append(earlyEntries[...], valueSize: earlyEntries.count, nil)
+                for part in earlyParts { open.note(part, upTo: start + part.end) }
+                (earlyEntries, earlyParts) = ([], [])
             }
             frame = open
             emitFinishedFrame(&events)
@@ -158,6 +167,10 @@ package struct LogAssembler: Sendable {
             header = Array(part)
         } else if part.count == valueSize, LogValueChecks.isWholeEntries(Array(part)) {
             earlyEntries += part
+            if var packet {
+                packet.end = earlyEntries.count
+                earlyParts.append(packet)
+            }
             if earlyEntries.count > Frame.maximumPayload { abandonEarly(&events) }
         } else {
             reject(part, "bytes outside a frame", &events)
@@ -182,7 +195,7 @@ package struct LogAssembler: Sendable {
     private mutating func continueFrame(_ part: ArraySlice<UInt8>, _ valueSize: Int, _ events: inout [AssemblyEvent])
         -> Int
     {
-        guard let operation = frame?.operation, let taken = frame?.append(part, valueSize: valueSize) else {
+        guard let operation = frame?.operation, let taken = frame?.append(part, valueSize: valueSize, packet) else {
             return part.count
         }
         emitFinishedFrame(&events)
@@ -205,7 +218,7 @@ package struct LogAssembler: Sendable {
         }
         let transfer = LogTransfer(
             recordBytes: Array(surplus.prefix(whole)), payload: Array(surplus), length: nil,
-            isComplete: false)
+            isComplete: false, parts: packet.map { [$0] } ?? [])
         events.append(
             .unfinished(
                 transfer,
@@ -265,8 +278,8 @@ package struct LogAssembler: Sendable {
         guard !earlyEntries.isEmpty else { return }
         let records = ((try? Entry.sequence(decoding: earlyEntries)) ?? []).flatMap(\.data)
         let transfer = LogTransfer(
-            recordBytes: records, payload: earlyEntries, length: nil, isComplete: false)
-        earlyEntries = []
+            recordBytes: records, payload: earlyEntries, length: nil, isComplete: false, parts: earlyParts)
+        (earlyEntries, earlyParts) = ([], [])
         events.append(
             .unfinished(
                 transfer,

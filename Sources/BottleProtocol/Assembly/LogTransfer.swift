@@ -1,3 +1,18 @@
+/// A packet of a capture with a part of a transfer's payload.
+package struct PayloadPart: Hashable, Sendable {
+    /// The number of payload bytes up to the end of this part.
+    package internal(set) var end = 0
+    /// The number of the packet in the capture.
+    package let frame: Int
+    /// The time of the packet since 1970.
+    package let time: Duration?
+
+    package init(frame: Int, time: Duration?) {
+        self.frame = frame
+        self.time = time
+    }
+}
+
 /// A PT frame of the drink log, complete or not.
 package struct LogTransfer: Hashable, Sendable {
     /// The whole records as received, 13 bytes each. Includes equal records, because the acknowledgement counts them.
@@ -11,6 +26,8 @@ package struct LogTransfer: Hashable, Sendable {
     /// Whether values ended inside records. Then only the frame length shows which values belong together, and values
     /// of two frames can form a false record.
     package internal(set) var isSplitInsideRecords = false
+    /// The packets of the payload, in its order; empty if the caller of the assembler named none.
+    package internal(set) var parts: [PayloadPart] = []
 
     package var count: Int { recordBytes.count / DrinkRecord.size }
 

@@ -14,6 +14,7 @@ struct PartialFrame {
     /// The payload sizes at which values ended inside a record.
     private(set) var splitOffsets: [Int] = []
     private var largestValue = 0
+    private var parts: [PayloadPart] = []
 
     init(operation: FrameOperation, length: Int) {
         self.operation = operation
@@ -27,7 +28,7 @@ struct PartialFrame {
     var isAtBoundary: Bool { entryStart == payload.count }
 
     /// Appends the part of a value that belongs to the frame, and returns its length.
-    mutating func append(_ value: ArraySlice<UInt8>, valueSize: Int) -> Int {
+    mutating func append(_ value: ArraySlice<UInt8>, valueSize: Int, _ packet: PayloadPart?) -> Int {
         let part = value.prefix(remaining)
         largestValue = max(largestValue, valueSize)
         if operation == .put, !isAtBoundary {
@@ -38,17 +39,26 @@ struct PartialFrame {
         payloadWithRepeats? += part
         scan()
         adoptCompleteRepeats()
+        note(packet, upTo: payload.count)
         return part.count
+    }
+
+    /// Stores the packet of the last payload bytes, if the caller named one.
+    mutating func note(_ packet: PayloadPart?, upTo end: Int) {
+        guard var packet, end > parts.last?.end ?? 0 else { return }
+        packet.end = end
+        parts.append(packet)
     }
 
     /// Adds a repeated value, which usually counts once (protocol spec P3.4, rule 7). If all values are shorter than a
     /// record, they can also be equal log bytes (`00`, `00`). Then the payload is kept with and without repeats. The
     /// variant with repeats applies if it fills the frame with plausible records only.
-    mutating func appendRepeat(_ value: [UInt8]) {
+    mutating func appendRepeat(_ value: [UInt8], _ packet: PayloadPart?) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
         payloadWithRepeats = (payloadWithRepeats ?? payload) + value
         adoptCompleteRepeats()
+        note(packet, upTo: payload.count)
     }
 
     private mutating func adoptCompleteRepeats() {
@@ -114,6 +124,7 @@ extension PartialFrame {
             recordBytes: records(upTo: isComplete ? payload.count : trustedEnd), payload: payload, length: length,
             isComplete: isComplete)
         transfer.isSplitInsideRecords = !splitOffsets.isEmpty
+        transfer.parts = parts
         return transfer
     }
 

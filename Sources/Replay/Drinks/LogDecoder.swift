@@ -60,7 +60,7 @@ final class LogDecoder {
     /// the last ones of `records`.
     private var previous: [UInt8] = []
     private var lastSize = 0
-    private var general: TracedAssembler?
+    private var general: LogAssembler?
 
     var isOpen: Bool { length > 0 }
 
@@ -79,14 +79,15 @@ final class LogDecoder {
             }
             try startGeneral(emit)
         }
-        try general?.receive(value.bytes(), frame: frame, time: time, emit)
+        let events = general?.receive(value.bytes(), from: PayloadPart(frame: frame, time: time)) ?? []
+        try Self.forward(events, emit)
     }
 
     /// Ends an open frame, because the connection has ended or the log is requested again.
     func finish(_ emit: (LogOutput) throws -> Void) rethrows {
         if var open = general {
             general = nil
-            try open.finish(emit)
+            try Self.forward(open.finish(), emit)
         } else if length > 0 {
             let failure = DecodeFailure(
                 what: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
@@ -210,13 +211,14 @@ final class LogDecoder {
 
     /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
     private func startGeneral(_ emit: (LogOutput) throws -> Void) rethrows {
-        var assembler = TracedAssembler()
+        var assembler = LogAssembler()
         var start = 0
         for (index, source) in sources.enumerated() {
             let end = source.end * DrinkRecord.size
             var value = [UInt8(truncatingIfNeeded: end - start + 1), EntryType.log.rawValue] + records[start..<end]
             if index == 0 { value = Frame.header(.put, length: length) + value }
-            try assembler.receive(value, frame: source.frame, time: source.time, emit)
+            let events = assembler.receive(value, from: PayloadPart(frame: source.frame, time: source.time))
+            try Self.forward(events, emit)
             start = end
         }
         records.removeAll(keepingCapacity: true)
@@ -225,116 +227,34 @@ final class LogDecoder {
         previous.removeAll(keepingCapacity: true)
         general = assembler
     }
-}
 
-/// `LogAssembler`, with the packet that completed each record.
-///
-/// The assembler does not store packets. The growth of its frame with each value shows the packet of each payload byte.
-private struct TracedAssembler {
-    private var assembler = LogAssembler()
-    /// The packets of the open frame, each with the number of payload bytes up to its end.
-    private var arrived: [Piece] = []
-    /// The packets whose entries arrived before their frame's header.
-    private var earlyPieces: [Piece] = []
-
-    private struct Piece {
-        /// The number of payload bytes up to the end of this packet (`arrived`), or in this packet (`earlyPieces`).
-        var size: Int
-        var frame: Int
-        var time: Duration?
-    }
-
-    mutating func receive(_ value: [UInt8], frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
-        let before = assembler.progress?.received
-        let events = assembler.receive(value)
-        let after = assembler.progress?.received
-        let currentPiece = Piece(size: .max, frame: frame, time: time)
-        let hasEnded = try forward(events, currentPiece, value.count, emit)
-        if let after {
-            if before == nil || hasEnded {
-                open(after, value.count, currentPiece)
-            } else if after > before ?? 0 {
-                arrived.append(Piece(size: after, frame: frame, time: time))
-            }
-        } else if events.isEmpty, before == nil {
-            // Whole entries without a header, or an incomplete header, belong to a later frame.
-            earlyPieces.append(Piece(size: value.count, frame: frame, time: time))
-            if earlyPieces.count > Frame.maximumPayload { earlyPieces.removeAll() }
-        }
-    }
-
-    mutating func finish(_ emit: (LogOutput) throws -> Void) rethrows {
-        var currentPiece = arrived.last ?? earlyPieces.last ?? Piece(size: .max, frame: 0, time: nil)
-        currentPiece.size = .max
-        _ = try forward(assembler.finish(), currentPiece, 0, emit)
-        (arrived, earlyPieces) = ([], [])
-    }
-
-    /// Emits the assembler's events. Returns whether a transfer has ended.
-    private mutating func forward(
-        _ events: [AssemblyEvent], _ currentPiece: Piece, _ valueSize: Int, _ emit: (LogOutput) throws -> Void
-    ) rethrows -> Bool {
-        var hasEnded = false
+    private static func forward(_ events: [AssemblyEvent], _ emit: (LogOutput) throws -> Void) rethrows {
         for event in events {
             switch event {
-            case .log(let transfer):
-                try emit(.records(batch(transfer, nil, isFirst: !hasEnded, currentPiece, valueSize)))
-                hasEnded = true
-            case .unfinished(let transfer, let failure):
-                try emit(.records(batch(transfer, failure, isFirst: !hasEnded, currentPiece, valueSize)))
-                hasEnded = true
+            case .log(let transfer): try emit(.records(RecordBatch(transfer, nil)))
+            case .unfinished(let transfer, let failure): try emit(.records(RecordBatch(transfer, failure)))
             case .message(let message): try emit(.message(message))
             case .malformed(let bytes, let failure): try emit(.malformed(bytes, failure))
             case .repeated: break
             }
         }
-        return hasEnded
     }
+}
 
-    /// Starts a frame with this value. The entries that arrived before the header follow those of the value.
-    private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
-        let first = min(size, max(0, valueSize - Frame.headerSize)), hasEarlier = size > first && !earlyPieces.isEmpty
-        arrived = [Piece(size: hasEarlier ? first : size, frame: piece.frame, time: piece.time)]
-        if let last = arrived.last?.size, last < size { arrived += takeEarlyPieces(from: last) }
-    }
-
-    private mutating func takeEarlyPieces(from start: Int) -> [Piece] {
-        var total = start
-        defer { earlyPieces = [] }
-        return earlyPieces.map { piece in
-            total += piece.size
-            return Piece(size: total, frame: piece.frame, time: piece.time)
-        }
-    }
-
-    /// The records of a transfer with their packets. Of several transfers that end with one value, only the first has
-    /// earlier parts.
-    private mutating func batch(
-        _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ currentPiece: Piece, _ valueSize: Int
-    ) -> RecordBatch {
-        var pieces = isFirst ? arrived : []
-        arrived = []
-        if isFirst, pieces.isEmpty, !earlyPieces.isEmpty {
-            if transfer.length != nil {
-                pieces.append(
-                    Piece(
-                        size: max(0, valueSize - Frame.headerSize), frame: currentPiece.frame, time: currentPiece.time))
-            }
-            pieces += takeEarlyPieces(from: pieces.last?.size ?? 0)
-        }
-        pieces.append(Piece(size: .max, frame: currentPiece.frame, time: currentPiece.time))
-        var sources: [RecordBatch.Source] = []
-        var pieceIndex = 0
+extension RecordBatch {
+    /// The records of a transfer, each with the packet that completed it.
+    fileprivate init(_ transfer: LogTransfer, _ failure: DecodeFailure?) {
+        self.init(bytes: transfer.recordBytes, sources: [], failure: failure)
+        var parts = transfer.parts[...]
         for (index, end) in Self.recordEnds(transfer).enumerated() {
-            while pieceIndex < pieces.count - 1, pieces[pieceIndex].size < end { pieceIndex += 1 }
-            let piece = pieces[pieceIndex]
-            if sources.last?.frame == piece.frame {
+            while parts.count > 1, let part = parts.first, part.end < end { parts.removeFirst() }
+            guard let part = parts.first else { return }
+            if sources.last?.frame == part.frame {
                 sources[sources.count - 1].end = index + 1
             } else {
-                sources.append(RecordBatch.Source(end: index + 1, frame: piece.frame, time: piece.time))
+                sources.append(Source(end: index + 1, frame: part.frame, time: part.time))
             }
         }
-        return RecordBatch(bytes: transfer.recordBytes, sources: sources, failure: failure)
     }
 
     /// The end offset of each record of a transfer in its payload.
