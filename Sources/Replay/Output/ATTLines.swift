@@ -51,8 +51,7 @@ package final class ATTLines {
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
-            var matched: RequestPairs.Request?
-            if followsRequests, case .answer(let request) = pairs.match(observation, pdu) { matched = request }
+            let matched = followsRequests ? pairs.match(observation, pdu).answered : nil
             if !hasFilter || gate?.selects(event, pdu) == true {
                 written += 1
                 if let selectedColumns {

@@ -117,8 +117,7 @@ package final class CaptureStatistics: EventReader {
             now = max(now ?? time, time)
         }
         let step = pairs.match(observation, pdu)
-        var matched: RequestPairs.Request?
-        if case .answer(let request) = step { matched = request }
+        let matched = step.answered
         if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)

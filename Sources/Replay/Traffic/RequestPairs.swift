@@ -20,13 +20,19 @@ struct RequestPairs {
         /// A response whose request is not in the capture.
         case orphan
         case other
+
+        /// The request of a response; `nil` for other PDUs.
+        var answered: Request? {
+            if case .answer(let request) = self { request } else { nil }
+        }
     }
 
     private struct Key: Hashable {
         var connection: Int
         var bearer: UInt16
-        /// The requesting side: 0 the host, 1 the peer, 2 unknown; plus 4 for indications.
-        var requester: UInt8
+        /// The direction of the request; `nil` if unknown.
+        var requester: TrafficDirection?
+        var isIndication: Bool
     }
 
     private var pending: [Key: Request] = [:]
@@ -54,24 +60,16 @@ struct RequestPairs {
 
     /// Ends a connection and returns its requests without a response.
     mutating func end(_ connection: Int) -> [Request] {
-        let keys = pending.keys.filter { $0.connection == connection }
-        return keys.sorted { ($0.bearer, $0.requester) < ($1.bearer, $1.requester) }.compactMap {
-            pending.removeValue(forKey: $0)
-        }
+        pending.keys.filter { $0.connection == connection }.compactMap { pending.removeValue(forKey: $0) }
     }
 
     /// The connections with a request that has no response.
     var connections: Set<Int> { Set(pending.keys.map(\.connection)) }
 
     private func key(_ observation: ATTObservation, _ requester: TrafficDirection?, isIndication: Bool) -> Key {
-        let side: UInt8 =
-            switch requester {
-            case .sent: 0
-            case .received: 1
-            case nil: 2
-            }
-        return Key(
-            connection: observation.connection.id, bearer: observation.bearer, requester: side | (isIndication ? 4 : 0))
+        Key(
+            connection: observation.connection.id, bearer: observation.bearer, requester: requester,
+            isIndication: isIndication)
     }
 
     private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {
@@ -81,8 +79,7 @@ struct RequestPairs {
 
     static func handle(of pdu: RawSpan, _ opcode: UInt8) -> UInt16? {
         switch opcode {
-        case 0x0A, 0x0C, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x23, 0x52, 0xD2: pdu.little16(at: 1)
-        case 0x0E, 0x20: pdu.little16(at: 1)
+        case 0x0A, 0x0C, 0x0E, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x20, 0x23, 0x52, 0xD2: pdu.little16(at: 1)
         default: nil
         }
     }

@@ -2,7 +2,7 @@ import Bluetooth
 
 /// Applies a filter to the PDUs of a capture. Pass every event in order: a response is selected by its request.
 package struct TrafficGate {
-    package let filter: TrafficFilter
+    private let filter: TrafficFilter
     private var pairs = RequestPairs()
     private var from: Duration?
     private var to: Duration?
@@ -40,12 +40,7 @@ package struct TrafficGate {
         switch event {
         case .att(let observation):
             guard followsRequests else { return selects(observation, pdu, matched: nil) }
-            var matched: RequestPairs.Request?
-            switch pairs.match(observation, pdu) {
-            case .answer(let request): matched = request
-            default: break
-            }
-            return selects(observation, pdu, matched: matched)
+            return selects(observation, pdu, matched: pairs.match(observation, pdu).answered)
         case .disconnected(let connection, _):
             _ = pairs.end(connection.id)
             return true
