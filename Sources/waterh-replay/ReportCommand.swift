@@ -5,10 +5,7 @@ import Replay
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract:
-            """
-            Write an HTML report
-            """,
+        abstract: "Write an HTML report",
         discussion: """
             The report is one HTML file for any browser; it needs no network. With a second capture, it compares \
             both. For a large capture, it has all counts, the first 5000 PDUs, and later errors and slow responses. It \
@@ -35,10 +32,11 @@ struct ReportCommand: ParsableCommand {
     }
 
     func run() throws {
-        try CaptureRun.refuse(writing: output, over: [file] + (other.map { [$0] } ?? []))
+        let files = [file, other].compactMap { $0 }
+        try CaptureRun.refuse(writing: output, over: files)
         let run = try CaptureRun(), options = DrinkReader.Options(records, attribution, filter)
         var pictures: [ReportJSON] = []
-        let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
+        let parts = try files.flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
             throw CommandFailure(
                 .badInput, "the archive has \(parts.count) captures; a report has at most two",

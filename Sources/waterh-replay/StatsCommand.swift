@@ -5,10 +5,7 @@ import Replay
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract:
-            """
-            Count traffic and latencies
-            """,
+        abstract: "Count traffic and latencies",
         discussion: """
             Latency is the time from a request to its response: median, 95th percentile and maximum. With more \
             than 256 responses, the first two are accurate to 1.6 %. A rate leaves out pauses of more than a \
