@@ -190,8 +190,8 @@ struct SummaryReport {
             sentences.append(
                 "\(counted(summary.tally.malformed, "value")) of a response characteristic without a valid frame")
         }
-        if summary.tally.refused > 0 {
-            sentences.append("\(counted(summary.tally.refused, "drink record")) rejected by the dialect")
+        if summary.tally.rejected > 0 {
+            sentences.append("\(counted(summary.tally.rejected, "drink record")) rejected by the dialect")
         }
         if summary.tally.lookalikes > 0 {
             sentences.append(

@@ -72,7 +72,7 @@ extension DrinkReader {
         /// The number of records with a flag for entries that are not drinks.
         package var bookkeeping = 0
         /// The number of records that the dialect rejected.
-        package var refused = 0
+        package var rejected = 0
         package var transfers = 0
         package var unfinishedTransfers = 0
         /// The number of values of the response characteristic that are not frames.
@@ -89,7 +89,7 @@ extension DrinkReader {
 
         private static var fields: [WritableKeyPath<Tally, Int>] {
             [
-                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers,
+                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.rejected, \.transfers,
                 \.unfinishedTransfers, \.malformed, \.lookalikes,
             ]
         }

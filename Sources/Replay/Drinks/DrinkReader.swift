@@ -182,7 +182,7 @@ package final class DrinkReader: EventReader {
         counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
         defer { tally += counts }
         try batch.forEachRecord { raw, source in
-            if isStrict, try isRefused(raw, source, peer) { return }
+            if isStrict, try isRejected(raw, source, peer) { return }
             let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
             let wall = head >> 16, amount = UInt16(truncatingIfNeeded: head & mask)
             let isNew: Bool
@@ -237,14 +237,14 @@ package final class DrinkReader: EventReader {
         for (batch, peer) in batches { try process(batch, peer) }
     }
 
-    private func isRefused(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws
+    private func isRejected(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws
         -> Bool
     {
         do {
             _ = try DrinkRecord(decoding: raw, dialect: .strict)
             return false
         } catch {
-            tally.refused += 1
+            tally.rejected += 1
             try onRejected?(RejectedRecord(bottle: peer, raw: [UInt8](raw), reason: error, frame: source.frame))
             return true
         }
