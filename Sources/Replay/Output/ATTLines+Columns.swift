@@ -47,7 +47,7 @@ extension ATTLines {
         putKey(.frame)
         out.put(number: observation.frame)
         for column in Self.defaultColumns { putMember(column, observation, pdu) }
-        if let request = Self.refused(pdu) {
+        if let request = Self.rejectedRequest(pdu) {
             putMember(.error, observation, pdu)
             out.put(#","request":"#)
             out.put(json: request.description)
@@ -120,7 +120,7 @@ extension ATTLines {
     }
 
     private func handle(_ pdu: RawSpan, _ sent: RequestPairs.Request?) -> UInt16? {
-        sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.refusedHandle(pdu)
+        sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.rejectedHandle(pdu)
     }
 
     private func putTime(_ time: Duration?) {

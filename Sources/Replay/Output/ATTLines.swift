@@ -137,9 +137,9 @@ package final class ATTLines {
         }
         if let opcode = pdu.first {
             out.put(bytes: names[Int(opcode)])
-            if let error = Self.error(pdu), let request = Self.refused(pdu) {
+            if let error = Self.error(pdu), let request = Self.rejectedRequest(pdu) {
                 out.put(text: ": \(error) to \(request), handle ")
-                put(handle: Self.refusedHandle(pdu))
+                put(handle: Self.rejectedHandle(pdu))
             }
             if let mtu = Self.mtu(pdu) {
                 out.put(byte: UInt8(ascii: " "))
@@ -167,12 +167,12 @@ package final class ATTLines {
     }
 
     /// The rejected request: the second byte.
-    static func refused(_ pdu: RawSpan) -> ATTOpcode? {
+    static func rejectedRequest(_ pdu: RawSpan) -> ATTOpcode? {
         pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil
     }
 
     /// The handle with the error: the third and fourth bytes.
-    static func refusedHandle(_ pdu: RawSpan) -> UInt16? {
+    static func rejectedHandle(_ pdu: RawSpan) -> UInt16? {
         pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil
     }
 
