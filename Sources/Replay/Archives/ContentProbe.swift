@@ -6,7 +6,7 @@ enum ContentProbe: Equatable {
     case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)
     /// A capture file with unsupported content, with the error message.
-    case refused(String)
+    case unsupported(String)
     /// A text that is not a capture, but can contain a packed log.
     case text
     case other
@@ -33,7 +33,7 @@ enum ContentProbe: Equatable {
             if probe.facts.format != nil {
                 self = .capture(packets: packets, order)
             } else if error.kind != .unrecognised {
-                self = .refused(error.sentence)
+                self = .unsupported(error.sentence)
             } else {
                 self = Self.isText(head) ? .text : .other
             }

@@ -128,7 +128,7 @@ final class Unpacker {
             if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
             if let file { add(file, entry, error: bytes.readingError) } else { skip(entry) }
             return
-        case .refused(let sentence) where !isOnly:
+        case .unsupported(let sentence) where !isOnly:
             reject("\(entry): \(sentence)")
         case _ where isOnly:
             let file = try spool(head, bytes)
