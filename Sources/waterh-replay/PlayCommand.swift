@@ -140,7 +140,7 @@ struct PlayCommand: AsyncParsableCommand {
             do {
                 let read = try AnsweringScript.read(part, given: attribution.given)
                 found.scripts += read.scripts
-                found.readingError = found.readingError ?? part.readingError ?? read.trouble
+                found.readingError = found.readingError ?? part.readingError ?? read.readingError
             } catch let error as AnsweringScriptError {
                 failure = failure ?? error
             }

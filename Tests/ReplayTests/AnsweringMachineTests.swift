@@ -131,7 +131,7 @@ struct Host {
         let path = folder.file("session.hex")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let read = try AnsweringScript.read(CapturePart(path: path))
-        #expect(read.trouble == nil)
+        #expect(read.readingError == nil)
         return try #require(read.scripts.first)
     }
 

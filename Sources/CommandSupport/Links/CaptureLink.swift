@@ -31,8 +31,8 @@ package final class CaptureLink: CentralLink {
         do {
             let read = try AnsweringScript.read(CapturePart(path: file), given: given)
             scripts = read.scripts
-            if let trouble = read.trouble {
-                instruments.log("\(file): \(trouble). The link uses the part before this error")
+            if let readingError = read.readingError {
+                instruments.log("\(file): \(readingError). The link uses the part before this error")
             }
         } catch {
             throw LinkError(.notFound, "\(error)")

@@ -38,7 +38,7 @@ package struct AnsweringScript: Sendable {
     /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(
         _ part: CapturePart, given: GivenHandles = GivenHandles()
-    ) throws -> (scripts: [AnsweringScript], trouble: String?) {
+    ) throws -> (scripts: [AnsweringScript], readingError: String?) {
         var file = CaptureFile(part)
         let builder = ScriptBuilder(name: part.name, given: given)
         let readingError = try file.feed([builder]).error?.description
