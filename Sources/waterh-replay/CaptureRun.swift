@@ -44,7 +44,7 @@ final class CaptureRun {
     }
 
     /// Throws if the output file is also an input, because writing would destroy the input.
-    static func refuse(writing output: String, over inputs: [String]) throws {
+    static func checkOutputIsNotInput(_ output: String, _ inputs: [String]) throws {
         guard output != "-", inputs.contains(where: { isSame($0, output) }) else { return }
         throw CommandFailure(
             .wrongUse, "input and output are the same file: \(output)",

@@ -52,7 +52,7 @@ struct CloneCommand: ParsableCommand {
     }
 
     func run() throws {
-        try CaptureRun.refuse(writing: output, over: files)
+        try CaptureRun.checkOutputIsNotInput(output, files)
         let run = try CaptureRun()
         let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {

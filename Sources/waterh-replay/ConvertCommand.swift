@@ -28,7 +28,7 @@ struct ConvertCommand: ParsableCommand {
 
     func run() throws {
         let target = try target()
-        try CaptureRun.refuse(writing: output, over: [input])
+        try CaptureRun.checkOutputIsNotInput(output, [input])
         let run = try CaptureRun()
         var converter = CaptureConverter(to: target, filter: filter.filter)
         // Create the file with the first byte, so that an unreadable input leaves an existing file unchanged.

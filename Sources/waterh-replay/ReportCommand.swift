@@ -33,7 +33,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         let files = [file, other].compactMap { $0 }
-        try CaptureRun.refuse(writing: output, over: files)
+        try CaptureRun.checkOutputIsNotInput(output, files)
         let run = try CaptureRun(), options = DrinkReader.Options(records, attribution, filter)
         var pictures: [ReportJSON] = []
         let parts = try files.flatMap { try run.parts($0) }
