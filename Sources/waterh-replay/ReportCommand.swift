@@ -35,7 +35,7 @@ struct ReportCommand: ParsableCommand {
         let files = [file, other].compactMap { $0 }
         try CaptureRun.checkOutputIsNotInput(output, files)
         let run = try CaptureRun(), options = DrinkReader.Options(records, attribution, filter)
-        var pictures: [ReportJSON] = []
+        var contents: [ReportJSON] = []
         let parts = try files.flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
             throw CommandFailure(
@@ -44,25 +44,25 @@ struct ReportCommand: ParsableCommand {
         }
         for part in parts {
             try run.read(part, reportsTruncation: false) { file in
-                let picture = try ReportContent(&file, options: options)
-                guard picture.facts.format != nil else {
-                    return run.report("\(part.name): \(picture.readingError ?? "no capture")")
+                let content = try ReportContent(&file, options: options)
+                guard content.facts.format != nil else {
+                    return run.report("\(part.name): \(content.readingError ?? "no capture")")
                 }
-                pictures.append(ReportJSON(name: part.name, picture: picture))
-                if let error = part.readingError ?? picture.readingError { run.report("\(part.name): \(error)") }
+                contents.append(ReportJSON(name: part.name, content: content))
+                if let error = part.readingError ?? content.readingError { run.report("\(part.name): \(error)") }
             }
         }
         // If no capture can be read, leave an existing page unchanged.
-        guard !pictures.isEmpty else { return try run.finish() }
+        guard !contents.isEmpty else { return try run.finish() }
         var random = SystemRandomNumberGenerator()
-        let page = ReportPage(pictures, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))
+        let page = ReportPage(contents, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))
         let destination = try OutputFile(output, mode: CaptureRun.mode)
         try destination.write(page.bytes)
         try destination.commit()
         run.note(
             """
-            \(pictures.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \
-            \(pictures.map(\.sentence).joined(separator: "; "))
+            \(contents.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \
+            \(contents.map(\.sentence).joined(separator: "; "))
             """
         )
         try run.finish()

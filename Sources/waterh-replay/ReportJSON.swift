@@ -5,20 +5,20 @@ import Replay
 /// The JSON data of a capture for the script of the report page.
 struct ReportJSON {
     let name: String
-    let picture: ReportContent
+    let content: ReportContent
 
     private static let maximumTables = 40
 
     /// The number of PDUs in the capture, and of those that the page shows individually.
     var sentence: String {
-        let timeline = picture.statistics.timeline
+        let timeline = content.statistics.timeline
         let (all, kept) = (timeline?.count ?? 0, timeline?.entries.count ?? 0)
         return all == kept ? counted(all, "ATT PDU") : "\(counted(all, "ATT PDU")), \(kept) of them listed"
     }
 
     var json: JSONValue {
-        let statistics = picture.statistics
-        let format = picture.facts.format
+        let statistics = content.statistics
+        let format = content.facts.format
         var members: [JSONValue.Member] = [
             .init(
                 "container",
@@ -26,22 +26,22 @@ struct ReportJSON {
                     format.map {
                         """
                         \($0.container.rawValue), \
-                        \(picture.facts.linkTypes.first?.description ?? $0.linkType.description)
+                        \(content.facts.linkTypes.first?.description ?? $0.linkType.description)
                         """
                     } ?? "")),
             .init("isText", .bool(format?.level == .text)),
-            .init("fileBytes", .int(picture.facts.offset)),
-            .init("firstTime", JSONValue(picture.firstTime.map(StatisticsReport.seconds))),
-            .init("lastTime", JSONValue(picture.lastTime.map(StatisticsReport.seconds))),
-            .init("trouble", JSONValue(picture.readingError)),
-            .init("remarks", .array(picture.facts.remarks.map { .string($0) })),
+            .init("fileBytes", .int(content.facts.offset)),
+            .init("firstTime", JSONValue(content.firstTime.map(StatisticsReport.seconds))),
+            .init("lastTime", JSONValue(content.lastTime.map(StatisticsReport.seconds))),
+            .init("trouble", JSONValue(content.readingError)),
+            .init("remarks", .array(content.facts.remarks.map { .string($0) })),
             .init("timeline", timeline),
             .init("drinks", drinks),
             .init(
                 "tables",
                 .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.maximumTables).map(table))),
         ]
-        if case .object(let more) = StatisticsReport(file: name, packets: picture.packets, statistics: statistics).json
+        if case .object(let more) = StatisticsReport(file: name, packets: content.packets, statistics: statistics).json
         {
             members = more + members
         }
@@ -50,8 +50,8 @@ struct ReportJSON {
 
     /// The traffic over time. Times are seconds since the first packet, so that JSON numbers keep microseconds.
     private var timeline: JSONValue {
-        guard let timeline = picture.statistics.timeline else { return .null }
-        let origin = picture.firstTime ?? .zero
+        guard let timeline = content.statistics.timeline else { return .null }
+        let origin = content.firstTime ?? .zero
         func seconds(_ time: Duration) -> JSONValue {
             .double((StatisticsReport.seconds(time - origin) * 1e6).rounded() / 1e6)
         }
@@ -83,16 +83,16 @@ struct ReportJSON {
 
     private var drinks: JSONValue {
         [
-            "count": .int(picture.tally.drinks),
-            "millilitres": .int(picture.tally.millilitres),
-            "duplicates": .int(picture.tally.duplicates),
-            "suspects": .int(picture.tally.suspects),
+            "count": .int(content.tally.drinks),
+            "millilitres": .int(content.tally.millilitres),
+            "duplicates": .int(content.tally.duplicates),
+            "suspects": .int(content.tally.suspects),
             "days": .array(
-                picture.days.sorted { $0.key < $1.key }.map {
+                content.days.sorted { $0.key < $1.key }.map {
                     .array([.string($0.key), .int($0.value.drinks), .int($0.value.millilitres)])
                 }),
             "list": .array(
-                picture.drinks.map {
+                content.drinks.map {
                     .array([
                         .string($0.at), .int($0.millilitres), .bool($0.isSuspect), .int($0.frame), .string($0.bottle),
                     ])

@@ -7,12 +7,12 @@ import Utilities
 /// All data of the capture is in one JSON data block, in which no character can end the block. The script inserts it as
 /// text and never as markup. The page's content security policy blocks other scripts and all loading.
 struct ReportPage {
-    private let pictures: [ReportJSON]
+    private let contents: [ReportJSON]
     private let nonce: String
 
     /// - Parameter nonce: the nonce of the security policy, unpredictable letters and digits.
-    init(_ pictures: [ReportJSON], nonce: String) {
-        self.pictures = pictures
+    init(_ contents: [ReportJSON], nonce: String) {
+        self.contents = contents
         self.nonce = nonce
     }
 
@@ -31,7 +31,7 @@ struct ReportPage {
             <meta name="color-scheme" content="light dark">
             <meta name="referrer" content="no-referrer">
             <meta http-equiv="Content-Security-Policy" content="\(policy)">
-            <title>\(Self.escaped("\(pictures.map(\.name).joined(separator: " and ")): capture report"))</title>
+            <title>\(Self.escaped("\(contents.map(\.name).joined(separator: " and ")): capture report"))</title>
             <style nonce="\(nonce)">
 
             """.utf8)
@@ -43,7 +43,7 @@ struct ReportPage {
             """
             .utf8)
         page += Array("<script type=\"application/json\" id=\"data\">".utf8)
-        page += Self.scriptSafe(JSONValue.array(pictures.map(\.json)).text)
+        page += Self.scriptSafe(JSONValue.array(contents.map(\.json)).text)
         page += Array("</script>\n<script nonce=\"\(nonce)\">\n".utf8)
         page += Self.part(waterh_report_script())
         page += Array("</script>\n</body>\n</html>\n".utf8)
