@@ -42,10 +42,9 @@ struct ValuePlayer: Sendable {
         skipToMatch()
     }
 
+    /// The same values again, from `now`. Only the values of a subscription repeat.
     func repeated(at now: MonotonicInstant) -> ValuePlayer {
-        ValuePlayer(
-            values, at: now, selectedHandle: selectedHandle, nextRule: nextRule, depth: depth, owner: owner,
-            isEndless: pause != nil)
+        ValuePlayer(values, at: now, owner: owner, isEndless: true)
     }
 
     /// Advances to the next matching value. Its time is never before that of the previous value.
