@@ -138,61 +138,50 @@ extension CaptureStatistics {
         let counts = connection.counts, id = connection.observed.id
         let name = "Connection \(id)" + (connection.observed.peer.map { " with \($0)" } ?? "")
         var found: [Anomaly] = []
-        func add(_ kind: Anomaly.Kind, _ sentence: String, _ count: Int = 1, _ frame: Int? = nil) {
+        /// Adds an anomaly, unless it did not occur.
+        func add(_ kind: Anomaly.Kind, _ count: Int, _ sentence: String, _ frame: Int? = nil) {
+            guard count > 0 else { return }
             found.append(
                 Anomaly(kind: kind, sentence: "\(name): \(sentence)", count: count, frame: frame, connection: id))
         }
-        if connection.retransmissions > 0 {
+        add(
+            .retransmissions, connection.retransmissions,
+            "\(counted(connection.retransmissions, "retransmitted packet")) on the air.")
+        let losses = DropReason.losses.compactMap { reason in
+            connection.drops[reason].map { "\($0) × \(reason.rawValue)" }
+        }
+        add(
+            .lostParts, connection.lostParts,
+            "\(counted(connection.lostParts, "part")) of PDUs missing: \(losses.joined(separator: "; ")).")
+        add(.timeouts, counts.timeouts, "\(counted(counts.timeouts, "request")) had no response within 30 seconds.")
+        add(
+            .unanswered, counts.unanswered,
+            "\(counted(counts.unanswered, "request")) without a response in the capture.")
+        add(
+            .overlappingRequests, connection.overlappingRequests,
+            "\(counted(connection.overlappingRequests, "request")) sent before the response to the previous one.",
+            connection.firstOverlapping)
+        if connection.sawBeginning, !connection.isText, connection.mtu == nil {
             add(
-                .retransmissions, "\(counted(connection.retransmissions, "retransmitted packet")) on the air.",
-                connection.retransmissions)
+                .smallMTU, connection.fullPDUs,
+                "the MTU stayed 23, and \(counted(connection.fullPDUs, "PDU")) had that maximum length.")
         }
-        if connection.lostParts > 0 {
-            let parts = DropReason.losses.compactMap { reason in
-                connection.drops[reason].map { "\($0) × \(reason.rawValue)" }
-            }
-            add(
-                .lostParts,
-                "\(counted(connection.lostParts, "part")) of PDUs missing: \(parts.joined(separator: "; ")).",
-                connection.lostParts)
-        }
-        if counts.timeouts > 0 {
-            add(.timeouts, "\(counted(counts.timeouts, "request")) had no response within 30 seconds.", counts.timeouts)
-        }
-        if counts.unanswered > 0 {
-            add(
-                .unanswered, "\(counted(counts.unanswered, "request")) without a response in the capture.",
-                counts.unanswered)
-        }
-        if connection.overlappingRequests > 0 {
-            add(
-                .overlappingRequests,
-                "\(counted(connection.overlappingRequests, "request")) sent before the response to the previous one.",
-                connection.overlappingRequests, connection.firstOverlapping)
-        }
-        if connection.sawBeginning, !connection.isText, connection.mtu == nil, connection.fullPDUs > 0 {
-            add(
-                .smallMTU, "the MTU stayed 23, and \(counted(connection.fullPDUs, "PDU")) had that maximum length.",
-                connection.fullPDUs)
-        }
-        if connection.oversizedPDUs > 0 {
-            add(
-                .exceededMTU,
-                "\(counted(connection.oversizedPDUs, "PDU")) longer than the MTU of \(connection.mtu ?? 23).",
-                connection.oversizedPDUs, connection.firstOversized)
-        }
+        add(
+            .exceededMTU, connection.oversizedPDUs,
+            "\(counted(connection.oversizedPDUs, "PDU")) longer than the MTU of \(connection.mtu ?? 23).",
+            connection.firstOversized)
         let reasons: [UInt8: String] = [
             0x08: "the link was lost", 0x22: "a link-layer response timed out",
             0x3E: "the connection was never established",
         ]
         if connection.hasEnded, let reason = connection.reason, let text = reasons[reason] {
-            add(.lostLink, "\(text) (code 0x\(hexDigits(reason))).")
+            add(.lostLink, 1, "\(text) (code 0x\(hexDigits(reason))).")
         }
-        if connection.isEncrypted { add(.encryption, "encrypted; later traffic cannot be read.") }
+        if connection.isEncrypted { add(.encryption, 1, "encrypted; later traffic cannot be read.") }
         if let slow = counts.latency.percentile95, slow >= .seconds(1), counts.latency.count >= 5 {
             add(
-                .slowAnswers, "5 % of the responses took \(durationText(slow)) or longer.",
-                max(1, counts.latency.count / 20))
+                .slowAnswers, max(1, counts.latency.count / 20),
+                "5 % of the responses took \(durationText(slow)) or longer.")
         }
         return found
     }
