@@ -60,7 +60,7 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let machine = AnsweringMachine(
-            script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(),
+            script, mode: mode, speed: flush ? nil : speed, hostTime: HostClock.localTime(),
             at: MonotonicClock.system.now())
         let mismatches = Mutex(0)
         let driver = PeripheralDriver(machine, on: peripheral, log: log) { line in

@@ -19,10 +19,9 @@ struct Host {
     let central = CentralID("host")
 
     init(
-        _ script: AnsweringScript, _ mode: AnsweringMachine.Mode = .once, pace: AnsweringMachine.Pace = .flush,
-        subscribes: Bool = true
+        _ script: AnsweringScript, _ mode: AnsweringMachine.Mode = .once, speed: Double? = nil, subscribes: Bool = true
     ) {
-        machine = AnsweringMachine(script, mode: mode, pace: pace, hostTime: LocalTime(milliseconds: 0), at: now)
+        machine = AnsweringMachine(script, mode: mode, speed: speed, hostTime: LocalTime(milliseconds: 0), at: now)
         connect(subscribes: subscribes)
     }
 
@@ -208,9 +207,9 @@ struct Host {
             ])
     }
 
-    @Test(arguments: [(AnsweringMachine.Pace.recorded(speed: 1), 1.0), (.recorded(speed: 4), 0.25), (.flush, 0.0)])
-    func `responses keep the recorded delays`(pace: AnsweringMachine.Pace, factor: Double) throws {
-        var host = Host(try Self.script(), pace: pace)
+    @Test(arguments: [(1, 1.0), (4, 0.25), (nil, 0.0)] as [(Double?, Double)])
+    func `responses keep the recorded delays`(speed: Double?, factor: Double) throws {
+        var host = Host(try Self.script(), speed: speed)
         host.write(Self.ask)
         #expect(host.times == [1, 2, 3].map { Duration.milliseconds(Int($0 * 1000 * factor)) })
     }

@@ -50,7 +50,7 @@ package final class CaptureLink: CentralLink {
         _ script: AnsweringScript, _ label: String, _ hostTime: LocalTime, _ instruments: LinkInstruments
     ) -> Bottle {
         let machine = AnsweringMachine(
-            script, mode: .once, pace: .flush, hostTime: hostTime, at: MonotonicClock.system.now())
+            script, mode: .once, speed: nil, hostTime: hostTime, at: MonotonicClock.system.now())
         let (central, peripheral) = MemoryLink.pair(name: label, central: instruments)
         let driver = PeripheralDriver(machine, on: peripheral, log: instruments.log)
         Task {

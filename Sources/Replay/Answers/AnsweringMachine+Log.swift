@@ -65,12 +65,7 @@ extension AnsweringMachine {
         if isSubscribed { outbox.append((due, bytes)) } else { readable.append(bytes) }
     }
 
-    private func delay(_ recorded: Duration) -> Duration {
-        switch pace {
-        case .flush: .zero
-        case .recorded(let speed): speed > 0 ? recorded / speed : recorded
-        }
-    }
+    private func delay(_ recorded: Duration) -> Duration { speed.map { recorded / $0 } ?? .zero }
 
     /// The values of the response characteristic for a dump, by the bottle's profile.
     private func dump(_ records: [[UInt8]]) -> [[UInt8]] {

@@ -16,20 +16,12 @@ package struct AnsweringMachine: PeripheralMachine {
         case strict
     }
 
-    /// The delay of responses.
-    package enum Pace: Sendable, Equatable {
-        /// Uses the recorded delays, divided by `speed`.
-        case recorded(speed: Double)
-        /// Sends without delay.
-        case flush
-    }
-
     package let script: AnsweringScript
     package let identity: BottleIdentity
     package var application: GATTApplication { model.application }
 
     let mode: Mode
-    let pace: Pace
+    let speed: Double?
     var model: VirtualBottleMachine
     var effects: [PeripheralMachineEffect] = []
     var central: CentralID?
@@ -51,14 +43,15 @@ package struct AnsweringMachine: PeripheralMachine {
     enum Sender: Sendable { case script, model }
 
     /// - Parameters:
+    ///   - speed: the recorded delays are divided by it; `nil` sends without delay.
     ///   - hostTime: the host's local wall clock at `now`, for the model.
     package init(
-        _ script: AnsweringScript, mode: Mode = .once, pace: Pace = .recorded(speed: 1), hostTime: LocalTime,
+        _ script: AnsweringScript, mode: Mode = .once, speed: Double? = 1, hostTime: LocalTime,
         at now: MonotonicInstant
     ) {
         self.script = script
         self.mode = mode
-        self.pace = pace
+        self.speed = speed
         remaining = script.records
         identity = BottleIdentity(
             profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name,
