@@ -67,10 +67,9 @@ package struct CaptureSummary {
         var options = options
         options.isRaw = true
         if !options.filter.isEmpty { gate = TrafficGate(options.filter) }
-        final class Found { var bottles: [ObjectIdentifier: Bottle] = [:] }
-        let found = Found()
+        var found: [ObjectIdentifier: Bottle] = [:]
         let reader = DrinkReader(options) { delivery in
-            found.bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)
+            found[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)
         }
         var times: (first: Duration?, last: Duration?)
         let (drops, error) = try file.feed([reader]) { packet in
@@ -84,9 +83,9 @@ package struct CaptureSummary {
         try reader.finishCapture()
         (firstTime, lastTime, tally) = (times.first, times.last, reader.tally)
         commands = peers.reduce(0) { $0 + $1.commandCount }
-        let known = peers.filter { $0.isBottle || $0.commandCount > 0 || found.bottles[ObjectIdentifier($0)] != nil }
+        let known = peers.filter { $0.isBottle || $0.commandCount > 0 || found[ObjectIdentifier($0)] != nil }
         bottleCount = known.count
-        bottles = known.prefix(Self.maximumBottles).map { found.bottles[ObjectIdentifier($0)] ?? Bottle($0) }
+        bottles = known.prefix(Self.maximumBottles).map { found[ObjectIdentifier($0)] ?? Bottle($0) }
     }
 
     private mutating func count(_ event: ConversationEvent, _ bytes: RawSpan) {
@@ -152,20 +151,17 @@ package final class ReportContent {
     /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())
-        final class Found {
-            var drinks: [Drink] = []
-            var days: [String: Day] = [:]
-        }
-        let found = Found()
+        var drinks: [Drink] = []
+        var days: [String: Day] = [:]
         let reader = DrinkReader(options) { delivery in
             guard delivery.record.isDrink, !delivery.isDuplicate, let at = delivery.at else { return }
             let date = String(at.prefix(10)), amount = delivery.record.amountMl, isSuspect = delivery.record.isSuspect
-            if found.days[date] != nil || found.days.count < 1500 {
-                found.days[date, default: Day()].drinks += 1
-                found.days[date]?.millilitres += isSuspect ? 0 : amount
+            if days[date] != nil || days.count < 1500 {
+                days[date, default: Day()].drinks += 1
+                days[date]?.millilitres += isSuspect ? 0 : amount
             }
-            guard found.drinks.count < 3000 else { return }
-            found.drinks.append(
+            guard drinks.count < 3000 else { return }
+            drinks.append(
                 Drink(
                     at: at, millilitres: amount, isSuspect: isSuspect, frame: delivery.frame,
                     bottle: delivery.bottle.label))
@@ -180,6 +176,6 @@ package final class ReportContent {
         try reader.finishCapture()
         (firstTime, lastTime) = times
         (self.packets, tally) = (packets, reader.tally)
-        (drinks, days) = (found.drinks, found.days)
+        (self.drinks, self.days) = (drinks, days)
     }
 }
