@@ -150,16 +150,14 @@ struct CloneCommand: ParsableCommand {
         let discovered = cloned.characteristics.filter { $0.source == .discovered }.count
         let values = cloned.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
         let name = cloned.name.map { " \($0)" } ?? ""
-        return [
+        let result =
             """
             \(found.label)\(name) to \(output == "-" ? "standard output" : output): \
-            \(counted(cloned.services.count, "service")), 
+            \(counted(cloned.services.count, "service")), \
+            \(counted(cloned.characteristics.count, "characteristic")) (\(discovered) discovered); \
+            \(counted(cloned.exchangeCount, "request")) and \(counted(values, "value")) in \
+            \(counted(cloned.conversations.count, "conversation"))
             """
-                + "\(counted(cloned.characteristics.count, "characteristic")) (\(discovered) discovered); "
-                    + """
-                    \(counted(cloned.exchangeCount, "request")) and \(counted(values, "value")) in \
-                    \(counted(cloned.conversations.count, "conversation"))
-                    """
-        ] + cloned.gaps.map { "  gap: \($0)" }
+        return [result] + cloned.gaps.map { "  gap: \($0)" }
     }
 }
