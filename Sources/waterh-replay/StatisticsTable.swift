@@ -5,9 +5,7 @@ import Replay
 
 /// The statistics of a capture as one table of comma-separated values (RFC 4180).
 struct StatisticsTable {
-    private let report: StatisticsReport
-
-    init(_ report: StatisticsReport) { self.report = report }
+    let report: StatisticsReport
 
     /// The columns of a row's scope, then of its counts, then of connections and characteristics.
     private static let scopeColumns = ["file", "scope", "connection", "peer", "handle", "uuid", "name"]

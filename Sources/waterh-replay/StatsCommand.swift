@@ -42,7 +42,7 @@ struct StatsCommand: ParsableCommand {
             if json {
                 run.out.put(text: report.json.text + "\n")
             } else if csv {
-                run.out.put(text: StatisticsTable(report).rows)
+                run.out.put(text: StatisticsTable(report: report).rows)
             } else {
                 run.out.put(text: (index > 0 ? "\n" : "") + (colors.isColoured ? report.coloured : report.text))
             }
