@@ -65,7 +65,7 @@ final class Unpacker {
                 member = try reader.next()
             } catch {
                 guard depth > 1 || !found.isEmpty else { throw error }
-                reject("\(entry.isEmpty ? "" : "\(entry): ")\(error.sentence); the part before it is read")
+                reject("\(error.sentence); the part before it is read", in: entry)
                 return
             }
             guard let member else { return }
@@ -75,27 +75,25 @@ final class Unpacker {
                 ? entry : entry.isEmpty ? Self.printable(member.name) : "\(entry): \(Self.printable(member.name))"
             guard member.isFile else { continue }
             if member.isEncrypted {
-                reject("\(name): encrypted: unpack it manually")
+                reject("encrypted: unpack it manually", in: name)
                 continue
             }
-            let isAlone = member.name.isEmpty
             try unpackMember(
-                MemberBytes(reader, budget), name, isAlone: isAlone, isTop: depth == 1, depth: depth, canSkip: canSkip)
+                MemberBytes(reader, budget), name, isOnly: member.name.isEmpty && depth == 1, depth: depth,
+                canSkip: canSkip)
         }
     }
 
+    /// - Parameter isOnly: whether the member is the content of a compressed file that the user named.
     private func unpackMember(
-        _ bytes: MemberBytes, _ entry: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool
+        _ bytes: MemberBytes, _ entry: String, isOnly: Bool, depth: Int, canSkip: Bool
     ) throws {
         let head = try bytes.head(ContentProbe.longestHead)
-        let isOnly = isAlone && isTop
         switch ContentProbe(head, isLast: bytes.isOver) {
         // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
-                reject(
-                    "\(entry): more than \(budget.limits.captures) captures; this and later ones are not read"
-                )
+                reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
                 break
             }
             let file = try spool(head, bytes)
@@ -103,7 +101,7 @@ final class Unpacker {
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
-                reject("\(entry): more than \(budget.limits.nesting) nested archives: unpack it manually")
+                reject("more than \(budget.limits.nesting) nested archives: unpack it manually", in: entry)
                 break
             }
             let file = try spool(head, bytes)
@@ -111,7 +109,7 @@ final class Unpacker {
             do {
                 try unpack(file.descriptor, kind, entry: entry, depth: depth + 1)
             } catch let error as CaptureError where error.kind == .broken {
-                reject("\(entry.isEmpty ? "inside" : entry): \(error.sentence)")
+                reject(error.sentence, in: entry.isEmpty ? "inside" : entry)
             }
             return
         case .text:
@@ -129,7 +127,7 @@ final class Unpacker {
             if let file { add(file, entry, error: bytes.readingError) } else { skip(entry) }
             return
         case .unsupported(let sentence) where !isOnly:
-            reject("\(entry): \(sentence)")
+            reject(sentence, in: entry)
         case _ where isOnly:
             let file = try spool(head, bytes)
             add(file, entry, error: bytes.readingError)
@@ -159,9 +157,7 @@ final class Unpacker {
         defer {
             if skippedLogs > 0 {
                 reject(
-                    (entry.isEmpty ? "" : "\(entry): ")
-                        + "\(counted(skippedLogs, "more packed log")) not read (limit reached): split the text"
-                )
+                    "\(counted(skippedLogs, "more packed log")) not read (limit reached): split the text", in: entry)
             }
         }
         for log in scanner.logs {
@@ -184,7 +180,7 @@ final class Unpacker {
                         isPackedLog: true))
             } catch let error as CaptureError where error.kind == .broken {
                 let suffix = log.readingError.map { "; \($0)" } ?? ""
-                reject((entry.isEmpty ? "" : "\(entry): ") + error.sentence + suffix)
+                reject(error.sentence + suffix, in: entry)
             }
         }
     }
@@ -267,8 +263,9 @@ final class Unpacker {
         if skippedFiles.count < Self.maximumReported { skippedFiles.append(entry) }
     }
 
-    private func reject(_ sentence: String) {
-        if rejections.count < 1000 { rejections.append(sentence) }
+    /// Stores the reason for which a member is not read.
+    private func reject(_ sentence: String, in entry: String) {
+        if rejections.count < 1000 { rejections.append(entry.isEmpty ? sentence : "\(entry): \(sentence)") }
     }
 
     /// A member's name for messages: without control characters, at most 200 characters.
