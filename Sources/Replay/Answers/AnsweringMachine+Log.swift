@@ -15,23 +15,16 @@ extension AnsweringMachine {
                 ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
         }
         guard let next = matching.first else {
-            effects.append(
-                .log(
-                    """
-                    \(command.meaning): \(counted(remaining.count, "unacknowledged record")) of the capture
-                    """
-                ))
+            log("\(command.meaning): \(counted(remaining.count, "unacknowledged record")) of the capture")
             lastDump = remaining
             return send(dump(remaining), at: now)
         }
-        effects.append(
-            .log(
-                """
-                \(command.meaning): as recorded in frame \(script.exchanges[next].frame), \
-                \(counted(script.exchanges[next].records.count, "record"))
-                """
-            ))
         lastDump = script.exchanges[next].records
+        log(
+            """
+            \(command.meaning): as recorded in frame \(script.exchanges[next].frame), \
+            \(counted(lastDump.count, "record"))
+            """)
         play(next, at: now)
     }
 

@@ -116,7 +116,7 @@ package struct AnsweringMachine: PeripheralMachine {
             case .link(let request):
                 if case .notify = request { senders.append(.model) }
                 effects.append(.link(request))
-            case .log(let line): effects.append(.log(line))
+            case .log(let line): log(line)
             case .save, .reply, .unrecorded: break
             }
         }
@@ -139,21 +139,23 @@ package struct AnsweringMachine: PeripheralMachine {
             accept(token)
             acknowledge(Int(count) / DrinkRecord.size)
             if let next = nextExchange(bytes) { play(next, at: now) }
-            return effects.append(.log("\(command.meaning): \(counted(remaining.count, "unacknowledged record"))"))
+            return log("\(command.meaning): \(counted(remaining.count, "unacknowledged record"))")
         default:
             guard let next = nextExchange(bytes) else { break }
             accept(token)
-            effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[next].frame)"))
+            log("\(command.meaning): as recorded in frame \(script.exchanges[next].frame)")
             return play(next, at: now)
         }
         guard mode == .strict else {
-            effects.append(.log("\(command.meaning): not in the capture, the emulated model responds"))
+            log("\(command.meaning): not in the capture, the emulated model responds")
             return apply(model.handle(.link(event), at: now))
         }
         accept(token)
         effects.append(.unrecorded(mismatch(bytes, command)))
         if let central { effects.append(.link(.disconnect(central))) }
     }
+
+    mutating func log(_ line: String) { effects.append(.log(line)) }
 
     private mutating func accept(_ token: UInt64?) {
         if let token { effects.append(.link(.respond(token: token, .value([])))) }
