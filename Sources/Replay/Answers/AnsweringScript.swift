@@ -105,11 +105,8 @@ private final class ScriptBuilder: EventReader {
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.maximumBytes else {
             throw AnsweringScriptError(
-                description:
-                    """
-                    \(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: split the capture
-                    """
-            )
+                description: "\(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: "
+                    + "split the capture")
         }
     }
 
@@ -168,12 +165,8 @@ private final class ScriptBuilder: EventReader {
         else { return }
         let draft = draft(transfer.side.peer)
         guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
-        let delay = zip(transfer.time, draft.requestedAt).map { $0 - $1 } ?? .zero
+        let delay = transfer.time.flatMap { time in draft.requestedAt.map { time - $0 } } ?? .zero
         draft.exchanges[last].values.append(AnsweringScript.Value(bytes: transfer.bytes, after: max(.zero, delay)))
         bytes += transfer.bytes.count + 64
     }
-}
-
-private func zip<A, B>(_ one: A?, _ other: B?) -> (A, B)? {
-    if let one, let other { (one, other) } else { nil }
 }
