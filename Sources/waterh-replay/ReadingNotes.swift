@@ -80,11 +80,7 @@ final class ReadingNotes {
             )
         }
         if !peers.contains(where: \.isBottle) {
-            run.note(
-                """
-                \(name): no WaterH bottle in this capture (\(counted(pdus, "ATT PDU"))); see waterh-replay info
-                """
-            )
+            run.note("\(name): no WaterH bottle in this capture (\(counted(pdus, "ATT PDU"))); see waterh-replay info")
         }
     }
 }
