@@ -47,12 +47,12 @@ enum BigCapture {
     private static func drink(_ number: Int) -> DrinkRecord {
         let (day, slot) = number.quotientAndRemainder(dividingBy: 43)
         let minute = 8 * 60 + slot * 20 + number % 13
-        return DrinkRecord(
+        let clock = BottleClock(
             yearByte: UInt8(truncatingIfNeeded: 26 + day / 336 % 70), month: UInt8(1 + day / 28 % 12),
-            day: UInt8(1 + day % 28),
-            hour: UInt8(minute / 60), minute: UInt8(minute % 60), second: UInt8(number * 7 % 60),
-            amountMl: UInt16(20 + number * 37 % 400),
-            sensor: (1, UInt8(97 - day % 60)))
+            day: UInt8(1 + day % 28), hour: UInt8(minute / 60), minute: UInt8(minute % 60),
+            second: UInt8(number * 7 % 60))
+        return DrinkRecord(
+            clock: clock, amountMl: UInt16(20 + number * 37 % 400), sensor: (1, UInt8(97 - day % 60)))
     }
 
     private struct Maker {

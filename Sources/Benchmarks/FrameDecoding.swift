@@ -62,8 +62,9 @@ enum FrameDecoding {
     }
 
     private static func record(_ index: Int) -> DrinkRecord {
-        DrinkRecord(
+        let clock = BottleClock(
             yearByte: 26, month: UInt8(index % 12 + 1), day: UInt8(index % 28 + 1), hour: UInt8(index % 24),
-            minute: UInt8(index % 60), second: UInt8(index * 7 % 60), amountMl: UInt16(index), sensor: (1, 97))
+            minute: UInt8(index % 60), second: UInt8(index * 7 % 60))
+        return DrinkRecord(clock: clock, amountMl: UInt16(index), sensor: (1, 97))
     }
 }

@@ -7,11 +7,10 @@ enum FullBottle {
         for start in stride(from: 0, to: count, by: 8) {
             var records: [UInt8] = []
             for index in start..<min(start + 8, count) {
-                let record = DrinkRecord(
+                let clock = BottleClock(
                     yearByte: 26, month: 3, day: UInt8(1 + index / 24 % 28), hour: UInt8(index % 24),
-                    minute: UInt8(index * 7 % 60),
-                    second: UInt8(index * 11 % 60), amountMl: UInt16(20 + index % 200), sensor: (1, 97))
-                records += record.raw
+                    minute: UInt8(index * 7 % 60), second: UInt8(index * 11 % 60))
+                records += DrinkRecord(clock: clock, amountMl: UInt16(20 + index % 200), sensor: (1, 97)).raw
             }
             let frame = Frame(.put, payload: Entry(.log, records).encoded)
             lines.append("- < FFE4 " + frame.encoded.map { hex($0) }.joined(separator: " "))

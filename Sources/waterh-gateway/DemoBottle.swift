@@ -118,11 +118,7 @@ final class DemoBottle: Sendable {
         let now = HostClock.localTime()
         return [(225, 180), (170, 120), (120, 250), (75, 90), (40, 210), (15, 60)].map { minutes, ml in
             let clock = LocalTime(milliseconds: now.milliseconds - Int64(minutes) * 60_000).clock
-            return DrinkRecord(
-                yearByte: clock.yearByte, month: clock.month, day: clock.day, hour: clock.hour, minute: clock.minute,
-                second: clock.second,
-                amountMl: UInt16(ml), sensor: (1, 97)
-            ).raw
+            return DrinkRecord(clock: clock, amountMl: UInt16(ml), sensor: (1, 97)).raw
         }
     }
 }

@@ -11,11 +11,11 @@ let seed: UInt64 = 0x5749_5045
 
 /// A record with a valid date, a unique second per `index`, and random TDS and sensor bytes.
 func randomRecord(_ index: Int, _ generator: inout SeededGenerator) -> DrinkRecord {
-    DrinkRecord(
+    let clock = BottleClock(
         yearByte: 26, month: UInt8(index / 1440 % 12 + 1), day: UInt8.random(in: 1...28, using: &generator),
-        hour: UInt8(index / 60 % 24),
-        minute: UInt8(index % 60), second: UInt8.random(in: 0...59, using: &generator),
-        amountMl: UInt16.random(in: 0...600, using: &generator),
+        hour: UInt8(index / 60 % 24), minute: UInt8(index % 60), second: UInt8.random(in: 0...59, using: &generator))
+    return DrinkRecord(
+        clock: clock, amountMl: UInt16.random(in: 0...600, using: &generator),
         tdsPpm: UInt16.random(in: 0...500, using: &generator), sensor: (1, UInt8.random(in: 0...100, using: &generator))
     )
 }

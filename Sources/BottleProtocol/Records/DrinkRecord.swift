@@ -68,14 +68,12 @@ package struct DrinkRecord: Hashable, Sendable {
     /// Creates a record as a bottle does, in the default dialect. Fields are not checked, because dates can be
     /// impossible.
     /// - Parameters:
-    ///   - yearByte: year - 2000.
+    ///   - clock: the bottle's clock at the drink.
     ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
     package init(
-        yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8,
-        amountMl: UInt16, tdsPpm: UInt16 = 0, sensor: (UInt8, UInt8), flag: UInt8 = 0
+        clock: BottleClock, amountMl: UInt16, tdsPpm: UInt16 = 0, sensor: (UInt8, UInt8), flag: UInt8 = 0
     ) {
-        var head: UInt64 = 0
-        for byte in [yearByte, month, day, hour, minute, second] { head = head << 8 | UInt64(byte) }
+        let head = clock.encoded.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let tail = UInt64(tdsPpm) << 24 | UInt64(sensor.0) << 16 | UInt64(sensor.1) << 8 | UInt64(flag)
         self.init(head: head << 16 | UInt64(amountMl), tail: tail, dialect: .calendar, amountWidth: .u16be)
     }

@@ -93,13 +93,11 @@ extension VirtualBottleMachine {
         }
         let wait = (0...Self.recentSips).first { !flash.recentSips.contains(sip($0)) } ?? 0
         let newSip = sip(wait)
-        let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
+        var reading = clock.reading(at: now.advanced(by: .seconds(wait)))
+        if identity.dialect == .strict { reading.yearByte = DrinkRecord.strictTypeByte }
         let measuresWater = identity.model.measuresWater
         let record = DrinkRecord(
-            yearByte: identity.dialect == .strict ? DrinkRecord.strictTypeByte : reading.yearByte, month: reading.month,
-            day: reading.day,
-            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml,
-            tdsPpm: measuresWater ? flash.tdsPpm : 0,
+            clock: reading, amountMl: ml, tdsPpm: measuresWater ? flash.tdsPpm : 0,
             sensor: measuresWater ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
         let capacity = plan.ring
