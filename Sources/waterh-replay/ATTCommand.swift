@@ -49,10 +49,9 @@ struct ATTCommand: ParsableCommand {
                 let lines = ATTLines(
                     run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
                 defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
-                // Only a filter needs the time of the first packet.
-                try file.forEachEvent(
-                    onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time) }
-                ) { event, bytes in
+                try file.forEachEvent { packet in
+                    lines.start(at: packet.time)
+                } _: { event, bytes in
                     try lines.receive(event, bytes)
                     try run.checkOutput()
                 }

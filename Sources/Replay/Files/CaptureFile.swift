@@ -81,9 +81,9 @@ package struct CaptureFile {
     /// - Returns: the number of drops by reason.
     @discardableResult
     package mutating func forEachEvent(
-        onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
+        onPacket: (CapturePacket) -> Void = { _ in }, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
-        let (drops, error) = try readEvents({ onPacket?($0) }, body)
+        let (drops, error) = try readEvents(onPacket, body)
         if let error { throw error }
         return drops
     }
