@@ -137,7 +137,6 @@ private struct Survey {
         let reader = ConversationReader { _, _ in }
         file.onHead = { reader.addNames(from: $0) }
         var adapters: Set<UInt32> = []
-        var level: CaptureFormat.Level?, hasDirections = false, isDecrypted = false
         _ = try? file.forEachEvent { packet in
             if level == nil { level = packet.content.level }
             switch packet.content {
@@ -151,7 +150,6 @@ private struct Survey {
             try reader.receive(event, bytes)
         }
         try? reader.finish()
-        (self.level, self.hasDirections, self.isDecrypted) = (level, hasDirections, isDecrypted)
         hasSeveralAdapters = adapters.count > 1
         head = file.facts
         guard file.facts.format?.level != .text else { return }
