@@ -43,6 +43,8 @@ struct PlayCommand: AsyncParsableCommand {
         guard speed > 0, speed.isFinite else {
             throw ValidationError("invalid --speed: expected a number above 0")
         }
+        // The delays at a lower speed could exceed the range of a clock.
+        guard speed >= 0.001 else { throw ValidationError("invalid --speed: expected at least 0.001") }
         if case .capture = link {
             throw ValidationError(
                 "invalid --link capture:FILE: it is for a gateway; expected unix:PATH, bluez or l2cap:ADAPTER")
