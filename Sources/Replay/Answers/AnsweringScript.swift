@@ -60,6 +60,8 @@ package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
 private final class ScriptBuilder: EventReader {
     /// The maximum size of a script, which is kept in memory: more than any session of a real bottle.
     private static let maximumBytes = 64 << 20
+    /// The maximum delay of a value. Wrong times of a damaged capture could exceed the range of a clock.
+    private static let longestDelay = Duration.seconds(86_400)
 
     /// The name of the capture, for messages.
     private let name: String
@@ -166,7 +168,8 @@ private final class ScriptBuilder: EventReader {
         let draft = draft(transfer.side.peer)
         guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
         let delay = transfer.time.flatMap { time in draft.requestedAt.map { time - $0 } } ?? .zero
-        draft.exchanges[last].values.append(AnsweringScript.Value(bytes: transfer.bytes, after: max(.zero, delay)))
+        draft.exchanges[last].values.append(
+            AnsweringScript.Value(bytes: transfer.bytes, after: max(.zero, min(Self.longestDelay, delay))))
         bytes += transfer.bytes.count + 64
     }
 }
