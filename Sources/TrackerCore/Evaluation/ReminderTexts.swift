@@ -224,14 +224,15 @@ struct ReminderTexts {
                 holds ? "A reminder." : "A drink."
             )
         case .waterOwed:
+            let sinceWater = session.waterlineState.sinceWater
             return (
                 """
-                \(counted(session.engine.sinceWater, "drink")) since the last water; one is due after \
+                \(counted(sinceWater, "drink")) since the last water; one is due after \
                 \(settings.waterEveryNDrinks) (waterline.waterEveryNDrinks).
                 """,
                 holds
                     ? "A water."
-                    : "\(counted(max(1, settings.waterEveryNDrinks - session.engine.sinceWater), "more drink"))."
+                    : "\(counted(max(1, settings.waterEveryNDrinks - sinceWater), "more drink"))."
             )
         case .thresholdCrossed:
             return (
@@ -243,7 +244,7 @@ struct ReminderTexts {
         case .valueHigh:
             return (
                 """
-                The value is \(Amounts.decimal(session.engine.value)); the warning starts at \
+                The value is \(Amounts.decimal(session.waterlineState.value)); the warning starts at \
                 \(settings.warningThreshold) (waterline.warningThreshold).
                 """,
                 holds ? "A water." : "Drinks without water, or a lower waterline.warningThreshold."

@@ -37,7 +37,7 @@ struct WaterlineReminders {
     let calendar: DayCalendar
     let session: WaterlineSession
     let logs: [LogEntry]
-    let engine: WaterlineState
+    let waterlineState: WaterlineState
     /// The state to save. It includes changes without a notification: skipped grid points, values without a warning.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
@@ -49,7 +49,7 @@ struct WaterlineReminders {
         self.calendar = calendar
         session = facts.session
         logs = facts.allLogs(now: now, settings: settings)
-        engine = WaterlineState.computeState(logs, warningThreshold: settings.warningThreshold)
+        waterlineState = WaterlineState.computeState(logs, warningThreshold: settings.warningThreshold)
         let known = facts.reminders.flatMap { $0.sessionID == facts.session.id ? $0 : nil }
         state = known ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
         guard session.isActive else { return }
@@ -77,8 +77,8 @@ struct WaterlineReminders {
         let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
         let isOver: [(kind: NotificationKind, isOver: Bool)] = [
             (.waterlineTime, lastWater.map { water in state.lastSlot.map { water >= $0 } ?? false } ?? false),
-            (.waterlinePerDrink, engine.sinceWater < settings.waterEveryNDrinks),
-            (.waterlineWarning, !engine.isWarning), (.waterlineAbandoned, hours == nil),
+            (.waterlinePerDrink, waterlineState.sinceWater < settings.waterEveryNDrinks),
+            (.waterlineWarning, !waterlineState.isWarning), (.waterlineAbandoned, hours == nil),
         ]
         let alike: Set<NotificationKind> = settings.discreet ? [.waterlinePerDrink, .waterlineWarning] : []
         let next = decisions.filter { alike.contains($0.kind) }.max { $0.urgency.rawValue < $1.urgency.rawValue }
@@ -109,13 +109,13 @@ struct WaterlineReminders {
             .waterlinePerDrink,
             [
                 ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq),
-                ReminderGuard(.waterOwed, engine.sinceWater >= settings.waterEveryNDrinks),
+                ReminderGuard(.waterOwed, waterlineState.sinceWater >= settings.waterEveryNDrinks),
             ])
         guard isSent else {
             if newest > state.lastDrinkSeq { state.lastDrinkSeq = newest }
             return
         }
-        let text = NotificationTexts.perDrink(sinceWater: engine.sinceWater, discreet: settings.discreet)
+        let text = NotificationTexts.perDrink(sinceWater: waterlineState.sinceWater, discreet: settings.discreet)
         decide(.waterlinePerDrink, text, .perDrink(seq: newest))
     }
 
@@ -141,7 +141,7 @@ struct WaterlineReminders {
         guard
             holds(
                 .waterlineWarning,
-                [ReminderGuard(.thresholdCrossed, crossed), ReminderGuard(.valueHigh, engine.isWarning)])
+                [ReminderGuard(.thresholdCrossed, crossed), ReminderGuard(.valueHigh, waterlineState.isWarning)])
         else {
             (state.lastValueThousandths, state.lastValueSeq) = (value, newest)
             return
@@ -165,7 +165,7 @@ struct WaterlineReminders {
 
     private mutating func live() {
         let text = NotificationTexts.live(
-            engine, nextReminder: nextReminder.map(calendar.timeOfDay), discreet: settings.discreet)
+            waterlineState, nextReminder: nextReminder.map(calendar.timeOfDay), discreet: settings.discreet)
         let liveText = text.title + "\n" + text.body
         guard liveText != state.lastLiveText else { return }
         decide(.waterlineLive, text, .live(text: liveText))

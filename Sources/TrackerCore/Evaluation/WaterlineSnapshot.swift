@@ -28,7 +28,8 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var adherencePercent: Int?
 
     init(_ reminders: WaterlineReminders) {
-        let (session, state, settings, now) = (reminders.session, reminders.engine, reminders.settings, reminders.now)
+        let (session, state) = (reminders.session, reminders.waterlineState)
+        let (settings, now) = (reminders.settings, reminders.now)
         sessionId = session.id
         startTime = session.startTime
         elapsedSeconds = session.elapsed(at: now)
