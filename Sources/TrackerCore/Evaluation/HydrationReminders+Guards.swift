@@ -2,7 +2,7 @@
 extension HydrationReminders {
     var goalGuards: [ReminderGuard] {
         [
-            ReminderGuard(.goalReached, pace.isGoalAchieved), ReminderGuard(.goalUntold, !state.goalNotified),
+            ReminderGuard(.goalReached, pace.isGoalAchieved), ReminderGuard(.goalNotSent, !state.goalNotified),
             ReminderGuard(.remindersOn, settings.remindersEnabled), setupFinished,
         ]
     }
@@ -26,7 +26,7 @@ extension HydrationReminders {
             ReminderGuard(.engineChosen, isChosen(kind)),
         ] + engineGuards(kind) + [
             ReminderGuard(.underDailyLimit, !settings.dailyLimit || state.remindersSent < settings.maxPerDay),
-            ReminderGuard(.noOtherWord, decisions.isEmpty),
+            ReminderGuard(.noOtherNotification, decisions.isEmpty),
         ]
     }
 
@@ -50,13 +50,13 @@ extension HydrationReminders {
         case .interval:
             [
                 ReminderGuard(.drinkDue, dueAnchor != nil),
-                ReminderGuard(.drinkUntold, dueAnchor == nil || dueAnchor != state.lastDueAnchor),
+                ReminderGuard(.intervalNotSent, dueAnchor == nil || dueAnchor != state.lastDueAnchor),
             ]
         default:
             [
                 ReminderGuard(.pauseLongEnough, dueSlot.map { $0 > adaptive.start } ?? false),
                 ReminderGuard(
-                    .pauseUntold, dueSlot.map { slot in state.lastAdaptiveSlot.map { slot > $0 } ?? true } ?? true),
+                    .adaptiveNotSent, dueSlot.map { slot in state.lastAdaptiveSlot.map { slot > $0 } ?? true } ?? true),
             ]
         }
     }

@@ -12,20 +12,28 @@ package struct ReminderGuard: Hashable, Sendable {
     package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
         /// No more important notification is due at the same moment.
-        case noOtherWord
+        case noOtherNotification = "noOtherWord"
         case notSnoozed
         /// A service sends nothing before setup, and no reminder before its first poll.
         case setupFinished, firstPollEnded
         case behindPace, urgencyRisen, deficitLargeEnough
-        case drinkDue, drinkUntold
-        case pauseLongEnough, pauseUntold
-        case goalReached, goalUntold
+        case drinkDue
+        case intervalNotSent = "drinkUntold"
+        case pauseLongEnough
+        case adaptiveNotSent = "pauseUntold"
+        case goalReached
+        case goalNotSent = "goalUntold"
         case recovered, onPace, backOnTrackOn
         case sessionRuns
-        case timeRemindersOn, gridPointCome, gridPointUntold, stillLogging
-        case drinkLogged, waterOwed
+        case timeRemindersOn
+        case gridPointReached = "gridPointCome"
+        case gridPointNotSent = "gridPointUntold"
+        case stillLogging
+        case drinkLogged
+        case waterDue = "waterOwed"
         case thresholdCrossed, valueHigh
-        case openForLong, questionUnasked
+        case openForLong
+        case questionNotSent = "questionUnasked"
     }
 
     package var name: Name

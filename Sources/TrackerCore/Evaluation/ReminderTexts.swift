@@ -71,7 +71,7 @@ struct ReminderTexts {
                     ? "\(settings.maxPerDay - hydration.state.remindersSent) more reminders today."
                     : "A higher reminders.maxPerDay, or the next day."
             )
-        case .noOtherWord:
+        case .noOtherNotification:
             return (
                 holds
                     ? "No more important notification is due now."
@@ -116,7 +116,7 @@ struct ReminderTexts {
                     : "Time without a drink, or a lower reminders.minDeficitMl."
             )
         case .drinkDue: return drinkDue
-        case .drinkUntold:
+        case .intervalNotSent:
             return (
                 holds ? "It was not sent yet." : "It was already sent: once for each drink.",
                 holds ? "A reminder." : "The next drink."
@@ -133,7 +133,7 @@ struct ReminderTexts {
                 "\(last); a reminder comes every \(hours) without a drink, from \(range) (adaptive.intervalHours).",
                 holds ? "A drink." : next
             )
-        case .pauseUntold:
+        case .adaptiveNotSent:
             return (
                 holds
                     ? "It was not sent yet."
@@ -142,7 +142,7 @@ struct ReminderTexts {
                     ? "A reminder."
                     : "The next \(Amounts.decimal(settings.adaptiveIntervalHours)) h without a drink."
             )
-        case .goalUntold:
+        case .goalNotSent:
             return (
                 holds
                     ? "It was not sent on this day."
@@ -163,8 +163,9 @@ struct ReminderTexts {
                 "reminders.backOnTrack is \(holds ? "on" : "off").",
                 "Switch reminders.backOnTrack \(holds ? "off" : "on")."
             )
-        case .sessionRuns, .timeRemindersOn, .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .waterOwed,
-            .thresholdCrossed, .valueHigh, .openForLong, .questionUnasked:
+        case .sessionRuns, .timeRemindersOn, .gridPointReached, .gridPointNotSent, .stillLogging, .drinkLogged,
+            .waterDue,
+            .thresholdCrossed, .valueHigh, .openForLong, .questionNotSent:
             return ("No Waterline session is running.", "Start a session.")
         }
     }
@@ -200,13 +201,13 @@ struct ReminderTexts {
                 "Reminders by time are \(holds ? "on" : "off") (waterline.timeReminders).",
                 "Switch waterline.timeReminders \(holds ? "off" : "on")."
             )
-        case .gridPointCome, .gridPointUntold:
+        case .gridPointReached, .gridPointNotSent:
             let next = time(session.grid.nextPoint(after: session.now))
             let point =
                 session.grid.point(at: session.now).map { "the last one was at \(time($0))" }
                 ?? "the first one is at \(next)"
             let status =
-                found.name == .gridPointCome ? "" : holds ? ", and was not sent" : ", and was sent or skipped"
+                found.name == .gridPointReached ? "" : holds ? ", and was not sent" : ", and was sent or skipped"
             return (
                 "A reminder is due \(every) (waterline.intervalMinutes); \(point)\(status).",
                 holds ? "A reminder." : "Wait until \(next)."
@@ -223,7 +224,7 @@ struct ReminderTexts {
                 holds ? "A drink was logged since the last reminder." : "No drink was logged since the last reminder.",
                 holds ? "A reminder." : "A drink."
             )
-        case .waterOwed:
+        case .waterDue:
             let sinceWater = session.waterlineState.sinceWater
             return (
                 """
@@ -259,7 +260,7 @@ struct ReminderTexts {
                 """,
                 holds ? "Continue the session, or end it." : "Wait until 12 h have passed."
             )
-        case .questionUnasked:
+        case .questionNotSent:
             return (
                 holds ? "The question was not sent yet." : "The question was already sent.",
                 holds ? "The question." : "Continue the session: the question is sent again after 12 h."

@@ -93,8 +93,8 @@ struct WaterlineReminders {
             .waterlineTime,
             [
                 ReminderGuard(.timeRemindersOn, settings.timeReminders),
-                ReminderGuard(.gridPointCome, point.map { $0 > session.startTime } ?? false),
-                ReminderGuard(.gridPointUntold, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
+                ReminderGuard(.gridPointReached, point.map { $0 > session.startTime } ?? false),
+                ReminderGuard(.gridPointNotSent, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
                 ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
@@ -109,7 +109,7 @@ struct WaterlineReminders {
             .waterlinePerDrink,
             [
                 ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq),
-                ReminderGuard(.waterOwed, waterlineState.sinceWater >= settings.waterEveryNDrinks),
+                ReminderGuard(.waterDue, waterlineState.sinceWater >= settings.waterEveryNDrinks),
             ])
         guard isSent else {
             if newest > state.lastDrinkSeq { state.lastDrinkSeq = newest }
@@ -157,7 +157,7 @@ struct WaterlineReminders {
         guard
             holds(
                 .waterlineAbandoned,
-                [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionUnasked, !state.abandonedNotified)]),
+                [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionNotSent, !state.abandonedNotified)]),
             let hours
         else { return }
         decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)

@@ -56,7 +56,8 @@ import Testing
         }
         #expect(spoke > 40 && fellSilent > 40, "\(spoke) began to speak, \(fellSilent) fell silent")
         // The limit of one notification at a time and the session cannot be changed independently.
-        let never = Set(ReminderGuard.Name.allCases).subtracting(flipped.keys).subtracting([.noOtherWord, .sessionRuns])
+        let constant: Set<ReminderGuard.Name> = [.noOtherNotification, .sessionRuns]
+        let never = Set(ReminderGuard.Name.allCases).subtracting(flipped.keys).subtracting(constant)
         #expect(never.isEmpty, "never the deciding condition: \(never)")
     }
 
@@ -139,7 +140,7 @@ extension TrackerFacts {
         case .notSnoozed: facts.snoozedUntil = wasOn ? now.advanced(seconds: 60) : nil
         case .setupFinished: facts.hold = wasOn ? .setup : nil
         case .firstPollEnded: facts.hold = wasOn ? .firstPoll : nil
-        case .noOtherWord, .sessionRuns: return nil
+        case .noOtherNotification, .sessionRuns: return nil
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack
             let total = isBehind ? pace.expectedMl : pace.expectedMl - max(1, settings.minDeficitMl)
@@ -148,16 +149,17 @@ extension TrackerFacts {
         case .urgencyRisen: engine.lastNotified = wasOn ? .overdue : nil
         case .deficitLargeEnough: facts.settings.minDeficitMl = wasOn ? pace.deficitMl + 1 : 0
         case .drinkDue: intake.lastDrink = wasOn ? now : nil
-        case .drinkUntold: engine.lastDueAnchor = wasOn ? NextDrink(facts: self, intake: intake, now: now).anchor : nil
+        case .intervalNotSent:
+            engine.lastDueAnchor = wasOn ? NextDrink(facts: self, intake: intake, now: now).anchor : nil
         case .pauseLongEnough: intake.lastDrink = wasOn ? now : nil
-        case .pauseUntold: engine.lastAdaptiveSlot = wasOn ? now : nil
-        case .goalUntold: engine.goalNotified.toggle()
+        case .adaptiveNotSent: engine.lastAdaptiveSlot = wasOn ? now : nil
+        case .goalNotSent: engine.goalNotified.toggle()
         case .recovered: engine.recoveryIsDue = wasOn ? nil : true
         case .backOnTrackOn: facts.settings.backOnTrack.toggle()
         case .timeRemindersOn: facts.settings.timeReminders.toggle()
-        case .waterOwed: facts.settings.waterEveryNDrinks = wasOn ? 1000 : 0
-        case .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .thresholdCrossed, .valueHigh, .openForLong,
-            .questionUnasked:
+        case .waterDue: facts.settings.waterEveryNDrinks = wasOn ? 1000 : 0
+        case .gridPointReached, .gridPointNotSent, .stillLogging, .drinkLogged, .thresholdCrossed, .valueHigh,
+            .openForLong, .questionNotSent:
             guard let session = waterline?.flipped(condition, now, settings) else { return nil }
             facts.waterline = session
         }
@@ -174,9 +176,9 @@ extension WaterlineFacts {
         var state = reminders ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
         let wasOn = condition.holds
         switch condition.name {
-        case .gridPointCome:
+        case .gridPointReached:
             state.gridStart = wasOn ? now : now.advanced(seconds: -Double(settings.intervalMinutes) * 60 - 1)
-        case .gridPointUntold: state.lastSlot = wasOn ? now : nil
+        case .gridPointNotSent: state.lastSlot = wasOn ? now : nil
         case .stillLogging:
             let log = LogEntry(
                 id: "flipped", sessionID: session.id,
@@ -201,7 +203,7 @@ extension WaterlineFacts {
             }
         case .openForLong:
             if wasOn { state.keepGoingAt = now } else { facts.session.startTime = now.advanced(seconds: -13 * 3600) }
-        case .questionUnasked: state.abandonedNotified.toggle()
+        case .questionNotSent: state.abandonedNotified.toggle()
         default: break
         }
         facts.reminders = state
