@@ -105,7 +105,7 @@ struct ReminderTexts {
                 )
             }
             // The displayed deficit is rounded to 50 ml, the deciding one is not (K-B5), so mention both.
-            let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.behind(pace.deficitMl))
+            let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.spacedDeficit(pace.deficitMl))
             return (
                 """
                 \(raw) behind\(holds || shown == raw ? "" : ", shown as \(shown)"); reminders start \

@@ -29,7 +29,7 @@ package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
     }
 
     /// A deficit with a space before the unit, rounded as in reminders: `350 ml`, `0.35 l`, `12 oz`.
-    func behind(_ ml: Int) -> String { self == .oz ? "\(ounces(ml)) oz" : text(Amounts.roundToNearest50(ml)) }
+    func spacedDeficit(_ ml: Int) -> String { self == .oz ? "\(ounces(ml)) oz" : text(Amounts.roundToNearest50(ml)) }
 
     private func ounces(_ ml: Int) -> Int { Int((Double(max(0, ml)) / Ounces.mlPerOunce).rounded()) }
 }

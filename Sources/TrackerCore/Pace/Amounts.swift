@@ -68,7 +68,7 @@ package enum StatusText {
     /// The text of the main view: the deficit, `On track ✓` below a rounded 50 ml, or the text of the goal.
     package static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
-        return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack
+        return isBehind(deficitMl) ? "\(units.spacedDeficit(deficitMl)) behind target" : onTrack
     }
 
     /// Whether a deficit is displayed: a rounded 50 ml or more, so 25 ml or more (K-B5).
