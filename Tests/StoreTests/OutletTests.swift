@@ -292,21 +292,21 @@ import TrackerCore
 
     @Test func `topics at another broker are stale until it is used again`() throws {
         _ = try store.openPublisher("a") { "a" }
-        try store.speak("a", at: "here") { $0 == "here" }
+        try store.setAddress("here", of: "a") { $0 == "here" }
         try store.recordRetained(["t/1", "t/2"], of: "a")
         // The same address in another spelling.
-        try store.speak("a", at: "HERE") { $0.lowercased() == "here" }
+        try store.setAddress("HERE", of: "a") { $0.lowercased() == "here" }
         #expect(try store.staleTopics().isEmpty && store.keptTopics(of: "a").count == 2)
-        try store.speak("a", at: "there") { $0 == "there" }
+        try store.setAddress("there", of: "a") { $0 == "there" }
         #expect(
             try store.staleTopics() == [StaleTopics(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
                 && store.keptTopics(of: "a").isEmpty)
         try store.recordRetained(["t/3"], of: "a")
-        try store.speak("a", at: "here") { $0.lowercased() == "here" }
+        try store.setAddress("here", of: "a") { $0.lowercased() == "here" }
         #expect(
             try store.staleTopics() == [StaleTopics(place: "there", id: "a", topics: ["t/3"])]
                 && store.keptTopics(of: "a") == ["t/1", "t/2"])
-        try store.leave("a")
+        try store.markTopicsStale(of: "a")
         #expect(try store.staleTopics().map(\.place) == ["here", "there"])
     }
 

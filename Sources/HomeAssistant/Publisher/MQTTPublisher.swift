@@ -247,7 +247,7 @@ package actor MQTTPublisher {
             let waiting = try store.waiting(for: Self.name)
             dependencies.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
-        try store.leave(Self.name)
+        try store.markTopicsStale(of: Self.name)
         reportStaleTopics(except: nil)
     }
 

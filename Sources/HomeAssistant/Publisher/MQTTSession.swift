@@ -51,7 +51,7 @@ struct MQTTSession {
         let claim = try dependencies.claim(MQTTPlan.client(identity.id))
         defer { withExtendedLifetime(claim) {} }
         let store = try dependencies.tracker().store
-        try store.speak(identity.name, at: "\(plan.address)") { MQTTPublisher.isAddress($0, plan.address) }
+        try store.setAddress("\(plan.address)", of: identity.name) { MQTTPublisher.isAddress($0, plan.address) }
         await publisher.reportStaleTopics(except: plan)
         let handler = CommandHandler(
             tracker: dependencies.tracker, service: dependencies.service, sharesWaterline: dependencies.sharesWaterline)

@@ -6,7 +6,7 @@ extension TrackerStore {
     package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            try Self.leave(nil, db)
+            try Self.markTopicsStale(of: nil, db)
             for table in try Self.tables(db) where table != "leaving" {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }

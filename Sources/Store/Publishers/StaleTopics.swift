@@ -16,8 +16,8 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
-    /// - Parameter isHere: whether a stored address is the new one.
-    package func speak(_ name: String, at address: String, isHere: (String) -> Bool) throws {
+    /// - Parameter isSame: whether a stored address is the new one.
+    package func setAddress(_ address: String, of name: String, isSame: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, stale: [String])? {
             let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [name])
             return try row.map {
@@ -27,12 +27,12 @@ extension TrackerStore {
                 return (try $0.decode(atIndex: 0), stale)
             }
         }
-        guard let state = try read(known), state.place != address || state.stale.contains(where: isHere) else { return }
+        guard let state = try read(known), state.place != address || state.stale.contains(where: isSame) else { return }
         try write { db in
             guard let state = try known(db) else { return }
-            if let oldAddress = state.place, !isHere(oldAddress) { try Self.leave(name, db) }
+            if let oldAddress = state.place, !isSame(oldAddress) { try Self.markTopicsStale(of: name, db) }
             try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
-            for stale in state.stale where isHere(stale) {
+            for stale in state.stale where isSame(stale) {
                 try db.run(
                     """
                     INSERT OR IGNORE INTO outlet_topic (outlet, topic)
@@ -46,9 +46,9 @@ extension TrackerStore {
     }
 
     /// Marks all retained topics of a publisher as stale.
-    package func leave(_ name: String) throws {
+    package func markTopicsStale(of name: String) throws {
         guard try !keptTopics(of: name).isEmpty else { return }
-        try write { db in try Self.leave(name, db) }
+        try write { db in try Self.markTopicsStale(of: name, db) }
     }
 
     /// All stale topics, by address and client ID.
@@ -73,7 +73,7 @@ extension TrackerStore {
 
     /// Marks all retained topics of a publisher as stale.
     /// - Parameter name: `nil` for all.
-    static func leave(_ name: String?, _ db: Database) throws {
+    static func markTopicsStale(of name: String?, _ db: Database) throws {
         try db.run(
             """
             INSERT OR IGNORE INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic
