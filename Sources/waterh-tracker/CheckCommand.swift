@@ -137,7 +137,8 @@ private enum Doctor {
 
     private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
-        let doubts = upkeep.doubts.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(separator: ", ")
+        let reasons = upkeep.quarantineReasons.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(
+            separator: ", ")
         let disk = context.path == ":memory:" ? nil : StoreLocation.writeProblem(context.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =
@@ -154,7 +155,7 @@ private enum Doctor {
             finding(
                 "journal",
                 "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), "
-                    + "\(counts.quarantined) not counted" + (doubts.isEmpty ? "" : " (\(doubts))"),
+                    + "\(counts.quarantined) not counted" + (reasons.isEmpty ? "" : " (\(reasons))"),
                 counts.quarantined == 0
                     ? nil : "They are kept and retried at each poll. See them with: waterh-tracker journal list"),
             finding(

@@ -31,7 +31,8 @@ struct JournalCommand: ParsableCommand {
                 if waiting > 0 {
                     lines.append(
                         "\(counted(waiting, "record")) kept and not counted: "
-                            + report.doubts.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(separator: ", ")
+                            + report.quarantineReasons.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(
+                                separator: ", ")
                     )
                     lines += records.map { context.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }

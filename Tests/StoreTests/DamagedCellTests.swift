@@ -74,7 +74,7 @@ import TrackerCore
             { try store.bottles() },
             { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() },
             { try store.quarantinedBytes() },
-            { try store.quarantinedRecords() }, { try store.doubts() }, { try store.journalCounts() },
+            { try store.quarantinedRecords() }, { try store.quarantineReasons() }, { try store.journalCounts() },
             { try store.journalRecord(1) as Any },
             {
                 try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)

@@ -228,7 +228,7 @@ import TrackerService
             _ = try other.store.append([delivered])
             try take(text, other)
             #expect(try total(other) == counted, "polled first: \(isPolledFirst)")
-            #expect(try other.store.allDrinks().count == 1 && other.store.doubts().isEmpty)
+            #expect(try other.store.allDrinks().count == 1 && other.store.quarantineReasons().isEmpty)
         }
     }
 

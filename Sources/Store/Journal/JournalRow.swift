@@ -50,7 +50,7 @@ extension TrackerStore {
     }
 
     /// The number of quarantined records by reason.
-    package func doubts() throws -> [(reason: String, count: Int)] {
+    package func quarantineReasons() throws -> [(reason: String, count: Int)] {
         try read { db in
             try Row.fetchAll(
                 db,

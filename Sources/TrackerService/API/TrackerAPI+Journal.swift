@@ -10,7 +10,9 @@ extension TrackerAPI {
         return JournalReport(
             records: try store.quarantinedRecords(limit: limit).map(RecordReport.init(record:)),
             junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
-            doubts: try store.doubts().map { JournalReport.ReasonCount(reason: $0.reason, count: $0.count) },
+            quarantineReasons: try store.quarantineReasons().map {
+                JournalReport.ReasonCount(reason: $0.reason, count: $0.count)
+            },
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
@@ -45,7 +47,7 @@ extension TrackerAPI {
             let resolved = done.count { $0.outcome == .promoted }
             return ResolveOutcome(
                 resolved: resolved, changed: done.count - resolved,
-                waiting: try store.doubts().reduce(0) { $0 + $1.count }, state: try state())
+                waiting: try store.quarantineReasons().reduce(0) { $0 + $1.count }, state: try state())
         }
     }
 

@@ -159,7 +159,9 @@ extension TrackerAPI {
         let junk = try store.quarantineCounts()
         return UpkeepReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            doubts: try store.doubts().map { JournalReport.ReasonCount(reason: $0.reason, count: $0.count) },
+            quarantineReasons: try store.quarantineReasons().map {
+                JournalReport.ReasonCount(reason: $0.reason, count: $0.count)
+            },
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,

@@ -34,7 +34,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     package let records: [RecordReport]
     package let junk: [JunkReport]
     /// The number of quarantined records by reason.
-    package let doubts: [ReasonCount]
+    package let quarantineReasons: [ReasonCount]
     /// The number of received byte sequences that are not records.
     package let junkReceived: Int
     /// The number of received byte sequences that are not records and are no longer stored.
@@ -46,7 +46,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     }
 
     /// The number of quarantined records, including unlisted ones.
-    package var waiting: Int { doubts.reduce(0) { $0 + $1.count } }
+    package var waiting: Int { quarantineReasons.reduce(0) { $0 + $1.count } }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
@@ -126,7 +126,7 @@ package struct UpkeepReport: Sendable {
     /// The errors of SQLite's integrity check; empty if there are none.
     package let damage: [String]
     package let journal: JournalCounts
-    package let doubts: [JournalReport.ReasonCount]
+    package let quarantineReasons: [JournalReport.ReasonCount]
     package let junkReceived: Int
     package let junkNotKept: Int
     /// Stored settings that are no longer valid.
