@@ -186,7 +186,8 @@ private enum Doctor {
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let rejections = outbox.items.compactMap(\.rejection)
         let waiting =
-            outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(rejections.count) of them rejected"
+            outbox.items.isEmpty
+            ? "nothing waits" : "\(outbox.items.count) waiting, \(rejections.count) of them rejected"
         let rows =
             report.refused > 0
             ? "\(counted(report.refused, "row")) of the server rejected: " + report.refusals.joined(separator: "; ")

@@ -70,9 +70,7 @@ enum OutboxTable {
     }
 
     static func status(_ db: Database) throws -> SyncStatus {
-        guard try db.has("FROM outbox") else { return .idle }
-        let outbox = try outbox(db)
-        return outbox.status(isSending: false, isOffline: outbox.items.contains { $0.attempts > 0 })
+        try db.has("FROM outbox") ? outbox(db).status : .idle
     }
 }
 
@@ -138,7 +136,7 @@ enum OutboxWriter {
             let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [id])
         else { return }
         let payload = try payload(entity, row, updatedAt, db)
-        // As in `TrackerCore.Outbox.enqueue`: a newer upsert replaces the entity's last one.
+        // A newer upsert replaces the entity's last one.
         try db.run(
             """
             UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL

@@ -15,8 +15,6 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// The operations of the original requirements.
     package enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
         case createUser, upsertSession, addLogEntry, deleteLogEntry, upsertDrinkPreset
-
-        var isUpsert: Bool { self != .deleteLogEntry }
     }
 
     /// The position in the queue, ascending.
@@ -65,26 +63,6 @@ package struct Outbox: Hashable, Sendable {
 
     package init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
 
-    /// Adds a change. A newer change of an entity replaces its last one at the same position; an older one is dropped.
-    package mutating func enqueue(
-        _ operation: OutboxItem.Operation, _ entity: OutboxItem.Entity, payload: String, updatedAt: Instant
-    ) {
-        let queued = items.lastIndex { $0.entity == entity && $0.operation.isUpsert }
-        if operation.isUpsert, let queued, items[queued].operation == operation,
-            !items[(queued + 1)...].contains(where: { $0.entity == entity })
-        {
-            guard items[queued].updatedAt <= updatedAt else { return }
-            let old = items[queued]
-            items[queued] = OutboxItem(
-                id: old.id, entity: entity, operation: operation, payload: payload, updatedAt: updatedAt)
-            return
-        }
-        items.append(
-            OutboxItem(
-                id: (items.last?.id ?? 0).saturatingAdd(1), entity: entity, operation: operation, payload: payload,
-                updatedAt: updatedAt))
-    }
-
     /// The next change to send: the oldest that is neither rejected nor waiting, and whose entity has no earlier one.
     package func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
@@ -109,21 +87,10 @@ package struct Outbox: Hashable, Sendable {
         }
     }
 
-    /// Retries rejected changes after a change of address or token.
-    package mutating func retryRejected() {
-        for index in items.indices where items[index].rejection != nil {
-            (items[index].rejection, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
-        }
-    }
-
-    /// The number of unsent changes, including rejected ones.
-    package var pending: Int { items.count }
-
-    package func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
+    package var status: SyncStatus {
         if items.isEmpty { return .idle }
-        if isSending { return .syncing }
         if items.contains(where: { $0.rejection != nil }) { return .error }
-        return isOffline ? .offline : .pending(items.count)
+        return items.contains { $0.attempts > 0 } ? .offline : .pending(items.count)
     }
 
     /// The wait after that many failures: 1, 2, 4 … 300 s.

@@ -2,7 +2,6 @@
 package enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)
-    case syncing
     case offline
     case error
 
@@ -10,7 +9,6 @@ package enum SyncStatus: Hashable, Sendable {
         switch self {
         case .idle: "idle"
         case .pending: "pending"
-        case .syncing: "syncing"
         case .offline: "offline"
         case .error: "error"
         }
