@@ -137,8 +137,7 @@ private enum Doctor {
 
     private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
-        let reasons = upkeep.quarantineReasons.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(
-            separator: ", ")
+        let reasons = Quarantine.list(upkeep.quarantineReasons)
         let disk = context.path == ":memory:" ? nil : StoreLocation.writeProblem(context.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =

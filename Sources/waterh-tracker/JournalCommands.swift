@@ -30,10 +30,10 @@ struct JournalCommand: ParsableCommand {
                 var lines: [String] = []
                 if waiting > 0 {
                     lines.append(
-                        "\(counted(waiting, "record")) kept and not counted: "
-                            + report.quarantineReasons.map { "\($0.count) \(Quarantine.short($0.reason))" }.joined(
-                                separator: ", ")
-                    )
+                        """
+                        \(counted(waiting, "record")) kept and not counted: \
+                        \(Quarantine.list(report.quarantineReasons))
+                        """)
                     lines += records.map { context.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }
                     lines.append(
@@ -200,6 +200,10 @@ extension CommandContext {
 }
 
 enum Quarantine {
+    static func list(_ counts: [QuarantineCount]) -> String {
+        counts.map { "\($0.count) \(short($0.reason))" }.joined(separator: ", ")
+    }
+
     static func short(_ reason: String) -> String {
         switch reason {
         case JournalQuarantine.refused: "rejected by the dialect"

@@ -38,6 +38,12 @@ extension JournalRow: FetchableRecord {
     }
 }
 
+/// The number of quarantined records with one reason.
+package struct QuarantineCount: Hashable, Sendable, Decodable, FetchableRecord {
+    package var reason: String
+    package var count: Int
+}
+
 extension TrackerStore {
     private static let rows = "SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
 
@@ -50,15 +56,14 @@ extension TrackerStore {
     }
 
     /// The number of quarantined records by reason.
-    package func quarantineReasons() throws -> [(reason: String, count: Int)] {
+    package func quarantineReasons() throws -> [QuarantineCount] {
         try read { db in
-            try Row.fetchAll(
+            try QuarantineCount.fetchAll(
                 db,
                 sql: """
-                    SELECT coalesce(reason, 'unknown'), count(*) AS count FROM bottle_record
-                    WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
-                    """
-            ).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
+                    SELECT coalesce(r.reason, 'unknown') AS reason, count(*) AS count FROM bottle_record r
+                    WHERE r.verdict = 'quarantined' GROUP BY r.reason ORDER BY count DESC, r.reason
+                    """)
         }
     }
 

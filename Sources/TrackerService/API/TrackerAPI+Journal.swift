@@ -10,9 +10,7 @@ extension TrackerAPI {
         return JournalReport(
             records: try store.quarantinedRecords(limit: limit).map(RecordReport.init(record:)),
             junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
-            quarantineReasons: try store.quarantineReasons().map {
-                JournalReport.ReasonCount(reason: $0.reason, count: $0.count)
-            },
+            quarantineReasons: try store.quarantineReasons(),
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 

@@ -159,9 +159,7 @@ extension TrackerAPI {
         let junk = try store.quarantineCounts()
         return UpkeepReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            quarantineReasons: try store.quarantineReasons().map {
-                JournalReport.ReasonCount(reason: $0.reason, count: $0.count)
-            },
+            quarantineReasons: try store.quarantineReasons(),
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,

@@ -34,16 +34,11 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     package let records: [RecordReport]
     package let junk: [JunkReport]
     /// The number of quarantined records by reason.
-    package let quarantineReasons: [ReasonCount]
+    package let quarantineReasons: [QuarantineCount]
     /// The number of received byte sequences that are not records.
     package let junkReceived: Int
     /// The number of received byte sequences that are not records and are no longer stored.
     package let junkNotKept: Int
-
-    package struct ReasonCount: Hashable, Sendable {
-        package let reason: String
-        package let count: Int
-    }
 
     /// The number of quarantined records, including unlisted ones.
     package var waiting: Int { quarantineReasons.reduce(0) { $0 + $1.count } }
@@ -126,7 +121,7 @@ package struct UpkeepReport: Sendable {
     /// The errors of SQLite's integrity check; empty if there are none.
     package let damage: [String]
     package let journal: JournalCounts
-    package let quarantineReasons: [JournalReport.ReasonCount]
+    package let quarantineReasons: [QuarantineCount]
     package let junkReceived: Int
     package let junkNotKept: Int
     /// Stored settings that are no longer valid.
