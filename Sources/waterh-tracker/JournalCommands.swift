@@ -25,7 +25,7 @@ struct JournalCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             let report = try context.tracker.journal(limit: limit)
             try context.say(report) {
-                let (records, junk, waiting) = (report.records.map(\.record), report.junk.map(\.junk), report.waiting)
+                let (records, junk, waiting) = (report.records, report.junk, report.waiting)
                 if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
                 if waiting > 0 {
@@ -70,9 +70,8 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
 
         func run(_ context: CommandContext) throws {
-            let report = try context.tracker.record(id)
-            let record = report.record
-            try context.say(report) {
+            let record = try context.tracker.record(id)
+            try context.say(record) {
                 [
                     "r\(record.id) of \(record.bottle), received \(context.dateTime(record.received))",
                     "  bytes    \(Quarantine.hex(record.raw))",

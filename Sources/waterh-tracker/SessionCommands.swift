@@ -347,21 +347,21 @@ struct PresetCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let deleted = try context.tracker.deletePreset(preset)
-            try context.say(deleted) { ["Deleted \(deleted.preset.name)."] }
+            try context.say(deleted) { ["Deleted \(deleted.name)."] }
         }
     }
 }
 
 extension DrinkType: ExpressibleByArgument {}
 
-extension PresetReport {
+extension DrinkPreset {
     fileprivate var line: String {
-        let size = preset.sizeOz.map { "\(Amounts.decimal($0)) oz" } ?? "--"
+        let size = sizeOz.map { "\(Amounts.decimal($0)) oz" } ?? "--"
         return
             """
-            \(preset.id.prefix(8))  \(preset.name.padded(16)) \(preset.drinkType.rawValue.padded(9)) \
+            \(id.prefix(8))  \(name.padded(16)) \(drinkType.rawValue.padded(9)) \
             \(size.aligned(8))  
             """
-                + "\(Amounts.decimal(preset.standardDrinkEstimate)) standard"
+                + "\(Amounts.decimal(standardDrinkEstimate)) standard"
     }
 }

@@ -174,7 +174,7 @@ struct Setup: AsyncParsableCommand {
             ["\(answers.isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
-                    "  presets".padded(33) + (report.presets ?? []).map(\.preset.name).joined(separator: ", "), "",
+                    "  presets".padded(33) + (report.presets ?? []).map(\.name).joined(separator: ", "), "",
                     answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "For writes over HTTP, create a token: waterh-tracker token",
@@ -290,11 +290,10 @@ struct TokenCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let list = try context.tracker.tokens()
-            let tokens = list.tokens.map(\.record)
             try context.say(list) {
-                tokens.isEmpty
+                list.tokens.isEmpty
                     ? ["No tokens."]
-                    : tokens.map {
+                    : list.tokens.map {
                         """
                         \($0.id.prefix(8))  \(context.dateTime($0.createdAt))  \($0.scope.padded(7))  \
                         \($0.label)\(Self.state($0, context))

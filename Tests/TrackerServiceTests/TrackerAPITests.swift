@@ -87,7 +87,7 @@ import TrackerService
         #expect(setUp.isFirst && setUp.presets?.count == 5)
         let set = try tracker.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
         #expect(set.lines.map(\.name) == ["hydration.glassMl", "waterline.defaultPreset"])
-        #expect(set.lines[1].value.text == setUp.presets?.first { $0.preset.name == "Shot" }?.preset.id)
+        #expect(set.lines[1].value.text == setUp.presets?.first { $0.name == "Shot" }?.id)
         #expect(throws: SettingRefusal.self) {
             try tracker.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
         }
@@ -166,10 +166,10 @@ import TrackerService
     func `a preset's estimate follows size and strength, and tokens are stored as hashes`() throws {
         let tracker = try fixture.tracker()
         let added = try tracker.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
-        #expect(added.preset.standardDrinkEstimate == 1)
-        #expect(try tracker.editPreset("stout", PresetValues(sizeOz: 24)).preset.standardDrinkEstimate == 2)
-        #expect(try tracker.editPreset("stout", PresetValues(name: "Porter")).preset.standardDrinkEstimate == 2)
-        #expect(try tracker.deletePreset("PORTER").preset.name == "Porter" && tracker.presets().presets.isEmpty)
+        #expect(added.standardDrinkEstimate == 1)
+        #expect(try tracker.editPreset("stout", PresetValues(sizeOz: 24)).standardDrinkEstimate == 2)
+        #expect(try tracker.editPreset("stout", PresetValues(name: "Porter")).standardDrinkEstimate == 2)
+        #expect(try tracker.deletePreset("PORTER").name == "Porter" && tracker.presets().presets.isEmpty)
         let token = try tracker.makeToken(label: "phone", scope: .log)
         #expect(
             try tracker.use(token: token.token)?.scope == "log"

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TrackerCore
 import TrackerService
 
@@ -38,7 +39,7 @@ struct HomeDevice: Encodable {
     /// The device for a bottle.
     /// - Parameter isOnly: whether it is the store's only bottle, to which commands apply.
     static func bottle(
-        _ bottle: BottleReport, id: String, version: String, topics: Topics, commands: Bool, isOnly: Bool
+        _ bottle: KnownBottle, id: String, version: String, topics: Topics, commands: Bool, isOnly: Bool
     ) -> HomeDevice {
         let (own, name) = (BottlePayload.id(of: bottle), bottle.advertisedName ?? bottle.name)
         let offers = commands ? ["commands", isOnly ? "commands for the only bottle" : nil] : []

@@ -118,11 +118,11 @@ struct BottlePayload: Encodable {
     /// The values of `link`: the stage of the service, or `error` after a failed poll.
     static let links = ["idle", "scanning", "connecting", "connected", "polling", "error"]
 
-    var bottle: BottleReport
+    var bottle: KnownBottle
     var link: String
     var trouble: String?
 
-    init(_ bottle: BottleReport, _ snapshot: TrackerSnapshot, _ service: ServiceStatus?) {
+    init(_ bottle: KnownBottle, _ snapshot: TrackerSnapshot, _ service: ServiceStatus?) {
         self.bottle = bottle
         trouble = snapshot.connection.error
         let stage = service?.stage ?? "idle"
@@ -130,7 +130,7 @@ struct BottlePayload: Encodable {
     }
 
     /// The part of topics and device ids that identifies the bottle.
-    static func id(of bottle: BottleReport) -> String { PlainName.of(bottle.origin.replacing(":", with: "")) }
+    static func id(of bottle: KnownBottle) -> String { PlainName.of(bottle.origin.replacing(":", with: "")) }
 
     func encode(to encoder: any Encoder) throws {
         try bottle.encode(to: encoder)

@@ -34,8 +34,7 @@ package actor MQTTPublisher {
             wrote: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             home: @escaping @Sendable () -> StoreOrigin? = { nil },
-            watch: @escaping @Sendable () -> StoreWatch? = { nil },
-            say: @escaping @Sendable (LogEvent) -> Void,
+            watch: @escaping @Sendable () -> StoreWatch? = { nil }, say: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.tracker, self.overlay, self.service, self.sharesWaterline) = (

@@ -256,7 +256,7 @@ struct MQTTSession {
     }
 
     /// The discovery messages, and the topics of those that describe a whole device.
-    private func devices(_ bottles: [BottleReport], sharesWaterline: Bool) throws -> (
+    private func devices(_ bottles: [KnownBottle], sharesWaterline: Bool) throws -> (
         messages: [(topic: String, text: String)], wholeDevices: Set<String>
     ) {
         guard let discovery = plan.discovery else { return ([], []) }
@@ -281,7 +281,7 @@ struct MQTTSession {
         return (messages, wholeDevices)
     }
 
-    private func info(_ bottles: [BottleReport], _ sharesWaterline: Bool) -> BridgeInfo {
+    private func info(_ bottles: [KnownBottle], _ sharesWaterline: Bool) -> BridgeInfo {
         let commands = (CommandHandler.storeCommands + CommandHandler.serviceCommands).filter {
             sharesWaterline || !CommandHandler.waterline.contains($0)
         }

@@ -1,5 +1,5 @@
 /// A preset for logging a drink in one action (tracker spec E2).
-package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
+package struct DrinkPreset: Hashable, Sendable, Decodable, Identifiable {
     package var id: String
     package var userID: String
     package var name: String

@@ -8,15 +8,15 @@ extension TrackerAPI {
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
-            records: try store.quarantinedRecords(limit: limit).map(RecordReport.init(record:)),
-            junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
+            records: try store.quarantinedRecords(limit: limit),
+            junk: Array(try store.quarantinedBytes().prefix(limit)),
             quarantineReasons: try store.quarantineReasons(),
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
     /// Returns a record of a bottle with its bytes.
     /// - Parameter name: the name of a record, such as `r12`.
-    package func record(_ name: String) throws -> RecordReport {
+    package func record(_ name: String) throws -> JournalRow {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
             throw WrongInput("notARecord", "Not a valid record: \"\(name)\" (expected r12).", values: ["given": name])
@@ -24,7 +24,7 @@ extension TrackerAPI {
         guard let record = try store.journalRecord(id) else {
             throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": name])
         }
-        return RecordReport(record: record)
+        return record
     }
 
     /// Determines the dates of quarantined records again with the current settings and clock. Counted records keep
@@ -52,7 +52,7 @@ extension TrackerAPI {
     /// Sets the date of a record manually. The record then counts.
     package func dateRecord(_ name: String, at instant: Instant) throws -> DrinkOutcome {
         try change {
-            let drink = try store.dateRecord(try record(name).record.id, at: instant, context)
+            let drink = try store.dateRecord(try record(name).id, at: instant, context)
             return DrinkOutcome(drink: report(drink), state: try state())
         }
     }
@@ -173,7 +173,7 @@ extension TrackerAPI {
     }
 
     /// All known bottles, in the order of their first receipt.
-    package func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
+    package func bottles() throws -> [KnownBottle] { try store.bottles() }
 
     package func adoptedBottles() throws -> [AdoptedBottle] { try Self.adoptedBottles(of: store) }
 
@@ -230,9 +230,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// The failed polls that were kept for diagnosis, newest first. They can contain names of other bottles.
-    package func failedPolls() -> [FailedPollReport] {
-        FailedPollFiles.all(beside: store.path).map(FailedPollReport.init)
-    }
+    package func failedPolls() -> [FailedPoll] { FailedPollFiles.all(beside: store.path) }
 
     /// The capture of a kept poll in btsnoop format.
     /// - Throws: `Refusal` (`noSuchPoll`) if there is none with this id.

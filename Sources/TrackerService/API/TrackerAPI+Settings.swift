@@ -108,23 +108,22 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     package func presets() throws -> PresetList {
-        PresetList(presets: try store.presets().map(PresetReport.init(preset:)))
+        PresetList(presets: try store.presets())
     }
 
     /// Adds a preset. The default type is cocktail. The default estimate of standard drinks is computed from size and
     /// strength, else 1.0.
-    package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+    package func addPreset(_ name: String, _ values: PresetValues) throws -> DrinkPreset {
         try change {
-            PresetReport(
-                preset: try store.addPreset(
-                    name: name, drinkType: values.type ?? .cocktail, sizeOz: values.sizeOz, abv: values.abv,
-                    estimate: values.estimate ?? PresetValues.estimate(values.sizeOz, values.abv) ?? 1, context))
+            try store.addPreset(
+                name: name, drinkType: values.type ?? .cocktail, sizeOz: values.sizeOz, abv: values.abv,
+                estimate: values.estimate ?? PresetValues.estimate(values.sizeOz, values.abv) ?? 1, context)
         }
     }
 
     /// Changes a preset. A new size or strength also changes its estimate of standard drinks. Existing log entries do
     /// not change.
-    package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+    package func editPreset(_ name: String, _ values: PresetValues) throws -> DrinkPreset {
         try change {
             var changed = try preset(name)
             changed.name = values.name ?? changed.name
@@ -138,16 +137,16 @@ extension TrackerAPI {
                 changed.standardDrinkEstimate = StandardDrinks.rounded(estimate)
             }
             try store.savePreset(changed, context)
-            return PresetReport(preset: changed)
+            return changed
         }
     }
 
     /// Deletes a preset. Setup does not add it again.
-    package func deletePreset(_ name: String) throws -> PresetReport {
+    package func deletePreset(_ name: String) throws -> DrinkPreset {
         try change {
             let found = try preset(name)
             try store.deletePreset(found.id, context)
-            return PresetReport(preset: found)
+            return found
         }
     }
 
@@ -162,7 +161,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// All tokens, without their secret.
-    package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init(record:))) }
+    package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens()) }
 
     /// Returns the record of a valid token, and stores the time of its use; `nil` for an unknown or expired one.
     package func use(token: String) throws -> TokenRecord? { try store.use(token: token, at: now) }
@@ -193,7 +192,7 @@ extension TrackerAPI {
     /// A secret of 256 random bits, as text.
     package static func secret() -> String {
         var random = SystemRandomNumberGenerator()
-        return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+        return hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
     }
 
     /// Revokes the token with this prefix of its id; `nil` revokes all ("sign out").

@@ -149,20 +149,18 @@ extension LogEntry {
     package var shortName: String { source == .bottle ? id : "w\(seq)" }
 }
 
-package struct PresetReport: Hashable, Sendable, Encodable {
-    package let preset: DrinkPreset
-
+extension DrinkPreset: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "id": preset.id, "name": preset.name, "drinkType": preset.drinkType.rawValue, "sizeOz": preset.sizeOz,
-            "abv": preset.abv, "standardDrinkEstimate": preset.standardDrinkEstimate,
+            "id": id, "name": name, "drinkType": drinkType.rawValue, "sizeOz": sizeOz, "abv": abv,
+            "standardDrinkEstimate": standardDrinkEstimate,
         ])
     }
 }
 
 /// The presets in the order of creation.
 package struct PresetList: Hashable, Sendable, Encodable {
-    package let presets: [PresetReport]
+    package let presets: [DrinkPreset]
 }
 
 /// The explanation of each reminder, and the state of the day.

@@ -2,37 +2,31 @@ import Foundation
 import Store
 import TrackerCore
 
-/// A record's bytes and its classification.
-package struct RecordReport: Hashable, Sendable, Encodable {
-    package let record: JournalRow
-
+extension JournalRow: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "id": "r\(record.id)", "bottle": record.bottle, "raw": Self.hex(record.raw), "wall": record.wall,
-            "amountMl": record.amountMl, "verdict": record.verdict, "reason": record.reason,
-            "received": record.received.description, "reading": record.reading, "about": record.about?.description,
-        ])
-    }
-
-    static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
-}
-
-/// Bytes that are not a record.
-package struct JunkReport: Hashable, Sendable, Encodable {
-    package let junk: QuarantinedBytes
-
-    package func encode(to encoder: any Encoder) throws {
-        try encoder.encode([
-            "bottle": junk.bottle, "raw": RecordReport.hex(junk.bytes), "length": junk.length, "reason": junk.reason,
-            "received": junk.received.description, "times": junk.times,
+            "id": "r\(id)", "bottle": bottle, "raw": hex(raw), "wall": wall, "amountMl": amountMl, "verdict": verdict,
+            "reason": reason, "received": received.description, "reading": reading, "about": about?.description,
         ])
     }
 }
+
+extension QuarantinedBytes: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "bottle": bottle, "raw": hex(bytes), "length": length, "reason": reason,
+            "received": received.description, "times": times,
+        ])
+    }
+}
+
+/// Hexadecimal text in lower case.
+func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 
 /// The quarantined records, and the received bytes that are not records.
 package struct JournalReport: Hashable, Sendable, Encodable {
-    package let records: [RecordReport]
-    package let junk: [JunkReport]
+    package let records: [JournalRow]
+    package let junk: [QuarantinedBytes]
     /// The number of quarantined records by reason.
     package let quarantineReasons: [QuarantineCount]
     /// The number of received byte sequences that are not records.
@@ -57,59 +51,31 @@ package struct ResolveOutcome: Hashable, Sendable, Encodable {
     package let changed: Int, waiting: Int, state: TrackerSnapshot
 }
 
-package struct BottleReport: Hashable, Sendable, Encodable {
-    /// The bottle's first address, by which the store identifies it permanently. It is not part of the JSON.
-    package let origin: String
-    /// The alias of the bottle; without one, its identity.
-    package let name: String
-    /// All current and former names, including `name`.
-    package let names: [String]
-    /// Whether the bottle belongs to the store: it answered a poll, or the user adopted it.
-    package let isOwn: Bool
-    package let advertisedName: String?, model: String?
-    /// The battery level in percent (0–100) at the last poll.
-    package let batteryPercent: Int?
-    /// The bottle's clock minus the host's, in seconds.
-    package let clockDriftSeconds: Int?
-    /// The end of the last poll, ISO 8601 in UTC.
-    package let lastPoll: String?
-    /// The end of the last poll that read the whole log, ISO 8601 in UTC.
-    package let lastCompletePoll: String?
-
-    private enum CodingKeys: String, CodingKey {
+/// The JSON leaves out unknown values and the first identity.
+extension KnownBottle: Encodable {
+    private enum Key: String, CodingKey {
         case name, names, isOwn, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
     }
 
-    init(_ bottle: KnownBottle) {
-        origin = bottle.origin
-        (name, names, isOwn) = (bottle.name, bottle.names, bottle.isOwn)
-        (advertisedName, model, batteryPercent) = (bottle.advertisedName, bottle.model, bottle.batteryPercent)
-        clockDriftSeconds = bottle.clockDriftSeconds
-        lastPoll = bottle.lastPoll.map { "\($0)" }
-        lastCompletePoll = bottle.lastCompletePoll.map { "\($0)" }
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        try fields.encode(name, forKey: .name)
+        try fields.encode(names, forKey: .names)
+        try fields.encode(isOwn, forKey: .isOwn)
+        try fields.encodeIfPresent(advertisedName, forKey: .advertisedName)
+        try fields.encodeIfPresent(model, forKey: .model)
+        try fields.encodeIfPresent(batteryPercent, forKey: .batteryPercent)
+        try fields.encodeIfPresent(clockDriftSeconds, forKey: .clockDriftSeconds)
+        try fields.encodeIfPresent(lastPoll?.description, forKey: .lastPoll)
+        try fields.encodeIfPresent(lastCompletePoll?.description, forKey: .lastCompletePoll)
     }
 }
 
-/// A failed poll that was kept for diagnosis.
-package struct FailedPollReport: Hashable, Sendable, Encodable {
-    /// The name of the poll's capture file.
-    package var id: String
-    /// The time in seconds since 1970; `nil` if unknown.
-    package var at: Int64?
-    /// The reason for keeping it, one sentence.
-    package var reason: String
-    /// The events of the poll, one line each.
-    package var story: [String]
-    package var bytes: Int
-
-    init(_ poll: FailedPoll) {
-        (id, at, bytes) = (poll.id, poll.at?.wholeSeconds, poll.bytes)
-        (reason, story) = (poll.story.first ?? "There is no trace of this poll.", Array(poll.story.dropFirst()))
-    }
-
+extension FailedPoll: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "id": id, "at": at, "reason": reason, "story": story, "bytes": bytes,
+            "id": id, "at": at?.wholeSeconds, "reason": story.first ?? "There is no trace of this poll.",
+            "story": Array(story.dropFirst()), "bytes": bytes,
         ])
     }
 }
@@ -174,27 +140,23 @@ package struct SetupReport: Hashable, Sendable, Encodable {
     /// `isFirst` shows whether setup had not been completed before.
     package let isFirst: Bool, settings: SettingsReport
     /// The presets; `nil` for a caller without access to Waterline.
-    package let presets: [PresetReport]?
+    package let presets: [DrinkPreset]?
     /// The result of the request for notification permission, as text of the interface.
     package let notifications: String
 }
 
-/// A token without its secret.
-package struct TokenReport: Hashable, Sendable, Encodable {
-    package let record: TokenRecord
-
+extension TokenRecord: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "id": record.id, "label": record.label, "scope": record.scope, "createdAt": record.createdAt.description,
-            "lastUsedAt": record.lastUsedAt?.description, "expiresAt": record.expiresAt.description,
-            "isRevoked": record.revokedAt != nil,
+            "id": id, "label": label, "scope": scope, "createdAt": createdAt.description,
+            "lastUsedAt": lastUsedAt?.description, "expiresAt": expiresAt.description, "isRevoked": revokedAt != nil,
         ])
     }
 }
 
 /// The tokens, oldest first.
 package struct TokenList: Hashable, Sendable, Encodable {
-    package let tokens: [TokenReport]
+    package let tokens: [TokenRecord]
 }
 
 /// A token with its secret, which no other report contains.
