@@ -50,6 +50,14 @@ import TrackerService
         #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
     }
 
+    @Test func `a file with a date in the future blocks no other`() throws {
+        try put("a.csv", ["startDate,value_ml", "2026-06-20T08:00:00+02:00,250"])
+        try put("b.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
+        let told = try take()
+        #expect(told.first?.contains("dated in the future") == true && told.last?.hasPrefix("b.csv: 1 drink") == true)
+        #expect(try take().count == 1, "it is tried again")
+    }
+
     @Test func `a file name that is not UTF-8 is reported`() throws {
         let made = [UInt8](folder.file("Caf").utf8) + [0xE9] + [UInt8](".csv".utf8) + [0]
         let descriptor = made.withUnsafeBufferPointer {

@@ -175,6 +175,10 @@ extension TrackerAPI {
                 reports.append(InboxReport(name: name, trouble: error.sentence))
             } catch let error as InboxFileError {
                 reports.append(InboxReport(name: name, trouble: error.message))
+            } catch let error as Refusal {
+                // A date in the future: try again, because this machine's clock might be wrong.
+                reports.append(InboxReport(name: name, trouble: error.sentence))
+                continue
             }
             // A file that is still being written will change and be read again.
             try store.recordInboxFile(name, version, present: Set(names))
