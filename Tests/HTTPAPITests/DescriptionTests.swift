@@ -2,9 +2,9 @@ import Foundation
 import Hummingbird
 import Store
 import Testing
-import TrackerCore
 import TrackerService
 
+@testable import TrackerCore
 @testable import WebServer
 
 /// Validates answers with `openapi.json`: the subset of JSON Schema that the file uses. Members that it does not define

@@ -45,11 +45,11 @@ package struct Profile: Hashable, Sendable {
     package var onboardedAt: Instant?
 }
 
-extension Profile: FetchableRecord {
-    package init(row: Row) throws {
-        self.init(
-            userID: try row.decode(forColumn: "id"), deviceID: try row.decode(forColumn: "deviceId"),
-            createdAt: try row.decode(forColumn: "createdAt"), onboardedAt: try row.decode(forColumn: "onboardedAt"))
+extension Profile: Decodable, FetchableRecord {
+    private enum CodingKeys: String, CodingKey {
+        case userID = "id"
+        case deviceID = "deviceId"
+        case createdAt, onboardedAt
     }
 }
 

@@ -45,13 +45,4 @@ enum ConnectionTable {
     }
 }
 
-extension BottleCondition: FetchableRecord {
-    package init(row: Row) throws {
-        self.init(
-            name: try row.decode(forColumn: "name"), advertisedName: try row.decode(forColumn: "advertisedName"),
-            model: try row.decode(forColumn: "model"), batteryPercent: try row.decode(forColumn: "batteryPercent"),
-            clockDriftSeconds: try row.decode(forColumn: "clockDriftSeconds"),
-            lastPoll: try row.decode(forColumn: "lastPoll"),
-            lastCompletePoll: try row.decode(forColumn: "lastCompletePoll"))
-    }
-}
+extension BottleCondition: FetchableRecord {}

@@ -64,7 +64,7 @@ package struct ConnectionStatus: Hashable, Sendable {
 }
 
 /// The status of the bottle that was polled last.
-package struct BottleCondition: Hashable, Sendable, Encodable {
+package struct BottleCondition: Hashable, Sendable, Codable {
     /// The alias, or the identity.
     package var name: String
     package var advertisedName: String?
@@ -78,20 +78,6 @@ package struct BottleCondition: Hashable, Sendable, Encodable {
     package var lastPoll: Instant?
     /// The end of the last poll that read the whole log.
     package var lastCompletePoll: Instant?
-
-    package init(
-        name: String, advertisedName: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
-        clockDriftSeconds: Int? = nil,
-        lastPoll: Instant? = nil, lastCompletePoll: Instant? = nil
-    ) {
-        self.name = name
-        self.advertisedName = advertisedName
-        self.model = model
-        self.batteryPercent = batteryPercent
-        self.clockDriftSeconds = clockDriftSeconds
-        self.lastPoll = lastPoll
-        self.lastCompletePoll = lastCompletePoll
-    }
 
     /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
