@@ -6,20 +6,14 @@ package struct CompanionSnapshot: Hashable, Sendable, Encodable {
     /// Seconds until the next drink is due, at least 0.
     package var timeUntilNext: Double?
 
-    package init(state: HydrationState, nextDrink: NextDrink) {
-        self.state = state
+    init(intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
+        let hours = settings.intervalHours
+        state = HydrationState(
+            dailyGoalMl: settings.goalMl, glassSizeMl: settings.glassMl, totalMl: intake.totalMl,
+            lastDrink: intake.lastDrink, wake: hours.wake, sleep: hours.sleep,
+            history: intake.drinks.map { .init(at: $0.at, ml: $0.ml) })
         isAlerting = nextDrink.isAlerting
         timeUntilNext = nextDrink.secondsLeft.map { max(0, $0) }
-    }
-
-    package init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
-        let hours = settings.intervalHours
-        self.init(
-            state: HydrationState(
-                dailyGoalMl: settings.goalMl, glassSizeMl: settings.glassMl, totalMl: intake.totalMl,
-                lastDrink: intake.lastDrink,
-                wake: hours.wake, sleep: hours.sleep, history: intake.drinks.map { .init(at: $0.at, ml: $0.ml) }),
-            nextDrink: nextDrink)
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -49,7 +49,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         let (settings, calendar) = (facts.settings, facts.calendar)
         self.pace = pace
         self.nextDrink = nextDrink
-        companion = CompanionSnapshot(now: now, intake: intake, settings: settings, nextDrink: nextDrink)
+        companion = CompanionSnapshot(intake: intake, settings: settings, nextDrink: nextDrink)
         zone = facts.zone.id
         glasses = GlassLabel(totalMl: intake.totalMl, goalMl: pace.dailyGoalMl, glassMl: settings.glassMl)
         drinkCount = intake.count
