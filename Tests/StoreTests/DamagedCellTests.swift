@@ -72,7 +72,7 @@ import TrackerCore
             { try store.activeSession(at: now.now) as Any },
             { try store.pastSessions(limit: 9) }, { try store.tokens() }, { try store.notifications() },
             { try store.bottles() },
-            { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() },
+            { try store.recall(BottleNames(bottle)) }, { try store.outbox() }, { try store.syncReport() },
             { try store.quarantinedBytes() },
             { try store.quarantinedRecords() }, { try store.quarantineReasons() }, { try store.journalCounts() },
             { try store.journalRecord(1) as Any },

@@ -192,7 +192,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         let sums = try store.totals(from: first, through: last)
         #expect(try other.totals(from: first, through: last) == sums, "seed \(seed)")
         var fold: [LocalDay: Int] = [:]
-        for drink in try other.drinks(from: Instant(milliseconds: 0), through: Instant(milliseconds: .max)) {
+        for drink in try other.allDrinks() {
             fold[drink.localDay, default: 0] += drink.ml
         }
         #expect(Dictionary(uniqueKeysWithValues: sums.map { ($0.day, $0.totalMl) }) == fold, "seed \(seed)")

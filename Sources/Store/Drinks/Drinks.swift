@@ -19,11 +19,6 @@ extension TrackerStore {
         try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0 }
     }
 
-    /// The counted drinks between two instants, inclusive, oldest first.
-    package func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
-        try read { db in try DrinkTable.drinks(from: first, through: last, db) }
-    }
-
     /// The days with counted drinks between two days, inclusive, ascending.
     /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
     package func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws

@@ -53,11 +53,6 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.identified(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
-    /// The end of the last poll that read the whole log.
-    package func lastCompletePoll(of bottle: String) throws -> Instant? {
-        try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
-    }
-
     package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     {
         try read { db in

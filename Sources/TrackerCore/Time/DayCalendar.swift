@@ -26,9 +26,6 @@ package struct DayCalendar: Hashable, Sendable {
 
     package func start(of day: LocalDay) -> Instant { instant(on: day, at: TimeOfDay(hour: boundaryHour)) }
 
-    /// The length of a day in seconds: 82,800, 86,400, 90,000 or another value.
-    package func length(of day: LocalDay) -> Double { start(of: day).seconds(to: start(of: day.adding(days: 1))) }
-
     /// The first instant at which local time reaches `time` on that date: the first of two, or the clock change that
     /// skips it.
     package func instant(on day: LocalDay, at time: TimeOfDay) -> Instant {

@@ -49,11 +49,6 @@ package struct Zone: Sendable {
     private static let known = Mutex<[String: Zone]>([:])
     private static let knownLimit = 1024
 
-    /// Whether the time zone database has the id; does not read a table.
-    package static func isKnown(_ id: String) -> Bool {
-        known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil
-    }
-
     private init(fixed id: String, offset: Int64) {
         self.id = id
         starts = [.min]

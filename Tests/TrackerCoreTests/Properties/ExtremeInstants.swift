@@ -40,8 +40,7 @@ import Testing
             #expect(LocalDay(day.description) == day, "seed \(seed): \(day)")
             #expect(calendar.date(of: instant) >= day)
             _ = (
-                calendar.start(of: day), calendar.length(of: day), calendar.timeOfDay(at: instant),
-                zone.offsetSeconds(at: instant)
+                calendar.start(of: day), calendar.timeOfDay(at: instant), zone.offsetSeconds(at: instant)
             )
             _ = (
                 day.adding(days: .max), day.adding(days: .min), day.weekday,

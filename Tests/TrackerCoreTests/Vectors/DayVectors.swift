@@ -68,8 +68,9 @@ import TrackerCore
         let four = DayCalendar(zone: zone, boundaryHour: 4)
         let midnight = DayCalendar(zone: zone, boundaryHour: 0)
         try #expect(four.start(of: day(date)) == (at(start)))
-        try #expect(four.length(of: day(date)) == hours * 3600)
+        let next = try day(date).adding(days: 1)
+        try #expect(four.start(of: day(date)).seconds(to: four.start(of: next)) == hours * 3600)
         try #expect(midnight.start(of: day(date)) == (at(midnightStart)))
-        try #expect(midnight.length(of: day(date)) == midnightHours * 3600)
+        try #expect(midnight.start(of: day(date)).seconds(to: midnight.start(of: next)) == midnightHours * 3600)
     }
 }
