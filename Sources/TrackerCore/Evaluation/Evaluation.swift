@@ -29,23 +29,18 @@ package struct Evaluation: Sendable {
 package enum Tracker {
     /// Decides which notifications to send at one moment. A repeated call with the saved state decides nothing new.
     package static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
-        let calendar = facts.calendar
-        let intake = facts.today(at: now)
-        let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: calendar)
-        let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
-        let hydration = HydrationReminders(now: now, facts: facts, pace: pace, nextDrink: nextDrink)
+        let hydration = HydrationReminders(now: now, facts: facts)
         let waterline = facts.waterline.map {
-            WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: calendar)
+            WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)
         }
         let snapshot = TrackerSnapshot(
-            now: now, facts: facts, intake: intake, pace: pace, nextDrink: nextDrink, engineDay: hydration.state,
-            waterline: waterline.map { WaterlineSnapshot($0) })
+            now: now, facts: facts, hydration: hydration, waterline: waterline.map { WaterlineSnapshot($0) })
         return Evaluation(
             snapshot: snapshot, decisions: hydration.decisions + (waterline?.decisions ?? []),
             closes: hydration.closes + closes(waterline), engineDay: hydration.state,
             waterlineReminders: waterline?.state,
             light: hydration.light,
-            nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
+            nextChange: nextChange(after: now, facts: facts, hydration: hydration, waterline: waterline))
     }
 
     private static func closes(_ waterline: WaterlineReminders?) -> [String] {
@@ -54,17 +49,16 @@ package enum Tracker {
     }
 
     private static func nextChange(
-        after now: Instant, facts: TrackerFacts, nextDrink: NextDrink, waterline: WaterlineReminders?
+        after now: Instant, facts: TrackerFacts, hydration: HydrationReminders, waterline: WaterlineReminders?
     ) -> Instant {
         let calendar = facts.calendar
         let date = calendar.date(of: now)
-        let window = Pace.Window(now: now, calendar: calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        let window = hydration.activeHours
         let hours = facts.settings.intervalHours
-        let intake = facts.today(at: now)
         let candidates: [Instant?] = [
             calendar.start(of: date), calendar.start(of: date.adding(days: 1)), window.start, window.end,
-            calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep), nextDrink.due,
-            AdaptiveReminder(facts: facts, now: now).nextTime(after: now, lastDrink: intake.lastDrink),
+            calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep),
+            hydration.nextDrink.due, hydration.adaptive.nextTime(after: now, lastDrink: hydration.lastDrink),
             waterline?.nextReminder, facts.snoozedUntil,
             waterline.map {
                 max($0.session.startTime, $0.state.keepGoingAt ?? $0.session.startTime)

@@ -49,7 +49,7 @@ extension Explanation: Encodable {
 extension Tracker {
     /// Explains the decision of `evaluate` for the same facts and moment. Has no side effects.
     package static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
-        let hydration = hydration(facts, now: now)
+        let hydration = HydrationReminders(now: now, facts: facts)
         let waterline = facts.waterline.map {
             WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)
         }
@@ -59,12 +59,5 @@ extension Tracker {
             return Explanation.Reminder(kind: kind, conditions: guards.map { texts.condition($0, of: kind) })
         }
         return Explanation(at: now, zone: facts.zone.id, reminders: reminders)
-    }
-
-    private static func hydration(_ facts: TrackerFacts, now: Instant) -> HydrationReminders {
-        let intake = facts.today(at: now)
-        let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: facts.calendar)
-        return HydrationReminders(
-            now: now, facts: facts, pace: pace, nextDrink: NextDrink(facts: facts, intake: intake, now: now))
     }
 }

@@ -18,11 +18,12 @@ struct HydrationReminders {
     private(set) var closes: [String] = []
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
-    init(now: Instant, facts: TrackerFacts, pace: PaceSnapshot, nextDrink: NextDrink) {
+    init(now: Instant, facts: TrackerFacts) {
+        let intake = facts.today(at: now)
         self.now = now
         settings = facts.settings
-        self.pace = pace
-        self.nextDrink = nextDrink
+        pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: facts.calendar)
+        nextDrink = NextDrink(facts: facts, intake: intake, now: now)
         lastDrink = pace.lastDrinkTime
         adaptive = AdaptiveReminder(facts: facts, now: now)
         activeHours = Pace.Window(

@@ -41,20 +41,15 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// The expected intake divided by the goal, for the second fill of the display; `nil` while it is hidden (B6).
     package var targetProgress: Double?
 
-    init(
-        now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink,
-        engineDay: EngineDay,
-        waterline: WaterlineSnapshot?
-    ) {
-        let (settings, calendar) = (facts.settings, facts.calendar)
-        self.pace = pace
-        self.nextDrink = nextDrink
+    init(now: Instant, facts: TrackerFacts, hydration: HydrationReminders, waterline: WaterlineSnapshot?) {
+        let (settings, intake) = (facts.settings, facts.today(at: now))
+        (pace, nextDrink) = (hydration.pace, hydration.nextDrink)
         companion = CompanionSnapshot(intake: intake, settings: settings, nextDrink: nextDrink)
         zone = facts.zone.id
         glasses = GlassLabel(totalMl: intake.totalMl, goalMl: pace.dailyGoalMl, glassMl: settings.glassMl)
         drinkCount = intake.count
-        remindersSent = engineDay.remindersSent
-        isQuiet = !Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep).contains(now)
+        remindersSent = hydration.state.remindersSent
+        isQuiet = hydration.isQuiet
         self.waterline = waterline
         connection = facts.connection
         bottle = facts.bottle
@@ -62,9 +57,9 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         syncReport = facts.syncReport
         (cupMl, quickAddMl) = (settings.cupMl, settings.quickAddMl)
         hasNotificationServer = facts.hasNotificationServer
-        snoozedUntil = facts.snoozedUntil.flatMap { $0 > now ? $0 : nil }
+        snoozedUntil = hydration.snoozedUntil
         (unread, unreadOfSessions) = (facts.unread, min(facts.unread, facts.unreadOfSessions))
-        greeting = Greeting.text(at: calendar.timeOfDay(at: now))
+        greeting = Greeting.text(at: facts.calendar.timeOfDay(at: now))
         lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
         units = settings.amountUnits
         litresText = "\(units.short(pace.dailyTotalMl)) / \(units.short(pace.dailyGoalMl))"
