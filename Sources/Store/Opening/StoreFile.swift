@@ -20,11 +20,7 @@ struct StoreFile {
         guard !given.isEmpty else {
             throw StoreError(.cannotOpen, "The store's path is empty", at: "\"\"", code: "storeHasNoName")
         }
-        path =
-            realpath(given, nil).map { resolved in
-                defer { free(resolved) }
-                return String(cString: resolved)
-            } ?? given
+        path = Self.target(of: given)
         var status = stat()
         guard stat(path, &status) == 0 else {
             switch errno {
