@@ -4,7 +4,7 @@ import NIOPosix
 /// wait for another process would block all other responses.
 final class BlockingThreads: TaskExecutor {
     static let shared = BlockingThreads()
-    /// The number of threads. A write waits at most 5 s for the store.
+    /// The number of threads. A write waits at most `StoreError.busySeconds` for the store.
     static let count = 32
 
     private let pool = NIOThreadPool(numberOfThreads: count)
