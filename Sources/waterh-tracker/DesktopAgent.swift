@@ -47,7 +47,7 @@ actor DesktopAgent {
     private let instance: String?
     private let desktop: DesktopNotifications
     private var page: String?
-    private var waiting: Task<Void, Never>?
+    private let pause = Pause()
     private var lastProblem: String?
     private let presses: PendingActions
     private var isSendingPresses = false
@@ -71,7 +71,7 @@ actor DesktopAgent {
         callbacks.log = { Diagnostics.line($0) }
         callbacks.trouble = { Diagnostics.warning($0) }
         callbacks.pressed = { await self.pressed($0) }
-        callbacks.appeared = { await self.wake() }
+        callbacks.appeared = { [pause] in pause.end() }
         await desktop.connectCallbacks(callbacks)
         let object = SessionObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }
@@ -233,15 +233,5 @@ actor DesktopAgent {
         }
     }
 
-    private func wait(_ length: Duration) async {
-        let task = Task { _ = try? await Task.sleep(for: length) }
-        waiting = task
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-    }
-
-    private func wake() { waiting?.cancel() }
+    private func wait(_ length: Duration) async { await pause.wait { try? await Task.sleep(for: length) } }
 }
