@@ -84,7 +84,8 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// Whether only times differ, so that there is nothing to publish (B8).
     package func hasSameContent(as other: TrackerSnapshot) -> Bool { timeless == other.timeless }
 
-    private var timeless: TrackerSnapshot {
+    /// The snapshot without values that change by time alone.
+    package var timeless: TrackerSnapshot {
         var copy = self
         copy.pace.timestamp = Instant(milliseconds: 0)
         (copy.nextDrink.secondsLeft, copy.companion.timeUntilNext) = (nil, nil)

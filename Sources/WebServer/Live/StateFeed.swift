@@ -22,20 +22,6 @@ actor StateFeed {
         func view(withWaterline: Bool) -> View { withWaterline ? whole : shared }
     }
 
-    /// A version number of the state. It changes with the content, but not by the passing of time alone.
-    private struct Version {
-        private(set) var number: UInt64 = 0
-        private var snapshot: TrackerSnapshot?
-        private var status: ServiceStatus?
-
-        mutating func update(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?) {
-            guard self.snapshot.map({ !$0.hasSameContent(as: snapshot) }) ?? true || self.status != status else {
-                return
-            }
-            (self.snapshot, self.status, number) = (snapshot, status, number + 1)
-        }
-    }
-
     enum Event: Sendable {
         /// The state of the day: at the start of a stream, after a change, and every minute.
         /// - Parameter id: in the first event of a stream, the ID after which notifications follow.
@@ -99,12 +85,9 @@ actor StateFeed {
     private var recentNotices: [Notice] = []
 
     private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
-    private var (whole, shared) = (Version(), Version())
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var sentSession: ByteBuffer?
-    /// The start time in milliseconds since 1970, which makes tags unique between restarts.
-    private let startTime = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
         tracker: @escaping @Sendable () throws -> TrackerAPI, service: ServiceClient?,
@@ -126,12 +109,9 @@ actor StateFeed {
         let second = tracker.context.now.wholeSeconds
         if let cached, cached.mark == mark, cached.second == second, cached.status == status { return cached.text }
         let snapshot = try tracker.state()
-        let limited = snapshot.withoutWaterline
-        whole.update(snapshot, status)
-        shared.update(limited, status)
         let text = Text(
-            whole: View(snapshot, status, isWhole: true, tag: "W/\"\(startTime)-\(whole.number)\""),
-            shared: View(limited, status, isWhole: false, tag: "W/\"\(startTime)-s\(shared.number)\""))
+            whole: View(snapshot, status, isWhole: true),
+            shared: View(snapshot.withoutWaterline, status, isWhole: false))
         cached = (mark, second, status, text)
         return text
     }
@@ -307,9 +287,13 @@ actor StateFeed {
 }
 
 extension StateFeed.View {
-    fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool, tag: String) {
+    fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool) {
         bytes = Wire.json(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
-        self.tag = tag
+        var hasher = Hasher()
+        hasher.combine(snapshot.timeless)
+        hasher.combine(status)
+        hasher.combine(isWhole)
+        tag = "W/\"\(UInt(bitPattern: hasher.finalize()))\""
     }
 
     private struct FullState: Encodable {
