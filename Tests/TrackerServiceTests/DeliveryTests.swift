@@ -83,11 +83,14 @@ import TrackerService
         var counted = whole
         counted.syncReport.waiting = 7
         counted.sync = .pending(7)
-        let shared = counted.withoutWaterline
+        var shared = counted.withoutWaterline
         #expect(
             whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0
                 && shared.sync == .idle)
         #expect(try fixture.tracker("12:04").seeing(waterline: false).state().unread == shared.unread)
+        try fixture.tracker("12:04").markNotificationsRead()
+        shared.unread = 0
+        #expect(try fixture.tracker("12:04").state().withoutWaterline.hasSameContent(as: shared))
     }
 
     @Test

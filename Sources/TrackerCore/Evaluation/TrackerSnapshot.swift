@@ -77,7 +77,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         shared.waterline = nil
         if case .pending = sync { shared.sync = .idle }
         shared.syncReport.waiting = 0
-        shared.unread = unread - unreadOfSessions
+        (shared.unread, shared.unreadOfSessions) = (unread - unreadOfSessions, 0)
         return shared
     }
 
