@@ -11,11 +11,7 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
     /// The first failure by the host's clock at that time; `nil` if unknown.
     package var since: Instant?
     /// The number of waiting drinks (MQTT) or notifications (others).
-    package var waiting: Int
-
-    package init(outlet: String, words: String, since: Instant? = nil, waiting: Int = 0) {
-        (self.outlet, self.words, self.since, self.waiting) = (outlet, words, since, waiting)
-    }
+    package var waiting = 0
 }
 
 extension TrackerStore {

@@ -8,10 +8,6 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
     /// The client ID that published the topics.
     package var id: String
     package var topics: [String]
-
-    package init(place: String, id: String, topics: [String]) {
-        (self.place, self.id, self.topics) = (place, id, topics)
-    }
 }
 
 extension TrackerStore {

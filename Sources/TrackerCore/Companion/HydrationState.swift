@@ -1,32 +1,19 @@
 /// The state of the original countdown app, with its arithmetic and names (tracker spec A3, A4). `GlassLabel`,
 /// `Percent` and `NextDrink` correct it.
 package struct HydrationState: Hashable, Sendable, Encodable {
-    package var dailyGoalMl: Int
-    package var glassSizeMl: Int
-    package var totalMl: Int
+    /// The default of the original app. The product's goal of 2500 ml is a setting (K-X1).
+    package var dailyGoalMl = 1600
+    package var glassSizeMl = 200
+    package var totalMl = 0
     package var lastDrink: Instant?
-    package var wake: TimeOfDay
-    package var sleep: TimeOfDay
+    package var wake = TimeOfDay(hour: 8)
+    package var sleep = TimeOfDay(hour: 20)
     /// The drinks, oldest first.
-    package var history: [Entry]
+    package var history: [Entry] = []
 
     package struct Entry: Hashable, Sendable, Encodable {
         package var at: Instant
         package var ml: Int
-    }
-
-    /// The defaults of the original app. The product's goal of 2500 ml is a setting (K-X1).
-    package init(
-        dailyGoalMl: Int = 1600, glassSizeMl: Int = 200, totalMl: Int = 0, lastDrink: Instant? = nil,
-        wake: TimeOfDay = TimeOfDay(hour: 8), sleep: TimeOfDay = TimeOfDay(hour: 20), history: [Entry] = []
-    ) {
-        self.dailyGoalMl = dailyGoalMl
-        self.glassSizeMl = glassSizeMl
-        self.totalMl = totalMl
-        self.lastDrink = lastDrink
-        self.wake = wake
-        self.sleep = sleep
-        self.history = history
     }
 
     /// Total / goal, 0…1. A goal of 0 or less gives 0 (K-A18); a negative total counts as 0.

@@ -1,5 +1,6 @@
 import Testing
-import TrackerCore
+
+@testable import TrackerCore
 
 /// A3: the state's arithmetic. A4: the original countdown. A5: when the next drink is due.
 @Suite struct CompanionVectors {
