@@ -25,7 +25,7 @@ struct StoreProvider: Sendable {
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
         self.store = store
         zone = choice.effectiveZone(try Self.explained { try store.settings() })
-        store.travel(to: choice.host.id)
+        store.setHostZone(choice.host.id)
     }
 
     /// Returns the named zone, else the zone of this machine.

@@ -91,7 +91,7 @@ package struct TrackerStore: Sendable {
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
     /// Sets `hostZone` after a change of the computer's time zone.
-    package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
+    package func setHostZone(_ zone: String?) { shared.zone.withLock { $0 = zone } }
 
     /// The default unit of amounts; `nil` for millilitres.
     package var defaultUnits: AmountUnits? {
