@@ -55,35 +55,35 @@ import TrackerCore
         let id = try original.openPublisher("mqtt") { "first" }.id
         try original.recordRetained(["h/state"], of: "mqtt")
         #expect(
-            try original.standing(of: "mqtt", at: home("a")) == .known
-                && original.standing(of: "mqtt", at: home("a")) == .known)
+            try original.location(of: "mqtt", at: home("a")) == .known
+                && original.location(of: "mqtt", at: home("a")) == .known)
         try original.backUp(to: folder.file("b"))
         try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("a"))
-        #expect(try original.standing(of: "mqtt", at: home("link")) == .known)
+        #expect(try original.location(of: "mqtt", at: home("link")) == .known)
         let copy = try TrackerStore(path: folder.file("b"))
         let path = home("a").path
-        for _ in 0..<2 { #expect(try copy.standing(of: "mqtt", at: home("b")) == .copy(of: path)) }
-        #expect(try copy.standing(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
+        for _ in 0..<2 { #expect(try copy.location(of: "mqtt", at: home("b")) == .copy(of: path)) }
+        #expect(try copy.location(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
         // With a new identity the remote data remains the original's.
         try copy.adoptAsNew("mqtt", id: "second", at: home("b"))
         #expect(
-            try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
+            try copy.location(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
                 && copy.keptTopics(of: "mqtt").isEmpty)
         // A moved file is recognised, also if another store is at its old path.
         try copy.backUp(to: folder.file("c"))
         let moved = try TrackerStore(path: folder.file("c"))
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("b") + end) }
-        #expect(try moved.standing(of: "mqtt", at: home("c")) == .known && moved.identity(of: "mqtt")?.id == "second")
+        #expect(try moved.location(of: "mqtt", at: home("c")) == .known && moved.identity(of: "mqtt")?.id == "second")
         try moved.backUp(to: folder.file("d"))
         _ = try TrackerStore(path: folder.file("e")).openPublisher("mqtt") { "other" }
         try moved.move("mqtt", to: home("e"))
-        #expect(try moved.standing(of: "mqtt", at: home("c")) == .known)
+        #expect(try moved.location(of: "mqtt", at: home("c")) == .known)
         // A copy on another machine, which the user has confirmed.
         let elsewhere = try TrackerStore(path: folder.file("d"))
-        #expect(try elsewhere.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
+        #expect(try elsewhere.location(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
         try elsewhere.move("mqtt", to: home("d", machine: "m2"))
         #expect(
-            try elsewhere.standing(of: "mqtt", at: home("d", machine: "m2")) == .known
+            try elsewhere.location(of: "mqtt", at: home("d", machine: "m2")) == .known
                 && elsewhere.identity(of: "mqtt")?.id == "second")
         #expect(id == "first")
     }
@@ -103,21 +103,21 @@ import TrackerCore
         do {
             let original = try TrackerStore(path: folder.file("a"))
             _ = try original.openPublisher("mqtt") { "first" }
-            for _ in 0..<2 { #expect(try original.standing(of: "mqtt", at: home("a")) == .known) }
+            for _ in 0..<2 { #expect(try original.location(of: "mqtt", at: home("a")) == .known) }
         }
         // Another machine without an id: the same path and another file.
         try shell("cp a x && mv a b && mv x a")
         #expect(
-            try TrackerStore(path: folder.file("a")).standing(of: "mqtt", at: home("a"))
+            try TrackerStore(path: folder.file("a")).location(of: "mqtt", at: home("a"))
                 == .fromElsewhere(home("a").path))
         try shell("rm -f a a-wal a-shm")
-        #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
+        #expect(try TrackerStore(path: folder.file("b")).location(of: "mqtt", at: home("b")) == .known)
         // An identity that was stored without a machine ID stays valid.
         let old = try TrackerStore(path: folder.file("c"))
         _ = try old.openPublisher("mqtt") { "old" }
         try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
         #expect(
-            try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
+            try old.location(of: "mqtt", at: home("c")) == .known && old.location(of: "mqtt", at: home("c")) == .known)
     }
 
     @Test func `a publisher's error has its start time and the number of waiting drinks`() throws {

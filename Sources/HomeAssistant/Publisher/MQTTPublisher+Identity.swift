@@ -20,7 +20,7 @@ extension MQTTPublisher {
         _ tracker: TrackerAPI, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
         guard asNew else { return try tracker.store.move(name, to: home) }
-        guard try tracker.store.standing(of: name, at: home) != .known else {
+        guard try tracker.store.location(of: name, at: home) != .known else {
             throw Refusal(
                 "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
@@ -50,7 +50,7 @@ extension MQTTPublisher {
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try dependencies.tracker().store.standing(of: Self.name, at: home) {
+        switch try dependencies.tracker().store.location(of: Self.name, at: home) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")

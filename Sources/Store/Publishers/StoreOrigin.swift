@@ -49,7 +49,7 @@ package enum PublisherLocation: Hashable, Sendable {
 
 extension TrackerStore {
     /// Compares the location with the last one. A new publisher and a moved file adopt this location.
-    package func standing(of name: String, at here: StoreOrigin) throws -> PublisherLocation {
+    package func location(of name: String, at here: StoreOrigin) throws -> PublisherLocation {
         guard let known = try home(of: name) else {
             try move(name, to: here)
             return .known
