@@ -37,7 +37,7 @@ struct SipPayload: Encodable {
         let drink = change.drink
         try encoder.encode([
             // The id must not depend on whether sessions are shared, so that a receiver recognises the drink.
-            "id": Drink.veiled(change.key), "event_type": event.rawValue, "at": drink?.at.description,
+            "id": Drink.keyWithoutSession(change.key), "event_type": event.rawValue, "at": drink?.at.description,
             "timestamp": drink?.at.wholeSeconds, "zone": drink?.zone, "day": drink?.localDay.description,
             "ml": drink?.ml, "source": isRedacted ? DrinkSource.cli.rawValue : drink?.source.rawValue,
             "historical": isHistorical, "deleted": event == .deleted, "sequence": change.sequence,

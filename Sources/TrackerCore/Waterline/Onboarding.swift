@@ -28,16 +28,16 @@ extension Drink {
     package var belongsToSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
 
     /// The drink as shown on interfaces without Waterline.
-    package var veiled: Drink {
+    package var withoutSession: Drink {
         guard belongsToSession else { return self }
         var drink = self
-        drink.key = Self.veiled(key)
+        drink.key = Self.keyWithoutSession(key)
         drink.source = .cli
         return drink
     }
 
     /// The key without the prefix of a drink of a session.
-    package static func veiled(_ key: String) -> String {
+    package static func keyWithoutSession(_ key: String) -> String {
         key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key
     }
 }

@@ -12,7 +12,7 @@ package struct DrinkReport: Hashable, Sendable, Encodable {
     /// - Parameter mayReadWaterline: `false` shows water of a session as any other water.
     package init(_ drink: StoredDrink, mayReadWaterline: Bool = true) {
         self.drink = drink
-        shown = mayReadWaterline ? drink.drink : drink.drink.veiled
+        shown = mayReadWaterline ? drink.drink : drink.drink.withoutSession
     }
 
     package func encode(to encoder: any Encoder) throws {
