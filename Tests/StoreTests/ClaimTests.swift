@@ -55,10 +55,10 @@ import TrackerCore
         let slow = try store.offer(berlin("12:00"))
         let banner = try #require(slow.banners.first)
         let second = try #require(Instant(iso: "2026-06-15T12:00:50+02:00"))
-        #expect(try store.hold(banner, of: slow, at: second))
+        #expect(try store.renewClaims(banner, of: slow, at: second))
         #expect(try store.offer(berlin("12:01")).banners.isEmpty, "ten seconds after it was held")
         #expect(try store.offer(berlin("12:02")).banners.count == 1)
-        #expect(try !store.hold(banner, of: slow, at: second), "another process has claimed the notification")
+        #expect(try !store.renewClaims(banner, of: slow, at: second), "another process has claimed the notification")
     }
 
     @Test func `a claim made with a wrong clock does not block other processes`() throws {

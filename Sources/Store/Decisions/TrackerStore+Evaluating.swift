@@ -89,7 +89,7 @@ extension TrackerStore {
 
     /// Renews a banner's claims before a late delivery.
     /// - Returns: `false` if they expired and another process delivers it.
-    package func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
+    package func renewClaims(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
         try write { db in
             try banner.answers.reduce(true) { try offer.claims.renew($1.notificationId, at: now, db) && $0 }
         }

@@ -83,7 +83,7 @@ extension TrackerAPI {
             let elapsed = start.duration(to: .now) / .seconds(1)
             guard
                 try available.isEmpty || elapsed < Self.claimRenewalSeconds
-                    || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed))
+                    || store.renewClaims(offered, of: offer, at: context.now.advanced(seconds: elapsed))
             else { continue }
             let banner = Delivery.Banner(
                 offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: available))
