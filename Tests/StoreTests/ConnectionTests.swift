@@ -11,9 +11,8 @@ import TrackerCore
             ConnectionProblem(.connectFailed)
         ]
 
-    @Test(arguments: problems) func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem)
-        throws
-    {
+    @Test(arguments: problems)
+    func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem) throws {
         let scratch = try ScratchStore()
         let store = try TrackerStore(path: scratch.path)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
@@ -39,8 +38,8 @@ import TrackerCore
             try store.finishPoll(
                 PollRecord(
                     bottle: name, name: "WaterH-Boost-24oz", model: "boost", batteryPercent: battery,
-                    clockDriftSeconds: -3,
-                    endedAt: sampleInstant.advanced(seconds: Double(number)), complete: number == 1))
+                    clockDriftSeconds: -3, endedAt: sampleInstant.advanced(seconds: Double(number)),
+                    complete: number == 1))
         }
         // A capture belongs to no bottle of this store.
         try store.finishPoll(

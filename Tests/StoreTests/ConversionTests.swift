@@ -117,8 +117,7 @@ import TrackerCore
                     bottle: try row.decode(forColumn: "name"),
                     raw: [UInt8](try row.decode(Data.self, forColumn: "raw")),
                     wall: WallTime(try row.decode(String.self, forColumn: "wall")),
-                    amountMl: try row.decode(forColumn: "amountMl"),
-                    received: Instant(seconds: 1_795_400_000),
+                    amountMl: try row.decode(forColumn: "amountMl"), received: Instant(seconds: 1_795_400_000),
                     verdict: .drink(at: try row.decode(forColumn: "instant"), zone: "Europe/Berlin"),
                     reading: try row.decode(forColumn: "reading"))
             }

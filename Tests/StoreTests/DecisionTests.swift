@@ -35,8 +35,7 @@ import TrackerCore
         #expect(
             delivered == [
                 "07:18 pace", "10:00 pace", "11:48 pace", "11:50 recovery", "12:42 pace", "15:00 recovery",
-                "16:54 pace",
-                "19:00 recovery", "19:54 pace", "20:00 goal",
+                "16:54 pace", "19:00 recovery", "19:54 pace", "20:00 goal",
             ])
         #expect(try store.notifications().count == 10)
         #expect(Set(try store.notifications().map(\.id)).count == 10)

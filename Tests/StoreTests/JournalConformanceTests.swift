@@ -27,8 +27,7 @@ import TrackerCore
     /// A record of 2026-02-02 as a dialect reads it.
     private func read(
         _ bottle: String = "A4:C1:38:00:00:01", second: Int = 15, ml: Int = 500, tail: UInt8 = 0,
-        as reading: String? = nil,
-        verdict: JournalEntry.Verdict? = nil
+        as reading: String? = nil, verdict: JournalEntry.Verdict? = nil
     ) -> JournalEntry {
         var made = entry(bottle, second: second, ml: ml, tail: tail, verdict: verdict)
         made.reading = reading ?? calendar
