@@ -236,7 +236,7 @@ private enum Doctor {
 struct OutputSink: NotificationSink {
     let name = "output"
     /// The time limit of a write to a stopped terminal (Ctrl-S). It is less than the validity period of a claim.
-    let limit = Duration.seconds(50)
+    let timeLimit = Duration.seconds(50)
     /// Whether standard output is a terminal, or the option `--show` is set.
     private let hasReader: Bool
     /// Whether the notification is part of the JSON object that is printed afterwards.

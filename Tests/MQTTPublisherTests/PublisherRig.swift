@@ -34,7 +34,7 @@ final class PublisherRig: Sendable {
         _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
         limit: Duration = .seconds(6), isInFile: Bool = false
     ) throws {
-        channel = MQTTChannel(limit: limit)
+        channel = MQTTChannel(timeLimit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store

@@ -11,16 +11,16 @@ import TrackerService
     /// A sink with scripted results that records its calls.
     final class Sink: NotificationSink {
         let name: String
-        let limit: Duration
+        let timeLimit: Duration
         private let able: Bool
         private let show: @Sendable (TrackerNotification) async -> Bool
         private let heard = Mutex<[TrackerNotification]>([])
 
         init(
-            _ name: String, able: Bool = true, limit: Duration = .seconds(600),
+            _ name: String, able: Bool = true, timeLimit: Duration = .seconds(600),
             show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }
         ) {
-            (self.name, self.able, self.limit, self.show) = (name, able, limit, show)
+            (self.name, self.able, self.timeLimit, self.show) = (name, able, timeLimit, show)
         }
 
         var given: [NotificationKind] { heard.withLock { $0.map(\.kind) } }
@@ -97,7 +97,7 @@ import TrackerService
     func `a channel that hangs does not delay delivery to others`() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
         // Ignores cancellation.
-        let hanging = Sink("hanging", limit: .milliseconds(100)) { _ in
+        let hanging = Sink("hanging", timeLimit: .milliseconds(100)) { _ in
             await withCheckedContinuation { continuation in stuck.withLock { $0.append(continuation) } }
             return true
         }

@@ -9,7 +9,7 @@ import Utilities
 /// client subscribes to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
 package final class MQTTChannel: NotificationSink {
     package let name = "mqtt"
-    package let limit: Duration
+    package let timeLimit: Duration
 
     /// A connection to the broker, with the objects that publish over it.
     struct Link: Sendable {
@@ -39,9 +39,9 @@ package final class MQTTChannel: NotificationSink {
     private let state = Mutex(State())
     private let queue = SerialQueue()
 
-    package convenience init() { self.init(limit: .seconds(6)) }
+    package convenience init() { self.init(timeLimit: .seconds(6)) }
 
-    init(limit: Duration) { self.limit = limit }
+    init(timeLimit: Duration) { self.timeLimit = timeLimit }
 
     func connect(_ link: Link?) { state.withLock { $0 = State(link: link, number: $0.number + 1) } }
 
@@ -66,7 +66,7 @@ package final class MQTTChannel: NotificationSink {
                     return false
                 }
                 recordConfirmed([notification], number)
-                if .now - start > limit { await link.dependencies.wrote() }
+                if .now - start > timeLimit { await link.dependencies.wrote() }
                 return true
             }
             state.sent = (state.sent + [(announcement, hasSubscriber)]).suffix(Self.historyLimit)

@@ -48,7 +48,7 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     package nonisolated let name = "desktop"
-    package nonisolated var limit: Duration { limits.whole }
+    package nonisolated var timeLimit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
     /// The executor of the bus connection, which the actor shares.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -9,8 +9,8 @@ package struct FallbackSink: NotificationSink {
         self.channels = channels
     }
 
-    /// The sum of the limits, because the channels are tried one at a time.
-    package var limit: Duration { channels.reduce(.zero) { $0 + $1.limit } }
+    /// The sum of the time limits, because the channels are tried one at a time.
+    package var timeLimit: Duration { channels.reduce(.zero) { $0 + $1.timeLimit } }
 
     package func canShow() async -> Bool {
         for channel in channels where await channel.canShow() { return true }

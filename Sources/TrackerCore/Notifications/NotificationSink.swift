@@ -1,9 +1,9 @@
 /// A notification channel, such as a desktop, a terminal or a broker. Called outside transactions. A notification that
-/// is not delivered within `limit` counts as not shown.
+/// is not delivered within `timeLimit` counts as not shown.
 package protocol NotificationSink: Sendable {
     /// The name of the channel in the store: `desktop`, `output`, `mqtt`. Must not contain a comma.
     var name: String { get }
-    var limit: Duration { get }
+    var timeLimit: Duration { get }
     /// Whether the channel is available (`false`: no server, blocked, or down). If no channel is available,
     /// `notifications` in the state is `disabled`.
     func canShow() async -> Bool
@@ -18,7 +18,7 @@ package protocol NotificationSink: Sendable {
 }
 
 extension NotificationSink {
-    package var limit: Duration { .seconds(6) }
+    package var timeLimit: Duration { .seconds(6) }
     package func canShow() async -> Bool { true }
     package func close(id: String) async {}
     package func catchUp() async {}

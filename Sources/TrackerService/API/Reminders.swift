@@ -13,7 +13,7 @@ extension TrackerAPI {
         let delivery = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
             for sink in sinks {
-                await result(within: sink.limit) { await sink.recorded() }
+                await result(within: sink.timeLimit) { await sink.recorded() }
             }
         }
         afterCommit()
@@ -46,7 +46,7 @@ extension TrackerAPI {
         async throws -> Delivery
     {
         var available: [any NotificationSink] = []
-        for sink in sinks where await result(within: sink.limit, of: { await sink.canShow() }) == true {
+        for sink in sinks where await result(within: sink.timeLimit, of: { await sink.canShow() }) == true {
             available.append(sink)
         }
         var delivery = try await offer(toAvailable: available, delivered)
@@ -67,7 +67,7 @@ extension TrackerAPI {
         await withTaskGroup(of: Void.self) { group in
             for sink in available {
                 group.addTask {
-                    await result(within: sink.limit) { await sink.catchUp() }
+                    await result(within: sink.timeLimit) { await sink.catchUp() }
                 }
             }
         }
@@ -75,7 +75,7 @@ extension TrackerAPI {
         let offer = try store.offer(context, canNotify: !available.isEmpty)
         for id in offer.evaluation.closes {
             for sink in available {
-                await result(within: sink.limit) { await sink.close(id: id) }
+                await result(within: sink.timeLimit) { await sink.close(id: id) }
             }
         }
         var delivery = Delivery(offer: offer)
@@ -99,7 +99,7 @@ extension TrackerAPI {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, sink) in sinks.enumerated() {
                 group.addTask {
-                    (index, await result(within: sink.limit) { await sink.deliver(notification) } == true)
+                    (index, await result(within: sink.timeLimit) { await sink.deliver(notification) } == true)
                 }
             }
             return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
@@ -371,7 +371,7 @@ package final class BufferedSink: NotificationSink {
     }
 
     package var name: String { channel.name }
-    package var limit: Duration { channel.limit }
+    package var timeLimit: Duration { channel.timeLimit }
 
     /// Whether the channel is available; `false` while the user has switched desktop notifications off.
     package func canShow() async -> Bool {

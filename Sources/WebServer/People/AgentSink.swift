@@ -31,7 +31,7 @@ package actor AgentSink: NotificationSink {
     }
 
     package nonisolated let name = "agent"
-    package nonisolated let limit = Duration.seconds(12)
+    package nonisolated let timeLimit = Duration.seconds(12)
     /// The agents in the order of connection.
     private var agents: [Agent] = []
     private var requests: [UInt64: PendingRequest] = [:]
