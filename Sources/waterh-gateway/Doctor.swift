@@ -179,7 +179,7 @@ enum DoctorChecks {
                 findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
             let day = (try? StoreProvider.zones(zone, place))?.day ?? .utc
-            for trouble in try store.outletTroubles() {
+            for trouble in try store.publisherErrors() {
                 let text = trouble.text(now: Machine.now()) {
                     "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
                 }

@@ -60,7 +60,7 @@ struct Status: StoreCommand {
         let snapshot = try context.tracker.state()
         if formatInForce == .json {
             return context.console.line(
-                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.tracker.outletTroubles())))
+                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.tracker.publisherErrors())))
         }
         if let line = try line(TrackerAPI.json(snapshot)) { return context.console.line(line) }
         for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
@@ -110,7 +110,7 @@ extension StatusText {
                 """
             )
         }
-        for trouble in try context.tracker.outletTroubles() {
+        for trouble in try context.tracker.publisherErrors() {
             lines.append(
                 console.paint("\(trouble.title): \(trouble.text(now: context.now, at: context.dateTime))", .amber))
         }

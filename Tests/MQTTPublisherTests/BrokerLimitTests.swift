@@ -31,7 +31,7 @@ import TrackerService
     }
 
     private func troubles(_ rig: PublisherRig) -> String {
-        ((try? rig.store.outletTroubles()) ?? []).map(\.words).joined(separator: " ")
+        ((try? rig.store.publisherErrors()) ?? []).map(\.words).joined(separator: " ")
     }
 
     @Test func `drinks wait while the broker denies their topic, and arrive once afterwards`() async throws {
@@ -53,7 +53,7 @@ import TrackerService
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
         #expect(await event(within: 60) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
-        #expect(await event(within: 60) { (try? rig.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        #expect(await event(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true ? true : nil } == true)
         let heard = await event { ear.payloads(at: "h/sip").count >= 3 ? ear.payloads(at: "h/sip") : nil }
         #expect(heard?.compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
         await rig.stop()
@@ -84,7 +84,7 @@ import TrackerService
                 ? true : nil
         }
         #expect(kept == true)
-        #expect(await event(within: 60) { (try? rig.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        #expect(await event(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true ? true : nil } == true)
         await rig.stop()
     }
 

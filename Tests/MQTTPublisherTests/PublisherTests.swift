@@ -734,10 +734,10 @@ import TrackerService
                 } ? true : nil
             }
             #expect(told == true, "\(rig.events.withLock { $0 })")
-            #expect(try rig.store.outletTroubles().map(\.outlet) == ["mqtt"])
+            #expect(try rig.store.publisherErrors().map(\.outlet) == ["mqtt"])
         }
         await second.stop()
-        #expect(await event { (try? first.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        #expect(await event { (try? first.store.publisherErrors().isEmpty) == true ? true : nil } == true)
         let id = try first.store.openPublisher("mqtt", makeID: { "never" }).id
         let back: Bool? = await event {
             guard let all = try? await broker.kept() else { return nil }

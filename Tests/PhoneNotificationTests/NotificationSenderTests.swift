@@ -217,36 +217,36 @@ import TrackerService
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         _ = await rig.sink.deliver(notice(1))
-        let first = try #require(try await event { try rig.store.outletTroubles().first })
+        let first = try #require(try await event { try rig.store.publisherErrors().first })
         #expect(
             first.outlet == "ntfy" && first.words.contains("rejects the credential (status 401)") && first.waiting == 1
                 && first.since != nil)
         // A different reason is the same failure.
         try await peer.rule(#"{"status": 503}"#)
         let other = try #require(
-            try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
+            try await event(within: 60) { try rig.store.publisherErrors().first { $0.words.contains("503") } })
         #expect(other.since == first.since)
         // A missing file is a failure of the new settings.
         _ = try rig.tracker().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.sender.poke()
         #expect(
             try await event {
-                try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil
+                try rig.store.publisherErrors().first?.words.contains("/nowhere/token") == true ? true : nil
             } == true)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
         await rig.sender.poke()
         #expect(
             try await event(within: 60) {
-                try rig.store.outletTroubles().isEmpty
+                try rig.store.publisherErrors().isEmpty
                     && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
             } == true, "\(rig.events)")
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
-        #expect(try await event { try rig.store.outletTroubles().isEmpty ? nil : true } == true)
+        #expect(try await event { try rig.store.publisherErrors().isEmpty ? nil : true } == true)
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.poke()
-        #expect(try await event { try rig.store.outletTroubles().isEmpty ? true : nil } == true)
+        #expect(try await event { try rig.store.publisherErrors().isEmpty ? true : nil } == true)
         await rig.stop()
     }
 

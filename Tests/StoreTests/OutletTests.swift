@@ -127,15 +127,16 @@ import TrackerCore
         // A different message is the same failure.
         try store.recordProblem("not let in", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
-            try store.outletTroubles() == [PublisherError(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
+            try store.publisherErrors() == [PublisherError(outlet: "mqtt", words: "not let in", since: now, waiting: 1)]
+        )
         try store.recordProblem(nil, of: "mqtt", at: now.advanced(seconds: 120))
-        #expect(try store.outletTroubles().isEmpty)
+        #expect(try store.publisherErrors().isEmpty)
         try store.recordProblem("away", of: "mqtt", at: now.advanced(seconds: 180))
-        #expect(try store.outletTroubles().map(\.since) == [now.advanced(seconds: 180)])
+        #expect(try store.publisherErrors().map(\.since) == [now.advanced(seconds: 180)])
     }
 
     @Test func `an error of a notification channel belongs to its settings`() throws {
-        func troubles() throws -> [PublisherError] { try store.outletTroubles() }
+        func troubles() throws -> [PublisherError] { try store.publisherErrors() }
         try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
         try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
@@ -159,22 +160,22 @@ import TrackerCore
     }
 
     @Test func `an error of a publisher is stored until it is cleared`() throws {
-        #expect(try store.outletTroubles().isEmpty)
+        #expect(try store.publisherErrors().isEmpty)
         try store.recordProblem("nobody", of: "mqtt", at: now)
         _ = try store.openPublisher("mqtt") { "1" }
-        #expect(try store.outletTroubles().isEmpty)
+        #expect(try store.publisherErrors().isEmpty)
         for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
             try store.recordProblem(words, of: "mqtt", at: now)
-            #expect(try store.outletTroubles().map(\.words) == [String(words.prefix(2000))])
+            #expect(try store.publisherErrors().map(\.words) == [String(words.prefix(2000))])
         }
         let mark = try store.changeMark()
         try store.recordProblem(String(repeating: "x", count: 9000), of: "mqtt", at: now)
         #expect(try store.changeMark() == mark)
         try store.closePublisher("mqtt")
-        #expect(try store.outletTroubles().isEmpty)
+        #expect(try store.publisherErrors().isEmpty)
         _ = try store.openPublisher("mqtt") { "1" }
         try store.recordProblem(nil, of: "mqtt", at: now)
-        #expect(try store.outletTroubles().isEmpty)
+        #expect(try store.publisherErrors().isEmpty)
     }
 
     @Test func `changes are not recorded without a publisher`() throws {

@@ -45,7 +45,7 @@ package enum BrokerCheck: Sendable {
                 "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(topics)")
         }
         // The last connection error that the running service has recorded.
-        let problem = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words
+        let problem = try? store.publisherErrors().first { $0.outlet == MQTTPublisher.name }?.words
         return problem.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): accepts the connection")
     }
 }

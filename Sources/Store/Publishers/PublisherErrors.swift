@@ -53,7 +53,7 @@ extension TrackerStore {
         try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [channel, hash]) }
     }
 
-    package func outletTroubles() throws -> [PublisherError] {
+    package func publisherErrors() throws -> [PublisherError] {
         try read { db in
             try PublisherError.fetchAll(
                 db,

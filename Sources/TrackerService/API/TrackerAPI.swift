@@ -163,11 +163,11 @@ extension TrackerAPI {
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,
-            troubles: try outletTroubles(), listen: settings.service.httpListen, bottles: try store.bottles())
+            troubles: try publisherErrors(), listen: settings.service.httpListen, bottles: try store.bottles())
     }
 
     /// The publishers that failed at their last attempt.
-    package func outletTroubles() throws -> [PublisherError] { try store.outletTroubles() }
+    package func publisherErrors() throws -> [PublisherError] { try store.publisherErrors() }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
     package func staleTopicCount() throws -> Int { try store.staleTopics().reduce(0) { $0 + $1.topics.count } }
