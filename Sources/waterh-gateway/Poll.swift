@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import Store
 import TrackerCore
+import TrackerService
 
 struct Poll: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -81,7 +82,7 @@ struct Poll: AsyncParsableCommand {
         }
         let state = try StoreProvider.explained { try provider.tracker().state() }
         if json {
-            TextOutput.standard.line(try PollJSON(report: report, state: state).text)
+            TextOutput.standard.line(try TrackerAPI.json(PollJSON(report: report, state: state)))
         } else {
             let new = journaled.filter(\.outcome.isNew).map(\.entry)
             for line in PollText.lines(report, entries: new, state: report.bottle == nil ? nil : state) {

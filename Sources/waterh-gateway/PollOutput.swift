@@ -1,7 +1,6 @@
 import BottleProtocol
 import Bluetooth
 import CommandSupport
-import Foundation
 import Gateway
 import TrackerCore
 
@@ -10,13 +9,6 @@ struct PollJSON: Encodable {
     var report: PollReport
     var state: TrackerSnapshot?
 
-    enum CodingKeys: String, CodingKey {
-        case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect,
-            quarantined
-        case acknowledged, unconfirmed, complete, storedRecords, seconds, state, address, resolved, adopted, recovery,
-            error, reason, hint
-    }
-
     private struct Step: Encodable {
         var rung: String
         var reason: String
@@ -24,44 +16,27 @@ struct PollJSON: Encodable {
     }
 
     func encode(to encoder: any Encoder) throws {
-        var keys = encoder.container(keyedBy: CodingKeys.self)
-        try keys.encode(report.bottle, forKey: .bottle)
-        try keys.encode(report.name, forKey: .name)
-        try keys.encode(report.profile?.rawValue, forKey: .profile)
-        try keys.encode(report.model?.rawValue, forKey: .model)
-        try keys.encode(report.batteryPercent, forKey: .batteryPercent)
-        try keys.encode(report.clockDriftSeconds, forKey: .clockDriftSeconds)
-        try keys.encode(report.received, forKey: .received)
-        try keys.encode(report.new, forKey: .new)
-        try keys.encode(report.duplicates, forKey: .duplicates)
-        try keys.encode(report.suspect, forKey: .suspect)
-        try keys.encode(report.quarantined, forKey: .quarantined)
-        try keys.encode(report.acknowledged, forKey: .acknowledged)
-        try keys.encode(report.unconfirmed, forKey: .unconfirmed)
-        try keys.encode(report.complete, forKey: .complete)
-        try keys.encode(report.storedRecords, forKey: .storedRecords)
-        try keys.encode(report.seconds, forKey: .seconds)
-        try keys.encode(state, forKey: .state)
-        try keys.encode(report.identity, forKey: .address)
-        try keys.encode(report.resolved, forKey: .resolved)
-        if report.isAdopted { try keys.encode(true, forKey: .adopted) }
+        try encoder.encode([
+            "bottle": report.bottle, "name": report.name, "profile": report.profile?.rawValue,
+            "model": report.model?.rawValue, "batteryPercent": report.batteryPercent,
+            "clockDriftSeconds": report.clockDriftSeconds, "received": report.received, "new": report.new,
+            "duplicates": report.duplicates, "suspect": report.suspect, "quarantined": report.quarantined,
+            "acknowledged": report.acknowledged, "unconfirmed": report.unconfirmed, "complete": report.complete,
+            "storedRecords": report.storedRecords, "seconds": report.seconds, "state": state,
+            "address": report.identity, "resolved": report.resolved,
+        ])
+        if report.isAdopted { try encoder.encode(["adopted": true]) }
         if !report.recovery.isEmpty {
-            try keys.encode(
-                report.recovery.map { Step(rung: $0.action.rawValue, reason: $0.reason, outcome: $0.outcome) },
-                forKey: .recovery)
+            let steps = report.recovery.map {
+                Step(rung: $0.action.rawValue, reason: $0.reason, outcome: $0.outcome)
+            }
+            try encoder.encode(["recovery": steps])
         }
         if let failure = report.failure {
-            try keys.encode(failure.headline, forKey: .error)
-            try keys.encode(failure.sentence, forKey: .reason)
-            try keys.encode(Diagnostics.withStore(PollAdvice.about(failure)), forKey: .hint)
-        }
-    }
-
-    var text: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
+            try encoder.encode([
+                "error": failure.headline, "reason": failure.sentence,
+                "hint": Diagnostics.withStore(PollAdvice.about(failure)),
+            ])
         }
     }
 }
