@@ -69,17 +69,7 @@ struct Poll: AsyncParsableCommand {
         watcher.clear()
         // A capture or an unknown name says nothing about the connection to the store's bottles.
         provider.tracker().afterPoll(report, isLive: !options.isRecording && (isOwnBottle || report.failure == nil))
-
-        if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? provider.tracker().checkAgain(options), resolved > 0
-        {
-            Diagnostics.line(
-                """
-                \(counted(resolved, "record")) of earlier polls \(resolved == 1 ? "has" : "have") a date now and \
-                \(resolved == 1 ? "counts" : "count").
-                """
-            )
-        }
+        if let line = provider.recheckQuarantine(after: report, options) { Diagnostics.line(line) }
         let state = try StoreProvider.explained { try provider.tracker().state() }
         if json {
             TextOutput.standard.line(try TrackerAPI.json(PollJSON(report: report, state: state)))

@@ -124,16 +124,7 @@ actor ServiceStore {
         let (log, metadata) = (log, mark.metadata)
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isRecording)
-        if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? provider.tracker().checkAgain(options), resolved > 0
-        {
-            log.notice(
-                """
-                \(counted(resolved, "record")) of earlier polls \(resolved == 1 ? "has" : "have") a date now and \
-                \(resolved == 1 ? "counts" : "count").
-                """
-            )
-        }
+        if let line = provider.recheckQuarantine(after: report, options) { log.notice("\(line)") }
         logNextPoll()
     }
 
