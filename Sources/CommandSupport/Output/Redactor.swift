@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// Redacts addresses, names, credentials and amounts. Equal values get equal replacements.
@@ -108,7 +109,7 @@ package final class Redactor: Sendable {
     private static func replacing(_ name: String, in text: String, with pseudonym: String) -> String {
         var result = ""
         var rest = text[...]
-        while let found = rest.firstRange(of: name) {
+        while let found = rest.range(of: name, options: .caseInsensitive) {
             let before = found.lowerBound > text.startIndex ? text[text.index(before: found.lowerBound)] : " "
             let after = found.upperBound < text.endIndex ? text[found.upperBound] : " "
             let isWord = !(before.isLetter || before.isNumber) && !(after.isLetter || after.isNumber)
@@ -116,23 +117,5 @@ package final class Redactor: Sendable {
             rest = rest[found.upperBound...]
         }
         return result + rest
-    }
-}
-
-extension Substring {
-    fileprivate func firstRange(of name: String) -> Range<Index>? {
-        let wanted = Array(name.lowercased())
-        guard let first = wanted.first else { return nil }
-        var start = startIndex
-        while let match = self[start...].firstIndex(where: { $0.lowercased() == String(first) }) {
-            var (end, matched) = (match, 0)
-            while matched < wanted.count, end < endIndex, self[end].lowercased() == String(wanted[matched]) {
-                end = index(after: end)
-                matched += 1
-            }
-            if matched == wanted.count { return match..<end }
-            start = index(after: match)
-        }
-        return nil
     }
 }
