@@ -37,12 +37,6 @@ package enum Paths {
         return name == "waterh" ? nil : name
     }
 
-    /// The instances that have a configuration on this machine.
-    package static var instances: [String] {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: systemConfiguration)) ?? []
-        return files.compactMap { instance(ofConfiguration: "\(systemConfiguration)/\($0)") }
-    }
-
     /// systemd's `ConfigurationDirectory`, else `/etc/waterh`.
     private static var systemConfiguration: String {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
