@@ -224,6 +224,24 @@ import TrackerCore
         #expect(try version() == 29)
     }
 
+    @Test func `a broker's password is not kept with its address`() throws {
+        let broker = #"{"password":"secret","url":"mqtt://h:1883"}"#
+        try raw { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO outlet (name, id, position, place) VALUES ('mqtt', 'm', 0, :broker);
+                    INSERT INTO leaving (place, id, topic) VALUES (:broker, 'old', 't'), ('', 'old', 'u')
+                    """, arguments: ["broker": broker])
+        }
+        let store = try TrackerStore(path: scratch.path)
+        #expect(
+            try store.staleTopics() == [
+                StaleTopics(brokerAddress: "", id: "old", topics: ["u"]),
+                StaleTopics(brokerAddress: "mqtt://h:1883", id: "old", topics: ["t"]),
+            ])
+        #expect(try store.read { try String.fetchOne($0, sql: "SELECT place FROM outlet") } == "mqtt://h:1883")
+    }
+
     @Test func `publishers of removed features keep no changes`() throws {
         try raw { db in
             try db.execute(

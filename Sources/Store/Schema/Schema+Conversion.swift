@@ -85,6 +85,12 @@ extension Schema {
                 UPDATE drink SET deleted = 1 WHERE deleted = 0
                     AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
                 """)
+        // 0.9 stored a broker as JSON with its URL and possibly the password.
+        try db.execute(
+            sql: """
+                UPDATE outlet SET place = json_extract(place, '$.url') WHERE json_valid(place);
+                UPDATE OR REPLACE leaving SET place = coalesce(json_extract(place, '$.url'), '') WHERE json_valid(place)
+                """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
         // Use the same text as `DatabaseMigrator`, because a restore compares the statements of backup and store.
         try db.execute(
