@@ -64,8 +64,7 @@ package actor NotificationSender: NotificationSink {
     /// The interval between checks of the settings, and of the messages that other processes send.
     private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: dependencies.watch != nil) }
     private var target: NotificationTarget?
-    private var pause: Task<Void, Never>?
-    private var mustCheckAgain = false
+    private let pause = Pause()
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
     private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
@@ -88,7 +87,6 @@ package actor NotificationSender: NotificationSink {
         let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.poke() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
-            mustCheckAgain = false
             var length = checkInterval
             do {
                 if try updateTarget() {
@@ -99,16 +97,13 @@ package actor NotificationSender: NotificationSink {
                 report("\(error)")
                 length = DayObserver.shortCheckInterval
             }
-            await waitForWork(length)
+            await pause.wait { [length] in try? await Task.sleep(for: length) }
         }
         for id in waiting.keys { finishDelivery(id, false) }
     }
 
     /// Checks the queue and the settings at once.
-    package func poke() {
-        mustCheckAgain = true
-        pause?.cancel()
-    }
+    package func poke() { pause.end() }
 
     // MARK: - As a sink
 
@@ -307,16 +302,5 @@ package actor NotificationSender: NotificationSink {
     private func storeProblem(_ problem: String) {
         guard !Task.isCancelled, let tracker = try? dependencies.tracker() else { return }
         try? tracker.store.recordChannelProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
-    }
-
-    private func waitForWork(_ length: Duration) async {
-        guard !mustCheckAgain, !Task.isCancelled else { return }
-        let pause = Task { _ = try? await Task.sleep(for: length) }
-        self.pause = pause
-        await withTaskCancellationHandler {
-            await pause.value
-        } onCancel: {
-            pause.cancel()
-        }
     }
 }
