@@ -1,6 +1,7 @@
 import Notifications
 import Utilities
 import TrackerCore
+import TrackerService
 
 /// Button presses on desktop notifications, performed in order. A press waits while the store is locked or the disk is
 /// full, and survives a restart.
@@ -10,7 +11,7 @@ actor ActionQueue {
     private let say: @Sendable (String) -> Void
     private var isPerforming = false
     private var isStopped = false
-    private var pause: Task<Void, Never>?
+    private let pause = Pause()
 
     /// - Parameters:
     ///   - act: performs a press, once per key.
@@ -42,7 +43,8 @@ actor ActionQueue {
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
                 say("\(press.words): \(problem.sentence) It is retried automatically.")
-                await waitBeforeRetry(backoff.next(chance: 1))
+                let length = backoff.next(chance: 1)
+                await pause.wait { try? await Task.sleep(for: length) }
             } catch {
                 say("\(press.words): \(error)")
                 presses.remove(press)
@@ -53,13 +55,6 @@ actor ActionQueue {
     /// Leaves the queued presses to the next process.
     func stop() {
         isStopped = true
-        pause?.cancel()
-    }
-
-    private func waitBeforeRetry(_ length: Duration) async {
-        guard !isStopped else { return }
-        let pause = Task { _ = try? await Task.sleep(for: length) }
-        self.pause = pause
-        await pause.value
+        pause.end()
     }
 }
