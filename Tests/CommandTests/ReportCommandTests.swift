@@ -164,6 +164,10 @@ import Testing
             "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
         ), ("a bottle is in range: Anna-Bottle", "a bottle is in range: BOTTLE-1"),
         (
+            "(scanned for 10 s; devices found: Zoe's (old) TV, a lamp; red, 3 more) Wake the bottle.",
+            "(scanned for 10 s; devices found: …) Wake the bottle."
+        ),
+        (
             "a bottle that is not this store's is in range: Blue one",
             "a bottle that is not this store's is in range: BOTTLE-1"
         ),

@@ -48,6 +48,8 @@ package final class Redactor: Sendable {
         text.replace(/(connected with \S+ at )([^\s,;]+)/) { "\($0.1)\(self.pseudonym("PREFIX", String($0.2)))" }
         text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.pseudonym("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.pseudonym("HOST", String($0.2)))" }
+        // A list of advertised names, which can contain any character except a line break, up to the last bracket.
+        text.replace(/(devices found: )(?:[^\n]*(?=\))|[^\n]*)/) { "\($0.1)…" }
         // An advertised name follows this text.
         text.replace(/(a bottle(?: that [^:\n]*)? is in range: )([^\n]+)/) {
             "\($0.1)\(self.pseudonym("BOTTLE", String($0.2)))"
