@@ -120,9 +120,6 @@ package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertib
     package init(_ kind: Kind, _ sentence: String) { (self.kind, self.sentence) = (kind, sentence) }
 
     package var description: String { sentence }
-
-    /// Whether the user must change something before a retry can succeed.
-    package var needsUserAction: Bool { [.invalidRequest, .tls].contains(kind) }
 }
 
 package enum OutgoingURL {

@@ -122,7 +122,4 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { sentence }
-
-    /// Whether the user must change something before a retry can succeed.
-    package var needsUserAction: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }
