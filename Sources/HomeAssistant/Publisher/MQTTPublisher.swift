@@ -83,8 +83,8 @@ package actor MQTTPublisher {
     private let pause = Pause()
     private var lastProblem: String?
     private var otherStore: String?
-    private var isOn = false
-    private var hasChecked = false
+    /// Whether the settings named a broker at the last check; `nil` before the first.
+    private var wasOn: Bool?
     private var isFollowing = false
     private var reportedBrokers: Set<String> = []
     private var briefConnections = 0
@@ -122,7 +122,7 @@ package actor MQTTPublisher {
                     await pauseFor(DayObserver.checkInterval(hasFileEvents: isFollowing))
                     continue
                 }
-                isOn = true
+                wasOn = true
                 defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
                 try await MQTTSession.run(self, plan)
                 backoff.reset()
@@ -238,9 +238,9 @@ package actor MQTTPublisher {
         recordProblem()
         let store = try dependencies.tracker().store
         let wasOpen = try store.closePublisher(Self.name, sparing: Self.waitingLimit)
-        guard isOn || wasOpen || !hasChecked else { return }
-        if isOn || wasOpen { dependencies.say(.off) }
-        (isOn, hasChecked) = (false, true)
+        guard wasOn != false || wasOpen else { return }
+        if wasOn == true || wasOpen { dependencies.say(.off) }
+        wasOn = false
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isPublisherOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
