@@ -27,7 +27,7 @@ final class PersonRuntime: Sendable {
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let sinks: [any NotificationSink]
-    private let lights: LightTrigger
+    private let lights = LightTrigger()
     private let desktop: ServiceDesktop?
     private let agents = AgentSink()
     private let pages: PageAddress?
@@ -38,10 +38,8 @@ final class PersonRuntime: Sendable {
         desktopPages: PageAddress?
     ) {
         (self.plan, store, self.log) = (plan, provider.store, log)
-        let watch = provider.store.path == ":memory:" ? nil : StoreWatch(provider.store.path)
-        self.watch = watch
-        let viewers = ActiveViewers(now: clock.now)
-        self.viewers = viewers
+        watch = provider.store.path == ":memory:" ? nil : StoreWatch(provider.store.path)
+        viewers = ActiveViewers(now: clock.now)
         let tracker = ServiceStore(
             provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, viewers: viewers,
             now: clock.now
@@ -56,17 +54,14 @@ final class PersonRuntime: Sendable {
             FallbackSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
-        self.pages = desktopPages
-        let lights = LightTrigger()
-        self.lights = lights
-        let senders = Self.senders(provider.store, plan, watch, log: log)
-        self.senders = senders
-        let sinks: [any NotificationSink] = [screen, broker, screens] + senders
-        self.sinks = sinks
+        pages = desktopPages
+        senders = Self.senders(provider.store, plan, watch, log: log)
+        sinks = [screen, broker, screens] + senders
         let reminders = ReminderLoop(
             sinks: sinks, tracker: { await tracker.tracker() },
             trouble: { log.warning("Reminders: \($0)") },
-            looked: { await lights.pollIfDue($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
+            looked: { [lights] in await lights.pollIfDue($0) },
+            sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
             desktop.map {
