@@ -50,11 +50,10 @@ struct ServicePlan: Sendable {
                 \(Paths.store).
                 """
             ]
-            store = StoreLocation(path: Paths.store, origin: .own, serviceStore: store.path)
+            store = StoreLocation(path: Paths.store, origin: .own, serviceStore: store.path, units: file.units)
         } else {
             remarks = []
         }
-        store.units = file.units
         self.store = store
         var link = link
         link.fill(file)

@@ -59,9 +59,7 @@ struct CommandContext {
         service = access == .reading ? ServiceDay(place, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
-            var copied = StoreLocation(path: copy.path)
-            copied.units = place.units
-            opening = try ContextOpening(options, place: copied)
+            opening = try ContextOpening(options, place: StoreLocation(path: copy.path, units: place.units))
         }
         tracker = try opening.context(for: access)
         fixedTime = try opening.fixedTime(tracker.store)

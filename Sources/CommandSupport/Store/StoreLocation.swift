@@ -15,10 +15,8 @@ package struct StoreLocation: Equatable, Sendable {
     package var serviceStore: String?
     package var units: AmountUnits?
 
-    package init(path: String, origin: Origin = .flag, serviceStore: String? = nil) {
-        self.path = path
-        self.origin = origin
-        self.serviceStore = serviceStore
+    package init(path: String, origin: Origin = .flag, serviceStore: String? = nil, units: AmountUnits? = nil) {
+        (self.path, self.origin, self.serviceStore, self.units) = (path, origin, serviceStore, units)
     }
 
     /// Finds the store: by `--store`, the environment, the configuration, or a default path.
@@ -33,38 +31,27 @@ package struct StoreLocation: Equatable, Sendable {
         own: String = Paths.store, service: String = Paths.serviceStore,
         isServed: Bool = StoreLocation.hasService
     ) throws -> StoreLocation {
-        var place = try look(
-            flag, configuration, environment: environment, own: own, service: service, isServed: isServed)
-        place.units = configuration.units
-        return place
-    }
-
-    private static func look(
-        _ flag: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String,
-        isServed: Bool
-    ) throws -> StoreLocation {
+        func place(_ path: String, _ origin: Origin, serviceStore: String? = nil) -> StoreLocation {
+            StoreLocation(path: path, origin: origin, serviceStore: serviceStore, units: configuration.units)
+        }
         if let flag {
             Diagnostics.repeatStore(flag)
-            return StoreLocation(path: flag, origin: .flag)
+            return place(flag, .flag)
         }
-        if let path = Machine.variable("WATERH_STORE", in: environment) {
-            return StoreLocation(path: path, origin: .environment)
-        }
+        if let path = Machine.variable("WATERH_STORE", in: environment) { return place(path, .environment) }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
-            return StoreLocation(path: path, origin: .configuration)
+            return place(path, .configuration)
         }
         let hasService = isUsedByService(service, isServed)
-        if exists(own) {
-            return StoreLocation(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
-        }
-        if hasService { return StoreLocation(path: service, origin: .service) }
+        if exists(own) { return place(own, .own, serviceStore: hasService && service != own ? service : nil) }
+        if hasService { return place(service, .service) }
         guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
                 .failed, "cannot read the configuration \(Paths.configuration): it belongs to a service",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
             )
         }
-        return StoreLocation(path: own, origin: .own)
+        return place(own, .own)
     }
 
     package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
