@@ -10,7 +10,7 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run an emulated bottle",
         discussion: "Runs until it is stopped. Sends systemd its state (sd_notify).")
-    static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
+    static var defaultControlPath: String { Paths.ofSession("waterh-emulator.sock") }
 
     @Option(
         help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT", valueName: "link"))

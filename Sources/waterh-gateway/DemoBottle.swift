@@ -61,7 +61,7 @@ final class DemoBottle: Sendable {
 
     /// Serves `waterh-emulator control` for this bottle and returns the socket's path.
     func listen(at path: String?) throws(CommandFailure) -> String {
-        let socketPath = path ?? Paths.socket("waterh-emulator.sock")
+        let socketPath = path ?? Paths.ofSession("waterh-emulator.sock")
         let driver = driver
         do throws(LinkError) {
             let new = try ControlServer(path: socketPath) { await driver.control($0) }

@@ -58,7 +58,7 @@ import TrackerCore
 
     @Test func `default paths follow the XDG variables`() {
         #expect(Paths.store.hasSuffix("/waterh/waterh.sqlite"))
-        #expect(Paths.socket("waterh-emulator.sock").hasPrefix("/"))
+        #expect(Paths.ofSession("waterh-emulator.sock").hasPrefix("/"))
     }
 }
 

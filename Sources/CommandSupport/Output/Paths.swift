@@ -42,8 +42,6 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    package static func socket(_ name: String) -> String { ofSession(name) }
-
     /// A path in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
