@@ -44,20 +44,17 @@ package final class ShownNotifications: Sendable {
     private static let repetition: Double = 12 * 3600
     private let file: SessionFile?
     private let day: @Sendable () -> String?
-    private let now: @Sendable () -> Double
     private let state = Mutex(Contents())
 
     /// - Parameters:
     ///   - file: `nil` keeps the content in memory only.
     ///   - day: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
     ///     it, and notifications of another user id are discarded.
-    package convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
-        self.init(file: file, day: day, now: { Date().timeIntervalSince1970 })
+    package init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
+        (self.file, self.day) = (file.map(SessionFile.init(path:)), day)
     }
 
-    init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) {
-        (self.file, self.day, self.now) = (file.map(SessionFile.init(path:)), day, now)
-    }
+    private func now() -> Double { Date().timeIntervalSince1970 }
 
     /// Discards all notifications, after a purge.
     package func removeAll() { change { $0 = Contents(day: $0.day) } }
