@@ -24,7 +24,7 @@ package actor DesktopNotifications: NotificationSink {
         package init() {}
     }
 
-    struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The time limit for the delivery of one notification.
         var whole = Duration.seconds(10)
         /// The time limit for the first response of a server, which the bus might have to start.
@@ -76,12 +76,8 @@ package actor DesktopNotifications: NotificationSink {
     /// - Parameter bus: finds the session bus; called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        memory: ShownNotifications = ShownNotifications()
+        memory: ShownNotifications = ShownNotifications(), limits: Limits = Limits()
     ) {
-        self.init(bus: bus, memory: memory, limits: Limits())
-    }
-
-    init(bus: @escaping @Sendable () -> DBusConnection.Bus?, memory: ShownNotifications, limits: Limits) {
         (self.bus, self.memory, self.limits) = (bus, memory, limits)
     }
 
