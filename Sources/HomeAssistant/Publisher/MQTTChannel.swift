@@ -39,9 +39,7 @@ package final class MQTTChannel: NotificationSink {
     private let state = Mutex(State())
     private let queue = SerialQueue()
 
-    package convenience init() { self.init(timeLimit: .seconds(6)) }
-
-    init(timeLimit: Duration) { self.timeLimit = timeLimit }
+    package init(timeLimit: Duration = .seconds(6)) { self.timeLimit = timeLimit }
 
     func connect(_ link: Link?) { state.withLock { $0 = State(link: link, number: $0.number + 1) } }
 
