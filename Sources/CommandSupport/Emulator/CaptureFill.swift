@@ -41,12 +41,7 @@ package struct CaptureFill: Sendable {
         records = chosen?.value.records ?? []
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
-            leftOut.append(
-                """
-                not used: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") \
-                of \(other)
-                """
-            )
+            leftOut.append("not used: \(counted(found[other]?.records.count ?? 0, "record")) of \(other)")
         }
     }
 

@@ -27,12 +27,10 @@ package struct MonitorRecorder {
 
     /// A summary: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
     package var line: String {
-        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-        return
-            """
-            \(count(packets, "packet")), \(count(connections, "connection")), \(count(pdus, "ATT PDU")), \
-            \(count(reader.tally.drinks, "drink"))
-            """
+        [
+            counted(packets, "packet"), counted(connections, "connection"), counted(pdus, "ATT PDU"),
+            counted(reader.tally.drinks, "drink"),
+        ].joined(separator: ", ")
     }
 
     /// Returns and removes the bytes to write.
