@@ -112,16 +112,16 @@ struct Send: AsyncParsableCommand {
 
     private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
         [
-            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)),
+            "bottle": JSONValue(report.bottle), "command": .string(hexText(answer.command.encoded)),
             "meaning": .string(meaning(answer)),
-            "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hex($0.encoded) }),
+            "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hexText($0.encoded) }),
         ]
     }
 
     /// The response of the bottle as text.
     static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         let response =
-            answer.answer.map { "answer: \(hex($0.encoded))" }
+            answer.answer.map { "answer: \(hexText($0.encoded))" }
             ?? (answer.sent ? "sent; no response (some commands have none)" : "not sent")
         return
             """
@@ -137,9 +137,5 @@ struct Send: AsyncParsableCommand {
         case .amount(let ml) where units != .ml: "show \(units.text(Int(ml))) (\(ml) ml) as today's amount"
         case let command: command.meaning
         }
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
     }
 }

@@ -22,6 +22,6 @@ package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String { "\(what) (at byte \(offset): needed \(needed), found \(found))" }
 }
 
-func hexText(_ bytes: some Sequence<UInt8>) -> String {
+package func hexText(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
 }
