@@ -42,19 +42,18 @@ enum PollAdvice {
         case "clockDoubtful":
             return
                 """
-                Nothing was acknowledged and no clock was set. Check the date of this computer (timedatectl); \
-                the next poll with a correct clock continues 
+                Nothing was acknowledged and no clock was set. Check the date of this computer (timedatectl); the next \
+                poll with a correct clock continues automatically. If only the bottle's clock is wrong: \
+                waterh-gateway poll --trust-clock
                 """
-                    + "automatically. If only the bottle's clock is wrong: waterh-gateway poll --trust-clock"
         case "elsewhere": return "Release it in the store of that gateway first (adopt --release)."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
             return
                 """
-                If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) \
-                under a new name: waterh-gateway adopt 
+                If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a \
+                new name: waterh-gateway adopt '\(identity)' --as NAME.
                 """
-                    + "'\(identity)' --as NAME."
         default: return "Poll again."
         }
     }
