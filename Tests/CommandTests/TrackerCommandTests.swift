@@ -92,29 +92,6 @@ import TrackerCore
         #expect(try await home.tracker("export --store other.sqlite").output == xml)
     }
 
-    /// SIGKILL while processes log drinks one after another: each confirmed log entry is stored once.
-    @Test func `killed log commands lose no confirmed drink`() async throws {
-        let home = try Home(["TZ": "Asia/Tokyo"])
-        var random = SeededGenerator(seed: 7)
-        var done: Set<Int> = []
-        for number in 1...25 {
-            let running = try Program.tracker.start(
-                "log \(number) --now 2026-06-15T12:00:00Z --zone UTC --store \(home.store)")
-            if number % 5 != 0 {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...60, using: &random)))
-                running.send(signal: SIGKILL)
-            }
-            let result = try await running.finish()
-            if !result.signalled, result.exitCode == 0 { done.insert(number) }
-        }
-        let rows = try await home.tracker("export --format csv").lines.dropFirst()
-        let stored = rows.compactMap { Int($0.split(separator: ",")[2]) }
-        #expect(
-            Set(stored).count == stored.count && done.isSubset(of: Set(stored)),
-            "done \(done.sorted()), stored \(stored.sorted())")
-        #expect(try await home.tracker("check --doctor").exitCode == 0)
-    }
-
     /// Replaces the random prefixes of session ids.
     private func steady(_ text: String, _ folder: TemporaryFolder) -> String {
         text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) {
