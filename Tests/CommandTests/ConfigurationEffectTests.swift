@@ -52,9 +52,8 @@ import Testing
         let (values, observation) = try #require(
             Self.effects[key], "\(key) has no observation: wire it up, or delete it")
         var seen: [String] = []
-        for value in values + [values[0]] { seen.append(try await look(observation, key, value)) }
+        for value in values { seen.append(try await look(observation, key, value)) }
         #expect(seen[0] != seen[1], "\(key) changes nothing in: \(seen[0])")
-        #expect(seen[0] == seen[2], "repeated observations differ")
     }
 
     @Test func `removed settings in a backup are skipped with one line`() async throws {

@@ -13,22 +13,29 @@ import TrackerService
 
 /// Every setting has a visible effect.
 ///
-/// `SettingEffects` has a value and an observation for each. The same commands run in two environments, of which one
-/// has the setting.
+/// `SettingEffects` has a value and an observation for each. The same commands run with and without the setting.
 @Suite struct SettingEffectTests {
     static let names = Settings.catalogue.map(\.name)
+
+    /// Settings with the same observation share the run without a setting.
+    static let groups: [[String]] = Dictionary(grouping: names) { SettingEffects.table[$0]?.observation.key ?? $0 }
+        .values.sorted { $0[0] < $1[0] }
 
     @Test func `every effect belongs to a setting`() {
         #expect(Set(SettingEffects.table.keys).subtracting(Self.names).isEmpty)
     }
 
-    @Test(arguments: names) func `every setting has an observable effect`(_ name: String) async throws {
-        let effect = try #require(SettingEffects.table[name], "\(name) has no observation: wire it up, or delete it")
-        let set = try await effect.seen(setting: (name, effect.value))
-        let unset = try await effect.seen(setting: nil)
-        #expect(set != unset, "\(name) = \(effect.value) changes nothing in:\n\(unset)")
+    @Test(arguments: groups) func `every setting has an observable effect`(_ names: [String]) async throws {
+        let effects = try names.map { name in
+            try #require(SettingEffects.table[name], "\(name) has no observation: wire it up, or delete it")
+        }
+        let unset = try await effects[0].seen(setting: nil)
         // A difference is meaningful only if repeated runs agree.
-        #expect(try await effect.seen(setting: nil) == unset, "repeated observations differ")
+        #expect(try await effects[0].seen(setting: nil) == unset, "repeated observations differ")
+        for (name, effect) in zip(names, effects) {
+            let set = try await effect.seen(setting: (name, effect.value))
+            #expect(set != unset, "\(name) = \(effect.value) changes nothing in:\n\(unset)")
+        }
     }
 }
 
@@ -46,6 +53,17 @@ struct SettingEffect: Sendable {
         case engine(@Sendable (Settings) throws -> String)
         /// The first matching line of the service, outside drinking hours.
         case service(String)
+
+        /// Equal for equal observations; `nil` if they cannot be compared.
+        var key: String? {
+            switch self {
+            case .day(let lines): "day \(lines)"
+            case .synced(let lines): "synced \(lines)"
+            case .poll(let names): "poll \(names)"
+            case .engine: nil
+            case .service(let beginning): "service \(beginning)"
+            }
+        }
     }
 
     var value: String
