@@ -77,11 +77,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "waterh-tracker history", "waterh-tracker status --json", "waterh-tracker export --format csv",
-        "waterh-tracker log 250", "waterh-tracker --help", "waterh-tracker export --format csv --output /dev/full",
-        "waterh-replay info \(Program.repository)/captures/boost_one-record.hex",
-        "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-replay --help",
-        "waterh-emulator faults", "waterh-gateway --help",
+        "waterh-tracker status --json", "waterh-tracker export --format csv", "waterh-tracker log 250",
+        "waterh-tracker export --format csv --output /dev/full",
+        "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-emulator faults",
+        "waterh-gateway --help",
     ])
     func `an output that cannot be written is an error`(line: String) async throws {
         for place in [">/dev/full", ">&-"] {

@@ -9,7 +9,7 @@ import Testing
     /// A home without the variables that name a store and a zone.
     private func makeHome() throws -> Home { try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "TZ": "Europe/Berlin"]) }
 
-    /// Every read-only subcommand, in a home without a store, and next to an empty file.
+    /// Every read-only subcommand, in a home without a store.
     @Test(arguments: [
         "status", "status --format waybar", "history", "streak", "session list", "preset", "settings get",
         "settings hydration.goalMl", "token list", "export", "check --doctor", "why --at 12:00 --json",
@@ -21,10 +21,6 @@ import Testing
             [0, 3].contains(result.exitCode) && result.error.contains(" yet: the output is that of an empty store"),
             "\(result.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.path).isEmpty)
-        try Data().write(to: home.folder.url("empty"))
-        _ = try await home.tracker(verb + " --store empty")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.path) == ["empty"])
-        #expect(try Data(contentsOf: home.folder.url("empty")).isEmpty)
     }
 
     @Test func `doctor creates no store`() async throws {

@@ -133,14 +133,15 @@ import TrackerCore
     }
 
     /// US-006: valid answers are stored. One invalid answer stores none of them.
-    @Test(arguments: [
-        ("--water-every 0", "waterline.waterEveryNDrinks"), ("--threshold 0", "waterline.warningThreshold"),
-        ("--interval 25", "waterline.intervalMinutes"), ("--units cl", "waterline.units"),
-        ("--goal 100", "hydration.goalMl"),
-    ])
-    func `setup keeps defaults and enforces minimum values`(wrong: String, name: String) async throws {
-        let refused = try await home.tracker("setup --yes --water-every 2 \(wrong)")
-        #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
+    @Test func `setup keeps defaults and enforces minimum values`() async throws {
+        for (wrong, name) in [
+            ("--water-every 0", "waterline.waterEveryNDrinks"), ("--threshold 0", "waterline.warningThreshold"),
+            ("--interval 25", "waterline.intervalMinutes"), ("--units cl", "waterline.units"),
+            ("--goal 100", "hydration.goalMl"),
+        ] {
+            let refused = try await home.tracker("setup --yes --water-every 2 \(wrong)")
+            #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
+        }
         #expect(try await home.tracker("preset list").output.contains("No presets"), "a rejected setup changes nothing")
         let given = "--water-every 3 --time-reminders off --interval 45 --threshold 4 --units ml --goal 2200"
         #expect(try await home.tracker("setup --yes \(given)").exitCode == 0)

@@ -97,16 +97,12 @@ import Testing
         }
     }
 
+    /// TrackerCore's tests have all limits.
     @Test(arguments: [
-        "log 100 --at 0000-01-01T19:00", "status --now 0000-01-01T00:00:00Z", "status --now -0001-12-31T23:00:00Z",
-        "status --now 9999-12-31T23:59:59Z", "log 100 --at 1969-12-31T00:00:00Z", "log 100 --now 2110-01-01T00:00:00Z",
-        "history --now +10000-01-01T00:00:00Z",
+        "log 100 --at 0000-01-01T19:00", "status --now=-0001-12-31T23:00:00Z", "history --now +10000-01-01T00:00:00Z",
     ])
     func `times out of range are rejected`(line: String) async throws {
-        let arguments = line.split(separator: " ").map { $0.hasPrefix("-0001") ? "--now=\($0)" : String($0) }
-        let result = try await Program.tracker.run(
-            arguments.contains { $0.hasPrefix("--now=") } ? ["status", "--now=-0001-12-31T23:00:00Z"] : arguments,
-            environment: home.environment)
+        let result = try await home.tracker(line)
         #expect(
             result.exitCode == 2 && result.output.isEmpty && result.error.contains("1970-01-01"),
             "\(result.exitCode) \(result.error)")
