@@ -168,16 +168,4 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: home.folder.file("state")))
         }
     }
-
-    @Test func `the demo has no future drinks`() async throws {
-        for hour in [6, 23] {
-            // A zone in which it is about that hour now, so that evening drinks are not in the future.
-            let home = try makeHome().with(["TZ": DueNow.zone(at: hour)])
-            let result = try await Program.gateway.run(
-                "demo --once", environment: home.environment, directory: Program.repository)
-            #expect(
-                result.exitCode == 0 && result.output.contains("Last drink: just now."),
-                "\(result.output)\(result.error)")
-        }
-    }
 }
