@@ -2,66 +2,71 @@ import Foundation
 import Support
 import Testing
 
-@Suite struct ServicePageTests {
-    /// A service with an emulator and a port of its own.
-    private struct Served {
-        let pair: Pair
-        let service: RunningProgram
-        let store: String
-        let page: String
-        /// Arguments of curl with a token for all endpoints.
-        let signedIn: [String]
+/// A service with an emulator and a page of its own.
+private struct PageService {
+    let pair: Pair
+    let service: RunningProgram
+    let page: String
+    /// Arguments of curl with a token for all endpoints.
+    let signedIn: [String]
+    var store: String { pair.store }
 
-        /// - Parameter name: the store's file name in the folder, if it differs from the default.
-        init(store name: String? = nil) async throws {
-            pair = try await Pair()
-            store = name.map(pair.folder.file) ?? pair.store
-            service = try Program.gateway.start(
-                "run --link \(pair.socket) --store \(store) --listen 127.0.0.1:0 --verbose")
-            page = try await service.page()
-            signedIn = try await Pair.signedIn(store)
-        }
-
-        func restart() throws -> RunningProgram {
-            try pair.serve("--listen \(page.dropFirst("http://".count).dropLast())")
-        }
-
-        func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
-            let result = try await Program(path: "/usr/bin/curl").run(
-                ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments
-                    + (arguments.contains { $0.hasPrefix("Authorization:") } ? [] : signedIn))
-            let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
-            return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
-        }
-
-        func post(_ path: String, _ body: String, _ arguments: [String] = []) async throws -> (
-            status: Int, body: String
-        ) { try await curl("api/v1/" + path, ["-H", "Content-Type: application/json", "-d", body] + arguments) }
-
-        /// Runs `waterh-tracker` on the store, whatever its exit code.
-        func tracker(_ line: String) async throws -> Program.Result {
-            try await Program.tracker.run("\(line) --store \(store)")
-        }
-
-        func total() async throws -> Int? {
-            let body = try await curl("api/v1/state").body
-            return (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])?["dailyTotalMl"] as? Int
-        }
+    /// - Parameter settings: names and values that are set before the start.
+    init(settings: String? = nil) async throws {
+        pair = try await Pair()
+        if let settings { try await pair.tracker("settings set \(settings)") }
+        service = try pair.serve("--listen 127.0.0.1:0 --verbose")
+        page = try await service.page()
+        signedIn = try await Pair.signedIn(pair.store)
     }
 
-    @Test(arguments: ["h/d/s.sqlite", "h/d", "h"])
-    func `a service acknowledges nothing and is unhealthy when its store file is replaced`(moved: String) async throws {
-        let served = try await Served(store: "h/d/s.sqlite")
+    func restart() throws -> RunningProgram {
+        try pair.serve("--listen \(page.dropFirst("http://".count).dropLast())")
+    }
+
+    /// A client of the event stream until it is deallocated.
+    func events(_ query: String) throws -> RunningProgram {
+        try Program(path: "/usr/bin/curl").start(
+            ["-sS", "-N", "--max-time", "60"] + signedIn + ["\(page)api/v1/events?\(query)"])
+    }
+
+    func isConnected() throws -> Bool { try pair.status()["connected"] as? Bool == true }
+
+    func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
+        let result = try await Program(path: "/usr/bin/curl").run(
+            ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments
+                + (arguments.contains { $0.hasPrefix("Authorization:") } ? [] : signedIn))
+        let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+    }
+
+    func post(_ path: String, _ body: String, _ arguments: [String] = []) async throws -> (
+        status: Int, body: String
+    ) { try await curl("api/v1/" + path, ["-H", "Content-Type: application/json", "-d", body] + arguments) }
+
+    /// Runs `waterh-tracker` on the store, whatever its exit code.
+    func tracker(_ line: String) async throws -> Program.Result {
+        try await Program.tracker.run("\(line) --store \(store)")
+    }
+
+    func total() async throws -> Int? {
+        let body = try await curl("api/v1/state").body
+        return (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])?["dailyTotalMl"] as? Int
+    }
+}
+
+@Suite struct ServicePageTests {
+    @Test func `a service acknowledges nothing and is unhealthy when its store file is replaced`() async throws {
+        let served = try await PageService()
         let (folder, files) = (served.pair.folder, FileManager.default)
         for line in ["log 100", "backup \(folder.file("copy"))", "log 50"] {
             let done = try await served.tracker(line)
             #expect(done.exitCode == 0, "\(line): \(done.error)")
         }
         #expect(try await eventually { try await served.total() == 150 }, "\(served.service.error)")
-        try files.moveItem(atPath: folder.file(moved), toPath: folder.file("away"))
+        try files.moveItem(atPath: served.store, toPath: folder.file("away"))
         #expect(try await eventually { try await served.curl("api/v1/state").status == 500 }, "\(served.service.error)")
         #expect(try await served.curl("readyz").status == 500)
-        try files.createDirectory(atPath: folder.file("h/d"), withIntermediateDirectories: true)
         try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
         try await served.pair.sip(250)
         let nudge = try await Program.gateway.run("nudge --store \(served.store)")
@@ -77,7 +82,7 @@ import Testing
     }
 
     @Test func `restore changes nothing while a service uses the store`() async throws {
-        let served = try await Served()
+        let served = try await PageService()
         let restore = "restore \(served.pair.folder.file("backup")) --yes"
         #expect(try await served.tracker("backup \(served.pair.folder.file("backup"))").exitCode == 0)
         #expect(try await served.tracker("log 100").exitCode == 0)
@@ -88,8 +93,8 @@ import Testing
         #expect(try await served.tracker(restore).exitCode == 0)
     }
 
-    @Test func `a drink is on the page after nudge`() async throws {
-        let served = try await Served()
+    @Test func `page and metrics contain a drink after nudge`() async throws {
+        let served = try await PageService()
         await served.service.says("Next poll")
         try await served.pair.sip(250)
         let nudge = try await Program.gateway.succeed("nudge --store \(served.store)")
@@ -98,11 +103,7 @@ import Testing
         // A drink counts with its commit. The poll that read it ends a moment later.
         #expect(try await eventually { try await served.curl("api/v1/polls").body.contains("\"new\":1") })
         #expect(try await eventually { try await served.curl("metrics").body.contains("waterh_records_new_total 1") })
-        try await served.service.stop()
-    }
 
-    @Test func `metrics contain the known bottles, link, store and outbox`() async throws {
-        let served = try await Served()
         func figure(_ name: String) async throws -> Double? {
             let line = try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }
             return line?.split(separator: " ").last.flatMap { Double($0) }
@@ -130,10 +131,13 @@ import Testing
             try await Program.gateway.succeed("\(line) --store \(served.store)")
         }
         #expect(try await eventually { try await names().isEmpty })
+        try await served.service.stop()
     }
 
-    @Test func `a script with an access code logs once across a restart`() async throws {
-        let served = try await Served()
+    /// US-008, US-009: a script logs a drink once. A second start of a session, from any interface, returns the same
+    /// session.
+    @Test func `an idempotency key and a session survive a killed service`() async throws {
+        let served = try await PageService()
         let invitation = try await Program.gateway.succeed(
             "invite --json --scope log --label script --store \(served.store)")
         let code = try #require(invitation.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(invitation.output)")
@@ -148,17 +152,6 @@ import Testing
             ).status
         }
         #expect(try await tap() == 201)
-        try await served.service.kill()
-        let again = try served.restart()
-        #expect(try await eventually { try await tap() == 201 })
-        #expect(try await served.total() == 250)
-        try await again.stop()
-    }
-
-    /// US-008, US-009: a session survives the end of its service. A second start, from any interface, returns the same
-    /// session.
-    @Test func `a session survives a killed service`() async throws {
-        let served = try await Served()
         func start() async throws -> (isNew: Bool?, id: String?) {
             let reply = try await served.post("session", "{}")
             let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
@@ -174,6 +167,8 @@ import Testing
         #expect(
             byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
         let again = try served.restart()
+        #expect(try await eventually { try await tap() == 201 })
+        #expect(try await served.total() == 250)
         let byPage = try #require(await event { try? await start() })
         #expect(byPage.isNew == false && byPage.id == id)
         #expect(try await served.tracker("session end --yes --json").object()["isActive"] as? Bool == false)
@@ -185,8 +180,8 @@ import Testing
     }
 
     /// B9-12: either the service or `check` sends each reminder. At 14:00 with nothing drunk, one is due.
-    @Test(arguments: [true, false]) func `service and check send a reminder once`(pageFirst: Bool) async throws {
-        let served = try await Served()
+    @Test func `service and check send a reminder once`() async throws {
+        let served = try await PageService()
         func tracker(_ line: String) async throws -> String {
             let result = try await served.tracker(line)
             #expect(result.exitCode == 0, "\(result.error)")
@@ -195,33 +190,18 @@ import Testing
         await served.service.says("Next poll")
         _ = try await tracker("settings set bottle.hold never day.zone \(DueNow.zone)")
         _ = try await tracker("setup --yes")
-        func open() throws -> RunningProgram {
-            try Program(path: "/usr/bin/curl").start(
-                ["-sS", "-N", "--max-time", "60"] + served.signedIn + [
-                    served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl"
-                ])
-        }
         func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
-        let page: RunningProgram
-        if pageFirst {
-            // An open page receives due reminders at once, not at the next minute.
-            page = try open()
-            #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(served.service.error)")
-            for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("No notification is due")) }
-        } else {
-            #expect(try await tracker("check --show").hasPrefix("Hydration Reminder"))
-            page = try open()
-            _ = try await tracker("log 10")
-            #expect(await eventually { page.output.contains("\"dailyTotalMl\":10") }, "\(page.output)")
-            #expect(try await tracker("check --show").hasPrefix("No notification is due"))
-        }
-        #expect(notices(page) == (pageFirst ? 1 : 0))
+        // An open page receives due reminders at once, not at the next minute.
+        let page = try served.events("shows=notifications&looks=no&fields=dailyTotalMl")
+        #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(served.service.error)")
+        #expect(try await tracker("check --show").hasPrefix("No notification is due"))
+        #expect(notices(page) == 1)
         page.send(signal: SIGTERM)
         #expect(try await tracker("status --json").contains("\"remindersSent\":1"))
     }
 
     @Test func `a second service reports that the address or the socket is in use, and keeps running`() async throws {
-        let (served, other) = (try await Served(), try await Pair())
+        let (served, other) = (try await PageService(), try await Pair())
         let address = served.page.dropFirst("http://".count).dropLast()
         let second = try other.serve("--listen \(address)")
         await second.says("Serving at http")
@@ -279,73 +259,39 @@ import Testing
     }
 }
 
+/// HoldTests has the exact times, also of draft bottles, which send no notifications.
 @Suite struct HoldCommandTests {
-    /// A client of the event stream until it is deallocated.
-    private func watcher(_ pair: Pair, _ page: String) async throws -> RunningProgram {
-        let signedIn = try await Pair.signedIn(pair.store)
-        return try Program(path: "/usr/bin/curl").start([
-            "-sS", "-N", "--max-time", "60", signedIn[0], signedIn[1],
-            page + "api/v1/events?fields=dailyTotalMl,service",
-        ])
-    }
-
-    private func isConnected(_ pair: Pair) throws -> Bool { try pair.status()["connected"] as? Bool == true }
-
-    private func served(_ pair: Pair) async throws -> (service: RunningProgram, page: String) {
-        let service = try pair.serve("--listen 127.0.0.1:0 --verbose")
-        return (service, try await service.page())
-    }
-
-    @Test(arguments: ["retail", "draft"]) func `a drink appears in the event stream while a viewer is active`(
-        profile: String
-    ) async throws {
-        let pair = try await Pair(["--profile", profile])
-        let (service, page) = try await served(pair)
-        let stream = try await watcher(pair, page)
+    @Test func `drinks and commands use the connection that a viewer keeps open`() async throws {
+        let served = try await PageService()
+        let (pair, service) = (served.pair, served.service)
+        let stream = try served.events("fields=dailyTotalMl,service")
         #expect(await eventually { stream.output.contains(#""stage":"connected""#) }, "\(service.error)")
-        #expect(try isConnected(pair))
-        for total in [250, 500, 750] {
+        #expect(try served.isConnected())
+        for total in [250, 500] {
             let start = ContinuousClock.now
             try await pair.sip(250)
             #expect(await eventually { stream.output.contains("\"dailyTotalMl\":\(total)") }, "\(service.error)")
-            // Draft bottles send no notifications: the service polls them every few seconds. The test allows for a busy
-            // machine. HoldTests has the exact times.
-            #expect(ContinuousClock.now - start < .seconds(profile == "draft" ? 20 : 10))
+            #expect(ContinuousClock.now - start < .seconds(10))
         }
+        let reply = try await served.post("bottle/commands", #"{"command":"goal","arguments":["1900"]}"#)
+        #expect(reply.body.contains("1900"), "\(reply.body)")
+        #expect(try served.isConnected())
+        // The bottle disconnects, and the service reconnects.
+        try pair.ask("drop")
+        try await pair.sip(120)
+        #expect(await eventually(within: 40) { stream.output.contains("\"dailyTotalMl\":620") }, "\(service.error)")
         try await service.stop()
-        #expect(try !isConnected(pair))
+        #expect(try !served.isConnected())
         stream.send(signal: SIGTERM)
     }
 
     @Test func `a service with bottle.hold never disconnects, even while a viewer is active`() async throws {
-        let pair = try await Pair()
-        _ = try await Program.tracker.run("settings set bottle.hold never --store \(pair.store)")
-        let (service, page) = try await served(pair)
-        let stream = try await watcher(pair, page)
-        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(service.error)")
-        #expect(try await eventually { try !isConnected(pair) })
+        let served = try await PageService(settings: "bottle.hold never")
+        let stream = try served.events("fields=dailyTotalMl,service")
+        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(served.service.error)")
+        #expect(try await eventually { try !served.isConnected() })
         #expect(!stream.output.contains(#""stage":"connected""#))
-        try await service.stop()
-        stream.send(signal: SIGTERM)
-    }
-
-    @Test func `a command uses the open connection`() async throws {
-        let pair = try await Pair()
-        let (service, page) = try await served(pair)
-        let stream = try await watcher(pair, page)
-        #expect(await eventually { stream.output.contains(#""stage":"connected""#) }, "\(service.error)")
-        let command = [
-            "-sS", "--max-time", "20", "-H", "Content-Type: application/json", "-d",
-            #"{"command":"goal","arguments":["1900"]}"#, page + "api/v1/bottle/commands",
-        ]
-        let reply = try await Program(path: "/usr/bin/curl").run(command + Pair.signedIn(pair.store))
-        #expect(reply.output.contains("1900"), "\(reply.output)")
-        #expect(try isConnected(pair))
-        // The bottle disconnects, and the service reconnects.
-        try pair.ask("drop")
-        try await pair.sip(120)
-        #expect(await eventually(within: 40) { stream.output.contains("\"dailyTotalMl\":120") }, "\(service.error)")
-        try await service.stop()
+        try await served.service.stop()
         stream.send(signal: SIGTERM)
     }
 }
