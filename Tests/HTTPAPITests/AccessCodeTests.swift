@@ -24,7 +24,7 @@ import TrackerService
         private let time = Time()
         private final class Time: Sendable {
             private let state = Mutex((seconds: 0.0, drawn: UInt32(0)))
-            var now: Instant { ServedHousehold.noon.advanced(seconds: state.withLock { $0.seconds }) }
+            var now: Instant { TestServer.noon.advanced(seconds: state.withLock { $0.seconds }) }
             func pass(_ seconds: Double) { state.withLock { $0.seconds += seconds } }
             @Sendable func draw() -> UInt32 {
                 state.withLock { state in
@@ -40,7 +40,7 @@ import TrackerService
         func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Verdict {
             let verdict = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
                 try TrackerAPI(
-                    store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
+                    store, now: TestServer.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
                 ).makeToken(label: grant.label, scope: grant.scope)
             }.verdict
             return verdict ?? .wrong
@@ -113,26 +113,26 @@ import TrackerService
     }
 
     @Test func `a repeated redemption leaves one token`() async throws {
-        let house = try await ServedHousehold()
-        let code = try #require(try await house.post("access-codes", #"{"label": "phone"}"#).json["code"] as? String)
+        let server = try await TestServer()
+        let code = try #require(try await server.post("access-codes", #"{"label": "phone"}"#).json["code"] as? String)
         let body = "{\"code\": \"\(code)\"}"
         let key = ["Idempotency-Key": "pair-1", "X-Forwarded-For": "203.0.113.9"]
         var cookies: [String] = []
         for _ in 0..<3 {
-            let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", body, headers: key)
+            let paired = try await server.askUnsigned("POST", "/api/v1/sign-in", body, headers: key)
             #expect(paired.status == 200, "\(paired.body)")
             cookies.append(String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" }))
         }
         #expect(Set(cookies).count == 3)
         let states = try await [0, 1, 2].asyncMap {
-            try await house.get("state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]).status
+            try await server.get("state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]).status
         }
         #expect(states == [401, 401, 200])
-        let tokens = try await house.get("tokens").json["tokens"] as? [[String: Any]]
+        let tokens = try await server.get("tokens").json["tokens"] as? [[String: Any]]
         #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
         // Without the key, or with another one, the request is rejected with an action.
         for other in [[:], ["Idempotency-Key": "pair-2"]] {
-            let refused = try await house.askUnsigned(
+            let refused = try await server.askUnsigned(
                 "POST", "/api/v1/sign-in", body,
                 headers: other.merging(["X-Forwarded-For": "198.51.100.\(other.count)"]) { $1 })
             #expect(refused.status == 403 && refused.code == "codeUsed", "\(refused.body)")
@@ -147,16 +147,16 @@ import TrackerService
     {
         let clock = Mutex<Double>(0)
         let passed = Mutex<Double>(0)
-        let noon = ServedHousehold.noon
-        let house = try await ServedHousehold(
+        let noon = TestServer.noon
+        let server = try await TestServer(
             now: { noon.advanced(seconds: clock.withLock { $0 }) },
             uptime: { noon.advanced(seconds: passed.withLock { $0 }) })
         var codes: [String] = []
         for _ in 0..<2 {
-            codes.append(try #require(try await house.post("access-codes", "{}").json["code"] as? String))
+            codes.append(try #require(try await server.post("access-codes", "{}").json["code"] as? String))
         }
         func isLetIn(_ code: String, _ from: String) async throws -> Bool {
-            try await house.askUnsigned(
+            try await server.askUnsigned(
                 "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
             ).status == 200
         }
@@ -168,10 +168,10 @@ import TrackerService
     }
 
     @Test func `clients that send wrong codes do not delay others`() async throws {
-        let house = try await ServedHousehold()
-        let code = try #require(try await house.post("access-codes", "{}").json["code"] as? String)
+        let server = try await TestServer()
+        let code = try #require(try await server.post("access-codes", "{}").json["code"] as? String)
         func tryIt(_ code: String, _ from: String) async throws -> Int {
-            try await house.askUnsigned(
+            try await server.askUnsigned(
                 "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
             ).status
         }
@@ -184,20 +184,20 @@ import TrackerService
     }
 
     @Test func `a lost response with a secret is reported`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
             let headers = ["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")]
-            #expect(try await house.ask("POST", path, "{}", headers: headers).status == status)
-            let again = try await house.ask("POST", path, "{}", headers: headers)
+            #expect(try await server.ask("POST", path, "{}", headers: headers).status == status)
+            let again = try await server.ask("POST", path, "{}", headers: headers)
             #expect(
                 again.status == 409 && again.code == "secretGivenOnce" && again.body.contains("the list of tokens"),
                 "\(again.body)")
         }
-        let made = try #require(try await house.get("tokens").json["tokens"] as? [[String: Any]])
+        let made = try #require(try await server.get("tokens").json["tokens"] as? [[String: Any]])
         #expect(made.count == 2)
         // A token can be revoked by its position in the list.
         let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
-        #expect(try await house.delete("tokens/\(id)").json["revoked"] as? Int == 1)
+        #expect(try await server.delete("tokens/\(id)").json["revoked"] as? Int == 1)
     }
 }
 

@@ -20,9 +20,9 @@ import TrackerService
     }
 
     @Test func `an address in use is reported`() async throws {
-        let house = try await ServedHousehold()
-        let second = HTTPServer(house.person, log: .silent)
-        await #expect { try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in } } throws: {
+        let server = try await TestServer()
+        let second = HTTPServer(server.person, log: .silent)
+        await #expect { try await second.run(on: .tcp(host: "127.0.0.1", port: server.port)) { _ in } } throws: {
             error in "\(error)" == "another program listens there (find it with: ss -ltnp)"
         }
     }
@@ -32,9 +32,9 @@ import TrackerService
         (format.locale, format.timeZone, format.dateFormat) = (
             Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"), "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         )
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         for path in ["/healthz", "/api/v1/state", "/nowhere"] {
-            let said = try #require(try await house.ask("GET", path).headers["date"])
+            let said = try #require(try await server.ask("GET", path).headers["date"])
             let date = try #require(format.date(from: said), "\(said)")
             #expect(abs(date.timeIntervalSinceNow) < 20, "\(said)")
         }
@@ -68,10 +68,10 @@ import TrackerService
     @Test func `every route answers 401 over TCP without a credential, whatever the headers say`() async throws {
         let routes = try Route.all()
         #expect(routes.count > 60)
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let forged: [(headers: [String: String], host: String?)] = [
             ([:], nil), (["Sec-Fetch-Site": "same-origin"], nil), (["Sec-Fetch-Site": "none"], nil),
-            (["Origin": "http://127.0.0.1:\(house.port)", "Sec-Fetch-Site": "same-origin"], nil),
+            (["Origin": "http://127.0.0.1:\(server.port)", "Sec-Fetch-Site": "same-origin"], nil),
             (["X-Forwarded-For": "127.0.0.1", "X-Real-IP": "127.0.0.1", "Forwarded": "for=127.0.0.1"], nil),
             (["X-Forwarded-Host": "localhost", "Via": "1.1 localhost"], nil), ([:], "localhost"), ([:], "evil.example"),
             (["Cookie": "waterh=wt_0000000000000000000000"], nil), (["Waterh-Surface": "dbus"], nil),
@@ -79,16 +79,16 @@ import TrackerService
         for route in routes where !Route.open.contains(route.testDescription) {
             for (headers, host) in forged {
                 let body = route.method == "GET" ? nil : "{}"
-                let reply = try await house.askUnsigned(route.method, route.path, body, headers: headers, host: host)
+                let reply = try await server.askUnsigned(route.method, route.path, body, headers: headers, host: host)
                 #expect(reply.status == 401, "\(route.testDescription) \(headers) \(host ?? "")")
             }
         }
         for path in ["/healthz", "/", "/sign-in", "/sign-in.js", "/watch", "/base.css", "/icon.svg"] {
-            #expect(try await house.askUnsigned("GET", path).status == 200, "\(path)")
+            #expect(try await server.askUnsigned("GET", path).status == 200, "\(path)")
         }
-        let refused = try await house.askUnsigned("GET", "/api/v1/state")
+        let refused = try await server.askUnsigned("GET", "/api/v1/state")
         #expect(refused.headers["www-authenticate"] == "Bearer" && refused.body.contains("waterh-tracker token new"))
-        #expect(try await house.askUnsigned("GET", "/healthz").body == "ok\n")
+        #expect(try await server.askUnsigned("GET", "/healthz").body == "ok\n")
     }
 
     @Test(arguments: [
@@ -100,47 +100,47 @@ import TrackerService
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
             look: { _ in isVisible.withLock { $0 += 1 } })
-        let house = try await ServedHousehold(service: door)
+        let server = try await TestServer(service: door)
         for path in ["state", "events", "events?shows=notifications"] {
-            #expect(try await house.get("\(path)", headers: headers).status == 401, "\(path)")
+            #expect(try await server.get("\(path)", headers: headers).status == 401, "\(path)")
         }
-        let write = try await house.post("drinks", #"{"ml": 250}"#, headers: headers)
+        let write = try await server.post("drinks", #"{"ml": 250}"#, headers: headers)
         #expect(write.status == 401 && isVisible.withLock { $0 } == 0)
         // A token in the header is from a program.
-        let token = try house.token(.read).merging(headers) { $1 }
-        #expect(try await house.get("state", headers: token).status == 200)
-        #expect(try await house.get("state", headers: house.page).status == 200)
+        let token = try server.token(.read).merging(headers) { $1 }
+        #expect(try await server.get("state", headers: token).status == 200)
+        #expect(try await server.get("state", headers: server.page).status == 200)
     }
 
     @Test func `a write is rejected when its body is not JSON`() async throws {
-        let house = try await ServedHousehold()
-        let form = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Content-Type": "text/plain"])
+        let server = try await TestServer()
+        let form = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Content-Type": "text/plain"])
         #expect(form.status == 415)
     }
 
     @Test func `a token with the scope widget gives access to widgets only`() async throws {
-        let house = try await ServedHousehold()
-        let token = try house.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
+        let server = try await TestServer()
+        let token = try server.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
         let embedded = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"]
-        let widget = try await house.askUnsigned("GET", "/widget/small.svg?token=\(token)", headers: embedded)
+        let widget = try await server.askUnsigned("GET", "/widget/small.svg?token=\(token)", headers: embedded)
         #expect(widget.status == 200 && widget.headers["cross-origin-resource-policy"] == "cross-origin")
         for path in ["/api/v1/state", "/metrics", "/api/v1/tokens"] {
-            #expect(try await house.askUnsigned("GET", "\(path)?token=\(token)").status == 401, "\(path)")
+            #expect(try await server.askUnsigned("GET", "\(path)?token=\(token)").status == 401, "\(path)")
             let header = ["Authorization": "Bearer \(token)"]
-            #expect(try await house.askUnsigned("GET", path, headers: header).status == 403, "\(path)")
+            #expect(try await server.askUnsigned("GET", path, headers: header).status == 403, "\(path)")
         }
         // The URL of an embedded widget must not contain a token with more access.
-        let more = try house.token(.admin)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
-        #expect(try await house.askUnsigned("GET", "/widget/small.svg?token=\(more)").status == 401)
+        let more = try server.token(.admin)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
+        #expect(try await server.askUnsigned("GET", "/widget/small.svg?token=\(more)").status == 401)
     }
 
     @Test func `a token that is not used for 90 days expires, and each use renews it`() async throws {
-        let clock = Mutex(ServedHousehold.noon)
-        let house = try await ServedHousehold(now: { clock.withLock { $0 } })
-        let token = try house.token(.read)
+        let clock = Mutex(TestServer.noon)
+        let server = try await TestServer(now: { clock.withLock { $0 } })
+        let token = try server.token(.read)
         func status(after days: Double) async throws -> Int {
             clock.withLock { $0 = $0.advanced(seconds: days * 86_400) }
-            return try await house.get("state", headers: token).status
+            return try await server.get("state", headers: token).status
         }
         #expect(try await status(after: 89) == 200)
         #expect(try await status(after: 89) == 200)
@@ -148,46 +148,46 @@ import TrackerService
     }
 
     @Test func `a client without the admin scope revokes only its own token`() async throws {
-        let house = try await ServedHousehold()
-        let (own, other) = (try house.token(.read), try house.token(.read))
+        let server = try await TestServer()
+        let (own, other) = (try server.token(.read), try server.token(.read))
         func id(_ headers: [String: String]) async throws -> String {
-            try #require(try await house.get("access", headers: headers).json["token"] as? String)
+            try #require(try await server.get("access", headers: headers).json["token"] as? String)
         }
         let (ownID, otherID) = (try await id(own), try await id(other))
-        #expect(try await house.delete("tokens/\(otherID)", headers: own).code == "scope")
-        #expect(try await house.delete("tokens/\(ownID)", headers: own).json["revoked"] as? Int == 1)
-        #expect(try await house.get("state", headers: own).code == "unknownToken")
-        #expect(try await house.get("state", headers: other).status == 200)
+        #expect(try await server.delete("tokens/\(otherID)", headers: own).code == "scope")
+        #expect(try await server.delete("tokens/\(ownID)", headers: own).json["revoked"] as? Int == 1)
+        #expect(try await server.get("state", headers: own).code == "unknownToken")
+        #expect(try await server.get("state", headers: other).status == 200)
     }
 
     @Test func `a token can have at most 32 event streams`() async throws {
-        let house = try await ServedHousehold()
-        let token = try house.token(.read)
+        let server = try await TestServer()
+        let token = try server.token(.read)
         var streams: [EventStream] = []
         for _ in 0..<32 {
-            let stream = try EventStream(house, headers: token)
+            let stream = try EventStream(server, headers: token)
             _ = try await stream.events { $0.kind == "state" }
             streams.append(stream)
         }
-        #expect(try await house.get("events", headers: token).code == "tooManyStreams")
-        let other = try EventStream(house, headers: try house.token(.read))
+        #expect(try await server.get("events", headers: token).code == "tooManyStreams")
+        let other = try EventStream(server, headers: try server.token(.read))
         _ = try await other.events { $0.kind == "state" }
         withExtendedLifetime(streams) {}
     }
 
     @Test func `administration is logged, one line each`() async throws {
         let lines = LogLines()
-        let house = try await ServedHousehold(log: lines.logger)
-        let made = try await house.post("access-codes", #"{"label": "phone"}"#)
+        let server = try await TestServer(log: lines.logger)
+        let made = try await server.post("access-codes", #"{"label": "phone"}"#)
         let code = try #require(made.json["code"] as? String)
-        #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}").status == 200)
-        for _ in 0..<3 { _ = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0123456789"}"#) }
-        let token = try await house.post("tokens", #"{"label": "script"}"#)
-        _ = try await house.delete("tokens/\(token.json["id"] as? String ?? "")")
-        _ = try await house.patch("settings", #"{"ntfy.url": "http://127.0.0.1:9/x"}"#)
-        _ = try await house.patch("settings", #"{"hydration.goalMl": 2000}"#)
-        _ = try await house.get("backup")
-        _ = try await house.post("purge", #"{"confirm": "purge"}"#)
+        #expect(try await server.askUnsigned("POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}").status == 200)
+        for _ in 0..<3 { _ = try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0123456789"}"#) }
+        let token = try await server.post("tokens", #"{"label": "script"}"#)
+        _ = try await server.delete("tokens/\(token.json["id"] as? String ?? "")")
+        _ = try await server.patch("settings", #"{"ntfy.url": "http://127.0.0.1:9/x"}"#)
+        _ = try await server.patch("settings", #"{"hydration.goalMl": 2000}"#)
+        _ = try await server.get("backup")
+        _ = try await server.post("purge", #"{"confirm": "purge"}"#)
         let starts = [
             "Access code made", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
             "Backup downloaded", "Everything deleted",
@@ -203,18 +203,18 @@ import TrackerService
         ("Bearer nobody-knows-this-token", 401),
     ])
     func `proxy credentials grant nothing`(authorization: String, status: Int) async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         #expect(
-            try await house.askUnsigned(
-                "GET", "/api/v1/state", headers: house.page.merging(["Authorization": authorization]) { $1 }
+            try await server.askUnsigned(
+                "GET", "/api/v1/state", headers: server.page.merging(["Authorization": authorization]) { $1 }
             ).status == status)
     }
 
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
     func `an invalid chunked body is a client error`(body: String, path: String) async throws {
-        let house = try await ServedHousehold()
-        let token = try #require(try house.token(.admin)["Authorization"])
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let token = try #require(try server.token(.admin)["Authorization"])
+        let client = try RawHTTP(port: server.port)
         client.send(
             """
             POST /api/v1/\(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(token)\r\nContent-Type: \
@@ -230,11 +230,11 @@ import TrackerService
         ("Transfer-Encoding: CHUNKED\r\nContent-Encoding: identity", 201, ""),
     ])
     func `a compressed body is rejected`(fields: String, status: Int, code: String) async throws {
-        let house = try await ServedHousehold()
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let client = try RawHTTP(port: server.port)
         client.send(
             """
-            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)Origin: http://localhost\r\n\
             Content-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
             """)
         let reply = try RawHTTP.reply(try await client.read { _ in false })
@@ -244,9 +244,9 @@ import TrackerService
     /// A double slash must not bypass a proxy's rule for `/api/v1/tokens`.
     @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"])
     func `an empty path segment is not ignored`(path: String) async throws {
-        let house = try await ServedHousehold()
-        #expect(try await house.ask("GET", path).status == 404)
-        #expect(try await house.get("history?day=2026-06-15&x=//").code == "unknownParameter")
+        let server = try await TestServer()
+        #expect(try await server.ask("GET", path).status == 404)
+        #expect(try await server.get("history?day=2026-06-15&x=//").code == "unknownParameter")
     }
 
     /// A proxy can have checked another one of the values.
@@ -254,8 +254,8 @@ import TrackerService
         ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", ""),
     ])
     func `a request with two Host headers is rejected`(first: String, second: String) async throws {
-        let house = try await ServedHousehold()
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let client = try RawHTTP(port: server.port)
         client.send(
             """
             POST /api/v1/drinks HTTP/1.1\r\nHost: \(first)\r\nhOST: \(second)\r\nOrigin: http://localhost\r\n\
@@ -263,65 +263,65 @@ import TrackerService
             """)
         let reply = try RawHTTP.reply(try await client.read { _ in false })
         #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     /// Setting names are case-insensitive, so the filter is too.
     @Test func `Waterline settings are hidden in any spelling`() async throws {
-        let house = try await ServedHousehold()
-        let away = try house.token(.control)
+        let server = try await TestServer()
+        let away = try server.token(.control)
         for name in [
             "waterline.discreet", "Waterline.Discreet", "hydration.countSessionWater", "HYDRATION.COUNTSESSIONWATER",
         ] {
-            #expect(try await house.get("settings/\(name)", headers: away).status == 403, "\(name)")
-            #expect(try await house.patch("settings", "{\"\(name)\": false}", headers: away).status == 403, "\(name)")
+            #expect(try await server.get("settings/\(name)", headers: away).status == 403, "\(name)")
+            #expect(try await server.patch("settings", "{\"\(name)\": false}", headers: away).status == 403, "\(name)")
         }
-        #expect(try await house.get("settings", headers: away).json["hydration.countSessionWater"] == nil)
-        #expect(try await house.get("settings").json["hydration.countSessionWater"] as? Bool == false)
+        #expect(try await server.get("settings", headers: away).json["hydration.countSessionWater"] == nil)
+        #expect(try await server.get("settings").json["hydration.countSessionWater"] as? Bool == false)
     }
 
     @Test func `a service is not ready when its store is missing`() async throws {
         let folder = try TemporaryFolder()
-        let house = try await ServedHousehold(try TrackerStore(path: folder.file("s.sqlite")))
-        _ = try await house.post("drinks", #"{"ml": 100}"#)
-        #expect(try await house.ask("GET", "/readyz").status == 200)
+        let server = try await TestServer(try TrackerStore(path: folder.file("s.sqlite")))
+        _ = try await server.post("drinks", #"{"ml": 100}"#)
+        #expect(try await server.ask("GET", "/readyz").status == 200)
         try FileManager.default.moveItem(atPath: folder.file("s.sqlite"), toPath: folder.file("t.sqlite"))
-        let reply = try await house.ask("GET", "/readyz")
+        let reply = try await server.ask("GET", "/readyz")
         #expect(reply.status >= 500 && reply.code == "storeWasRemoved", "\(reply)")
-        #expect(try await house.ask("GET", "/healthz").status == 200)
+        #expect(try await server.ask("GET", "/healthz").status == 200)
     }
 
     /// The ntfy topic contains the key of the action buttons: with it a read token would be a write token.
     @Test func `a secret address is shown only to clients that may change it`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let names = ["ntfy.url", "webhook.url", "sync.url"]
         let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
-        #expect(try await house.patch("settings", "{\(given)}").body.contains("s3cret"))
-        func from(_ scope: Scope) throws -> [String: String] { try house.token(scope) }
+        #expect(try await server.patch("settings", "{\(given)}").body.contains("s3cret"))
+        func from(_ scope: Scope) throws -> [String: String] { try server.token(scope) }
         for scope in [Scope.read, .log, .control] {
-            let all = try await house.get("settings", headers: from(scope))
+            let all = try await server.get("settings", headers: from(scope))
             #expect(
                 all.status == 200 && !all.body.contains("s3cret")
                     && names.allSatisfy { all.json[$0] as? String == "(set)" })
             for name in names + ["NTFY.url"] {
-                #expect(try await house.get("settings/\(name)", headers: from(scope)).code == "scope")
+                #expect(try await server.get("settings/\(name)", headers: from(scope)).code == "scope")
             }
         }
-        let changed = try await house.patch("settings", #"{"hydration.goalMl": 2100}"#, headers: from(.control))
+        let changed = try await server.patch("settings", #"{"hydration.goalMl": 2100}"#, headers: from(.control))
         #expect(changed.status == 200 && !changed.body.contains("s3cret"))
-        #expect(try await house.get("settings", headers: from(.admin)).body.contains("s3cret"))
-        #expect(try await house.get("settings/ntfy.url").body.contains("s3cret"))
+        #expect(try await server.get("settings", headers: from(.admin)).body.contains("s3cret"))
+        #expect(try await server.get("settings/ntfy.url").body.contains("s3cret"))
     }
 
     /// Session water that counts in the day is listed as plain water there. Files and phone messages omit it.
     @Test func `session water does not reveal a session`() async throws {
         for shares in [false, true] {
-            let house = try await ServedHousehold(sharesWaterline: shares)
-            #expect(try await house.patch("settings", #"{"hydration.countSessionWater": true}"#).status == 200)
-            _ = try await house.post("session")
-            _ = try await house.post("session/water", #"{"ml": 240}"#)
-            let away = try house.token(.control)
-            let day = try await house.get("history?day=today", headers: away)
+            let server = try await TestServer(sharesWaterline: shares)
+            #expect(try await server.patch("settings", #"{"hydration.countSessionWater": true}"#).status == 200)
+            _ = try await server.post("session")
+            _ = try await server.post("session/water", #"{"ml": 240}"#)
+            let away = try server.token(.control)
+            let day = try await server.get("history?day=today", headers: away)
             let drink = try #require((day.json["drinks"] as? [[String: Any]])?.first)
             #expect(drink["ml"] as? Int == 240 && day.body.contains("session") == shares, "\(day.body)")
             for path in [
@@ -329,17 +329,17 @@ import TrackerService
                 "/api/v1/shortcuts/drinks", "/api/v1/state",
             ] {
                 #expect(
-                    try await house.ask("GET", path, headers: away).body.contains("session|")
+                    try await server.ask("GET", path, headers: away).body.contains("session|")
                         == (shares && path != "/api/v1/state"), "\(path)")
             }
-            #expect(try await house.get("export?format=csv").body.contains("session|"))
+            #expect(try await server.get("export?format=csv").body.contains("session|"))
             let number = try #require(drink["number"] as? Int)
-            let edited = try await house.patch("drinks/d\(number)", #"{"ml": 200}"#, headers: away)
+            let edited = try await server.patch("drinks/d\(number)", #"{"ml": 200}"#, headers: away)
             #expect(
                 edited.status == 200
                     && ((edited.json["drink"] as? [String: Any])?["source"] as? String == "session") == shares,
                 "\(edited.body)")
-            let reset = try await house.post("reset-today", headers: away)
+            let reset = try await server.post("reset-today", headers: away)
             #expect(
                 reset.status == 200
                     && (((reset.json["deleted"] as? [[String: Any]])?.first?["source"] as? String) == "session")
@@ -350,79 +350,81 @@ import TrackerService
 
     @Test func `Waterline is hidden from remote clients`() async throws {
         for shares in [false, true] {
-            let house = try await ServedHousehold(sharesWaterline: shares)
-            _ = try await house.post("session")
-            let away = try house.token(.control)
-            let state = try await house.get("state", headers: away)
+            let server = try await TestServer(sharesWaterline: shares)
+            _ = try await server.post("session")
+            let away = try server.token(.control)
+            let state = try await server.get("state", headers: away)
             #expect((state.json["waterline"] is NSNull) == !shares)
-            #expect(try await house.get("session", headers: away).status == (shares ? 200 : 403))
-            let drink = try await house.post("drinks", #"{"ml": 100}"#, headers: away)
+            #expect(try await server.get("session", headers: away).status == (shares ? 200 : 403))
+            let drink = try await server.post("drinks", #"{"ml": 100}"#, headers: away)
             #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
             // The widget reveals neither a session nor its absence.
             for widget in ["small", "medium", "large"] {
-                #expect(try await !house.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session"))
+                #expect(
+                    try await !server.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session"))
             }
-            let control = try house.token(.control)
+            let control = try server.token(.control)
             #expect(
-                try await house.get("settings", headers: control).json.keys.contains { $0.hasPrefix("waterline.") }
+                try await server.get("settings", headers: control).json.keys.contains { $0.hasPrefix("waterline.") }
                     == shares)
-            #expect(try await house.get("settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
             #expect(
-                try await house.patch("settings", #"{"waterline.discreet": false}"#, headers: control).status
+                try await server.get("settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
+            #expect(
+                try await server.patch("settings", #"{"waterline.discreet": false}"#, headers: control).status
                     == (shares ? 200 : 403))
             // The first-run page must not change.
             #expect(
-                try await house.post("setup", #"{"threshold": 4}"#, headers: control).status == (shares ? 200 : 403))
-            let setup = try await house.post("setup", #"{"goal": 2600}"#, headers: control)
+                try await server.post("setup", #"{"threshold": 4}"#, headers: control).status == (shares ? 200 : 403))
+            let setup = try await server.post("setup", #"{"goal": 2600}"#, headers: control)
             #expect(
                 setup.status == 200 && (setup.json["presets"] != nil) == shares
                     && setup.body.contains("waterline.") == shares, "\(setup.body)")
-            #expect(try await house.get("why", headers: away).body.contains("waterline-") == shares)
+            #expect(try await server.get("why", headers: away).body.contains("waterline-") == shares)
             // Neither the desktop agent nor its actions reveal a session, and no session entry can be undone.
-            #expect(try await house.get("agent", headers: away).status == 403)
+            #expect(try await server.get("agent", headers: away).status == 403)
             #expect(
-                try await house.post("agent/shown", #"{"agent": "agent-1", "id": "x"}"#, headers: away).status == 403)
+                try await server.post("agent/shown", #"{"agent": "agent-1", "id": "x"}"#, headers: away).status == 403)
             for action in ["log-water", "end-session", "log-cup"] {
                 #expect(
-                    try await house.post(
+                    try await server.post(
                         "agent/press", "{\"action\": \"\(action)\", \"key\": \"\(action)\"}", headers: away
                     ).status == 403)
             }
-            #expect(try await house.post("session/drink", "{}").status == 201)
-            let undone = try await house.post("undo", headers: away)
+            #expect(try await server.post("session/drink", "{}").status == 201)
+            let undone = try await server.post("undo", headers: away)
             #expect(
                 ((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares, "\(undone.body)")
             // Nor a stored response of a request with other access.
             let water = ["Idempotency-Key": "w"]
-            #expect(try await house.post("session/water", headers: house.page.merging(water) { $1 }).status == 201)
+            #expect(try await server.post("session/water", headers: server.page.merging(water) { $1 }).status == 201)
             #expect(
-                try await house.post("session/water", headers: away.merging(water) { $1 }).status
+                try await server.post("session/water", headers: away.merging(water) { $1 }).status
                     == (shares ? 409 : 403))
         }
     }
 
     @Test func `an access code works once`() async throws {
-        let house = try await ServedHousehold()
-        let made = try await house.post("access-codes", #"{"label": "phone"}"#)
+        let server = try await TestServer()
+        let made = try await server.post("access-codes", #"{"label": "phone"}"#)
         let code = try #require(made.json["code"] as? String)
         #expect(
             made.status == 201 && code.count == 10 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"])
-        let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
+        let paired = try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
         let cookie = try #require(paired.headers["set-cookie"])
         #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
         let away = ["Cookie": String(cookie.prefix { $0 != ";" })]
-        #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: away).status == 201)
-        #expect(try await house.post("purge", #"{"confirm": "purge"}"#, headers: away).status == 403)
-        let again = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
+        #expect(try await server.post("drinks", #"{"ml": 250}"#, headers: away).status == 201)
+        #expect(try await server.post("purge", #"{"confirm": "purge"}"#, headers: away).status == 403)
+        let again = try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
         #expect(again.status == 403 && again.code == "codeUsed" && again.body.contains("the list of tokens"))
-        #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0000000000"}"#).status == 429)
-        #expect(try await house.get("state", headers: ["Cookie": "waterh=wt_00000000000000000000000"]).status == 401)
+        #expect(try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0000000000"}"#).status == 429)
+        #expect(try await server.get("state", headers: ["Cookie": "waterh=wt_00000000000000000000000"]).status == 401)
     }
 
     @Test func `a revoked client receives no more events`() async throws {
-        let house = try await ServedHousehold()
-        let token = try house.token(.read)
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let token = try server.token(.read)
+        let client = try RawHTTP(port: server.port)
         client.send(
             """
             GET /api/v1/events?fields=dailyTotalMl HTTP/1.1\r\nHost: localhost\r\nAuthorization: \
@@ -430,9 +432,9 @@ import TrackerService
             """)
         _ = try await client.read { $0.contains("dailyTotalMl") }
         client.forget()
-        _ = try house.store.revokeTokens(
-            nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
-        _ = try await house.post("drinks", #"{"ml": 250}"#)
+        _ = try server.store.revokeTokens(
+            nil, WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { "x" }))
+        _ = try await server.post("drinks", #"{"ml": 250}"#)
         #expect(try await !client.read { $0.contains("250") || $0.hasSuffix("0\r\n\r\n") }.contains("250"))
     }
 
@@ -445,36 +447,36 @@ import TrackerService
         ("GET", "/api/v1/history?month=2026-13", 422), ("GET", "/api/v1/events?fields=", 422),
     ])
     func `a request for an unknown path gets status 404`(method: String, path: String, status: Int) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.ask(method, path)
+        let server = try await TestServer()
+        let reply = try await server.ask(method, path)
         #expect(reply.status == status, "\(path): \(reply.body)")
         #expect(reply.headers["x-content-type-options"] == "nosniff" && reply.headers["content-security-policy"] != nil)
         if status == 405 { #expect(reply.headers["allow"] != nil) }
     }
 
     @Test func `bodies and headers above the limits are rejected`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
-        #expect(try await house.post("drinks", huge).status == 413)
-        let header = try? await house.get("state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
+        #expect(try await server.post("drinks", huge).status == 413)
+        let header = try? await server.get("state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
         #expect(header.map { $0.status >= 400 } ?? true)
-        let garbage = try RawHTTP(port: house.port)
+        let garbage = try RawHTTP(port: server.port)
         garbage.send("\u{1}\u{2}\u{3} not http at all\r\n\r\n")
         #expect(try await garbage.read { _ in false }.contains("400"))
-        #expect(try await house.ask("GET", "/healthz").status == 200)
+        #expect(try await server.ask("GET", "/healthz").status == 200)
     }
 
     @Test func `the server survives a request truncated at any byte`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let request = """
-            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)Origin: http://localhost\r\n\
             Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}
             """
         for end in stride(from: 0, to: request.utf8.count, by: 1) {
-            let client = try RawHTTP(port: house.port)
+            let client = try RawHTTP(port: server.port)
             client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
         }
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 }
 
@@ -483,8 +485,8 @@ import TrackerService
     @Test func `a server stops while connections arrive`() async throws {
         for _ in 0..<4 {
             let isOver = Mutex(false)
-            let house = try await ServedHousehold()
-            let (port, signedIn) = (house.port, house.signedIn)
+            let server = try await TestServer()
+            let (port, signedIn) = (server.port, server.signedIn)
             // Threads of their own, so that later requests do not wait for them.
             for _ in 0..<8 {
                 Thread.detachNewThread {
@@ -494,8 +496,8 @@ import TrackerService
                     }
                 }
             }
-            _ = try await house.ask("GET", "/healthz")
-            await house.stop()
+            _ = try await server.ask("GET", "/healthz")
+            await server.stop()
             isOver.withLock { $0 = true }
         }
     }

@@ -23,9 +23,9 @@ import Testing
         ),
     ])
     func `a response before the end of the body closes the connection`(request: String, status: String) async throws {
-        let house = try await ServedHousehold()
-        let client = try RawHTTP(port: house.port)
-        client.send(request.replacing("COOKIE", with: house.cookie))
+        let server = try await TestServer()
+        let client = try RawHTTP(port: server.port)
+        client.send(request.replacing("COOKIE", with: server.cookie))
         // Until the other end closes, also while single bytes of the body keep arriving.
         let answer = try await client.read { _ in false }
         #expect(
@@ -36,13 +36,13 @@ import Testing
     }
 
     @Test func `a connection with complete requests stays open`() async throws {
-        let house = try await ServedHousehold()
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let client = try RawHTTP(port: server.port)
         for ml in 1...3 {
             client.forget()
             client.send(
                 """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Content-Type: \
+                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)Content-Type: \
                 application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 10\(ml)}
                 """)
             let answer = try await client.read { $0.contains("\"ml\":10\(ml)") }

@@ -185,26 +185,26 @@ struct APIDescription {
         let busy = ServiceClient(
             status: {
                 ServiceStatus(
-                    version: "0", stage: "polling", lastPoll: ServedHousehold.noon, nextPoll: ServedHousehold.noon,
+                    version: "0", stage: "polling", lastPoll: TestServer.noon, nextPoll: TestServer.noon,
                     pollSentence: "done", trying: "again", storedRecords: 3, setupDone: false, speed: 720)
             }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
         let quiet = ServiceClient(
             status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
         for (name, service) in [("no service", nil), ("an idle one", quiet), ("one that polls", busy)] {
-            let house = try await ServedHousehold(service: service)
+            let server = try await TestServer(service: service)
             func look(_ at: String, headers: [String: String] = [:]) async throws {
-                let state = try await house.get("state", headers: headers)
+                let state = try await server.get("state", headers: headers)
                 #expect(try description.faults(of: state.body, to: "GET", "/state") == [], "\(name), \(at)")
             }
             try await look("an empty day")
-            _ = try await house.post("drinks", #"{"ml": 2000}"#)
-            try house.store.recordConnection(ConnectionProblem(.notFound), at: ServedHousehold.noon)
+            _ = try await server.post("drinks", #"{"ml": 2000}"#)
+            try server.store.recordConnection(ConnectionProblem(.notFound), at: TestServer.noon)
             try await look("a day with a drink and a bottle that is not there")
-            _ = try await house.post("session")
-            for _ in 0..<3 { _ = try await house.post("session/drink", "{}") }
+            _ = try await server.post("session")
+            for _ in 0..<3 { _ = try await server.post("session/drink", "{}") }
             try await look("a session with a warning")
-            try await look("one whose business Waterline is not", headers: try house.token(.read))
-            _ = try await house.post("drinks", #"{"ml": 2000}"#)
+            try await look("one whose business Waterline is not", headers: try server.token(.read))
+            _ = try await server.post("drinks", #"{"ml": 2000}"#)
             try await look("the goal")
         }
     }
@@ -212,23 +212,23 @@ struct APIDescription {
     @Test func `the state with a bottle matches the OpenAPI description`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let tracker = try TrackerAPI(
-            store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
+            store, now: TestServer.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
         var state = try tracker.state()
         state.bottle = BottleCondition(
             name: "mine", advertisedName: "WaterH", model: "Boost", batteryPercent: 97, clockDriftSeconds: -2,
-            lastPoll: ServedHousehold.noon)
+            lastPoll: TestServer.noon)
         state.syncReport = SyncReport(waiting: 2, trouble: "away", refused: 1, refusals: ["a row"])
         #expect(try APIDescription().faults(of: TrackerAPI.json(state), named: "Day") == [])
     }
 
     @Test func `responses to reads and writes match the OpenAPI description`() async throws {
         let description = try APIDescription()
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         @discardableResult
         func ask(
             _ method: String, _ path: String, _ body: String? = nil, as described: String? = nil
         ) async throws -> RawHTTP.Reply {
-            let answer = try await house.ask(method, "/api/v1\(path)", body, headers: house.page)
+            let answer = try await server.ask(method, "/api/v1\(path)", body, headers: server.page)
             #expect((200...201).contains(answer.status), "\(method) \(path): \(answer.body)")
             #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
             return answer
@@ -266,27 +266,27 @@ struct APIDescription {
         let description = try APIDescription()
         let polls = [
             PollLine(
-                at: ServedHousehold.noon, bottle: "A4:C1:38:00:00:01", result: "done", sentence: "1 new", received: 2,
+                at: TestServer.noon, bottle: "A4:C1:38:00:00:01", result: "done", sentence: "1 new", received: 2,
                 new: 1, duplicates: 1, suspect: 0, acknowledged: 2, seconds: 1.5),
             PollLine(
-                at: ServedHousehold.noon, bottle: nil, result: "notFound", sentence: "Bottle not found", received: 0,
+                at: TestServer.noon, bottle: nil, result: "notFound", sentence: "Bottle not found", received: 0,
                 new: 0, duplicates: 0, suspect: 0, acknowledged: 0, seconds: 10),
         ]
         let service = ServiceClient(
             status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { polls },
             send: { _ in "The goal is 2500 ml." })
-        let house = try await ServedHousehold(service: service)
+        let server = try await TestServer(service: service)
         @discardableResult
         func ask(
             _ method: String, _ path: String, _ body: String? = nil, as described: String? = nil,
             headers: [String: String]? = nil
         ) async throws -> RawHTTP.Reply {
-            let answer = try await house.ask(method, "/api/v1\(path)", body, headers: headers ?? house.page)
+            let answer = try await server.ask(method, "/api/v1\(path)", body, headers: headers ?? server.page)
             #expect((200...202).contains(answer.status), "\(method) \(path): \(answer.body)")
             #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
             return answer
         }
-        func seconds(_ later: Double) -> Instant { ServedHousehold.noon.advanced(seconds: later) }
+        func seconds(_ later: Double) -> Instant { TestServer.noon.advanced(seconds: later) }
         func record(_ second: Int, _ verdict: JournalEntry.Verdict) -> JournalEntry {
             let raw: [UInt8] = [0x1A, 6, 15, 11, 0, UInt8(second), 0, 100, 0, 0, 1, 0x61, 0]
             return JournalEntry(
@@ -299,12 +299,12 @@ struct APIDescription {
             try await ask("GET", path)
         }
         try await ask("POST", "/setup", #"{"goal": 2000}"#)
-        _ = try house.store.append([
+        _ = try server.store.append([
             record(1, .drink(at: seconds(-3599), zone: "UTC")), record(2, .quarantined(reason: "hostClock")),
             record(3, .quarantined(reason: "implausibleTimestamp")),
         ])
-        try house.store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2], reason: "short", received: seconds(0))
-        try house.store.finishPoll(
+        try server.store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2], reason: "short", received: seconds(0))
+        try server.store.finishPoll(
             PollRecord(
                 bottle: "A4:C1:38:00:00:01", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
                 endedAt: seconds(0), complete: true))
@@ -316,7 +316,7 @@ struct APIDescription {
         try await ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
 
         try await ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
-        let unchanged = try await house.patch("presets/pale%20ale", "{}")
+        let unchanged = try await server.patch("presets/pale%20ale", "{}")
         #expect(unchanged.code == "missingField", "a change of nothing: \(unchanged.body)")
         try await ask("PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
         let plain = try await ask("PATCH", "/presets/ale", #"{"oz": null, "abv": null}"#, as: "/presets/{preset}").json
@@ -339,7 +339,7 @@ struct APIDescription {
             try await ask("PATCH", "/settings", values)
             try await ask("GET", "/settings")
         }
-        try await ask("GET", "/settings", headers: house.token(.read))
+        try await ask("GET", "/settings", headers: server.token(.read))
         try await ask("GET", "/settings/catalogue")
         for name in ["hydration.quickAddMl", "waterline.units", "sync.token"] {
             try await ask("GET", "/settings/\(name)", as: "/settings/{name}")
@@ -362,7 +362,7 @@ struct APIDescription {
         for path in ["/import", "/shortcuts/samples"] {
             try await ask("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file)
         }
-        let journal = try await house.get("journal/export").body
+        let journal = try await server.get("journal/export").body
         try await ask(
             "POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
         let keys = try await ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []

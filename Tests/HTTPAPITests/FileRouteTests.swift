@@ -13,16 +13,16 @@ import TrackerService
         ("apple-health", "application/xml", "xml"),
     ])
     func `an export is imported once into another store`(format: String, type: String, ending: String) async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         for ml in [250, 330] {
             #expect(
-                try await house.post("drinks", "{\"ml\": \(ml), \"at\": \"2026-06-15T0\(ml == 250 ? 8 : 9):00\"}")
+                try await server.post("drinks", "{\"ml\": \(ml), \"at\": \"2026-06-15T0\(ml == 250 ? 8 : 9):00\"}")
                     .status == 201)
         }
-        let export = try await house.get("export?format=\(format)")
+        let export = try await server.get("export?format=\(format)")
         #expect(export.status == 200 && export.headers["content-type"] == type)
         #expect(export.headers["content-disposition"] == "attachment; filename=\"drinks-2026-06-15.\(ending)\"")
-        let other = try await ServedHousehold()
+        let other = try await TestServer()
         for added in [2, 0] {
             let taken = try await other.post(
                 "import", export.body, headers: ["Content-Type": "application/octet-stream"])
@@ -32,13 +32,13 @@ import TrackerService
     }
 
     @Test func `a repeated upload returns the first response, and its key is rejected for another file`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let headers = ["Idempotency-Key": "file-1", "Content-Type": "text/csv"]
         let file = "startDate,value_ml\n2026-06-15T09:00:00Z,150\n"
-        #expect(try await house.post("import", file, headers: headers).json["added"] as? Int == 1)
-        let again = try await house.post("import", file, headers: headers)
+        #expect(try await server.post("import", file, headers: headers).json["added"] as? Int == 1)
+        let again = try await server.post("import", file, headers: headers)
         #expect(again.headers["idempotent-replayed"] == "true" && again.json["added"] as? Int == 1)
-        #expect(try await house.post("import", file + "2026-06-15T10:00:00Z,50\n", headers: headers).status == 409)
+        #expect(try await server.post("import", file + "2026-06-15T10:00:00Z,50\n", headers: headers).status == 409)
     }
 
     @Test(arguments: [
@@ -47,29 +47,29 @@ import TrackerService
         ("journal/import", "nonsense", "application/jsonl"),
     ])
     func `an invalid file is rejected with a reason`(path: String, file: String, type: String) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.post("\(path)", file, headers: ["Content-Type": type])
+        let server = try await TestServer()
+        let reply = try await server.post("\(path)", file, headers: ["Content-Type": type])
         #expect(reply.status == 422 && reply.json["detail"] as? String != nil, "\(reply.status) \(reply.body)")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     @Test func `a backup needs administrator access`() async throws {
-        let house = try await ServedHousehold()
-        #expect(try await house.post("drinks", #"{"ml": 300}"#).status == 201)
-        #expect(try await house.get("backup", headers: house.token(.control)).status == 403)
-        #expect(try await house.post("import", "x", headers: house.token(.log)).status == 403)
+        let server = try await TestServer()
+        #expect(try await server.post("drinks", #"{"ml": 300}"#).status == 201)
+        #expect(try await server.get("backup", headers: server.token(.control)).status == 403)
+        #expect(try await server.post("import", "x", headers: server.token(.log)).status == 403)
         // A backup contains sessions: another host gets none while sessions are private.
-        let backup = try await house.get("backup", headers: house.token(.admin))
+        let backup = try await server.get("backup", headers: server.token(.admin))
         #expect(backup.status == 200 && backup.headers["content-type"] == "application/vnd.sqlite3", "\(backup.body)")
         #expect(backup.body.hasPrefix("SQLite format 3"))
         #expect(Int(backup.headers["content-length"] ?? "") ?? 0 > 4096)
     }
 
     @Test func `an empty journal is exported as JSON Lines`() async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.get("journal/export")
+        let server = try await TestServer()
+        let reply = try await server.get("journal/export")
         #expect(reply.status == 200 && reply.headers["content-type"] == "application/jsonl" && reply.body.isEmpty)
-        #expect(try await house.get("export?format=pdf").code == "notAFormat")
+        #expect(try await server.get("export?format=pdf").code == "notAFormat")
     }
 }
 
@@ -112,8 +112,8 @@ import TrackerService
         try FileManager.default.createDirectory(
             atPath: "\(kept.place)/20260615T110000001.btsnoop", withIntermediateDirectories: false)
         let description = try APIDescription()
-        let house = try await ServedHousehold(kept.store)
-        let reply = try await house.get("polls/kept")
+        let server = try await TestServer(kept.store)
+        let reply = try await server.get("polls/kept")
         #expect(reply.status == 200)
         #expect(try description.faults(of: reply.body, to: "GET", "/polls/kept") == [], "\(reply.body)")
         let polls = try #require(reply.json["kept"] as? [[String: Any]])
@@ -122,7 +122,7 @@ import TrackerService
         #expect(polls[1]["story"] as? [String] == ["bottle: A4:C1:38:01:02:03, retail", "name: WaterH <b>x</b>"])
         #expect(polls[1]["at"] as? Int == 1_781_524_740 && polls[0]["at"] as? Int == 1_781_524_741)
         #expect(polls[1]["bytes"] as? Int == 14 && polls[0]["reason"] as? String == "There is no trace of this poll.")
-        let capture = try await house.get("polls/kept/20260615T115900123")
+        let capture = try await server.get("polls/kept/20260615T115900123")
         #expect(capture.status == 200 && capture.body == "btsnoop\u{0}second", "\(capture.body)")
         #expect(
             capture.headers["content-type"] == "application/octet-stream"
@@ -132,34 +132,34 @@ import TrackerService
             "20260615T110000000", "20260615T110000001", "my-own", "20260615T000000000", "..%2Fsecret",
             "..%2F..%2Fanna.sqlite", "%00", "20260615T115900123%0d%0aX: y", "٢T٢",
         ] {
-            let reply = try await house.get("polls/kept/\(other)")
+            let reply = try await server.get("polls/kept/\(other)")
             #expect(
                 [400, 404].contains(reply.status) && !reply.body.contains("secret") && !reply.body.contains("mine"),
                 "\(other): \(reply.status) \(reply.body)")
         }
-        #expect(try await house.get("polls/kept/20260615T000000000").code == "noSuchPoll")
-        #expect(try await house.get("polls/kept?limit=3").status == 422)
+        #expect(try await server.get("polls/kept/20260615T000000000").code == "noSuchPoll")
+        #expect(try await server.get("polls/kept?limit=3").status == 422)
     }
 
     @Test(arguments: ["/api/v1/polls/kept", "/api/v1/polls/kept/20260615T115900123"])
     func `kept polls require an administrator`(path: String) async throws {
         let kept = try Kept([("20260615T115900123", "Bottle not found.\n", "btsnoop")])
-        let house = try await ServedHousehold(kept.store)
+        let server = try await TestServer(kept.store)
         for scope in [Scope.read, .log, .control] {
-            #expect(try await house.ask("GET", path, headers: house.token(scope)).status == 403, "\(scope)")
+            #expect(try await server.ask("GET", path, headers: server.token(scope)).status == 403, "\(scope)")
         }
-        #expect(try await house.ask("GET", path, headers: house.token(.admin)).status == 200)
+        #expect(try await server.ask("GET", path, headers: server.token(.admin)).status == 200)
         // Every local program can read the day, but not this route.
-        #expect(try await house.askUnsigned("GET", path).status == 401)
+        #expect(try await server.askUnsigned("GET", path).status == 401)
     }
 
     @Test func `the list of kept polls has at most sixteen polls`() async throws {
-        let empty = try await ServedHousehold()
+        let empty = try await TestServer()
         #expect(try await empty.get("polls/kept").json["kept"] as? [String] == [])
         let many = try Kept((10..<40).map { ("20260615T1159\($0)000", "Bottle not found.\n", "x") })
-        let house = try await ServedHousehold(many.store)
+        let server = try await TestServer(many.store)
         #expect(
-            (try await house.get("polls/kept").json["kept"] as? [[String: Any]])?.map { $0["id"] as? String }
+            (try await server.get("polls/kept").json["kept"] as? [[String: Any]])?.map { $0["id"] as? String }
                 == (24..<40).reversed().map { "20260615T1159\($0)000" })
     }
 }
@@ -167,12 +167,12 @@ import TrackerService
 /// The automation of a phone: the drinks to add to its health records, and the ones that it found there.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PhoneRouteTests {
     private struct Phone {
-        let house: ServedHousehold
+        let server: TestServer
         let token: [String: String]
 
         func ask(_ method: String, _ path: String, _ body: String? = nil, type: String = "application/json")
             async throws -> RawHTTP.Reply
-        { try await house.ask(method, "/api/v1/\(path)", body, headers: token.merging(["Content-Type": type]) { $1 }) }
+        { try await server.ask(method, "/api/v1/\(path)", body, headers: token.merging(["Content-Type": type]) { $1 }) }
 
         /// The pending drinks as `start ml`.
         func given(_ more: String = "") async throws -> (drinks: [String], keys: [String], hasMore: Bool?) {
@@ -202,8 +202,8 @@ import TrackerService
     /// Each drink goes to the phone once. Our drinks are recognised when the phone returns them, also without seconds.
     /// Drinks of other apps are added, also if they look the same.
     @Test func `a phone and the service exchange each drink once`() async throws {
-        let house = try await ServedHousehold()
-        let phone = Phone(house: house, token: try house.token(.log))
+        let server = try await TestServer()
+        let phone = Phone(server: server, token: try server.token(.log))
         for (ml, time) in [(250, "08:00:20"), (250, "08:00:40"), (330, "09:00:00")] {
             #expect(
                 try await phone.ask("POST", "drinks", "{\"ml\": \(ml), \"at\": \"2026-06-15T\(time)\"}").status == 201)
@@ -240,19 +240,19 @@ import TrackerService
     }
 
     @Test func `many drinks are returned in pages`() async throws {
-        let house = try await ServedHousehold()
-        let phone = Phone(house: house, token: try house.token(.log))
+        let server = try await TestServer()
+        let phone = Phone(server: server, token: try server.token(.log))
         let lines = (0..<150).map {
             "2026-06-1\($0 % 3 + 2)T\(10 + $0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60):00Z,100,key-\($0)"
         }
         let file = (["startDate,value_ml,uuid"] + lines).joined(separator: "\n") + "\n"
         #expect(
-            try await house.post("import", file, headers: ["Content-Type": "text/csv"]).json["added"] as? Int == 150)
+            try await server.post("import", file, headers: ["Content-Type": "text/csv"]).json["added"] as? Int == 150)
         // They were imported from a file of ours, so they count as health records: only drinks that were logged
         // here go to the phone.
         #expect(try await phone.given().drinks.isEmpty)
         for number in 0..<120 {
-            _ = try await house.post("drinks", "{\"ml\": \(number + 1), \"at\": \"2026-06-15T10:00:00\"}")
+            _ = try await server.post("drinks", "{\"ml\": \(number + 1), \"at\": \"2026-06-15T10:00:00\"}")
         }
         let first = try await phone.given()
         #expect(first.drinks.count == 100 && first.hasMore == true)
@@ -262,12 +262,12 @@ import TrackerService
     }
 
     @Test func `phone routes need access and valid input`() async throws {
-        let house = try await ServedHousehold()
-        let phone = Phone(house: house, token: try house.token(.read))
+        let server = try await TestServer()
+        let phone = Phone(server: server, token: try server.token(.read))
         #expect(try await phone.ask("GET", "shortcuts/drinks").status == 200)
         #expect(try await phone.done(["a"]).status == 403)
         #expect(try await phone.samples([]).status == 403)
-        let writer = Phone(house: house, token: try house.token(.log))
+        let writer = Phone(server: server, token: try server.token(.log))
         #expect(try await writer.done(["nobody's"]).json["noted"] as? Int == 0)
         for (body, code) in [
             ("{}", "keys"), (#"{"keys": []}"#, "keys"), (#"{"keys": [""]}"#, "keys"), (#"{"keys": "a"}"#, "wrongType"),

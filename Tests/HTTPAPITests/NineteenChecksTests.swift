@@ -31,118 +31,119 @@ import TrackerService
     private static let pace = [
         Check(1, "14:00 with nothing drunk is 1167 ml behind, and overdue") { day in
             try day.set("14:00")
-            let visit = try await day.serve()
-            let state = try await visit.state()
+            let client = try await day.serve()
+            let state = try await client.state()
             #expect(
                 state["deficitMl"] as? Int == 1167 && state["urgency"] as? Int == 2
                     && state["expectedMl"] as? Int == 1167)
         },
         Check(2, "behind, every surface shows the rounded amount") { day in
             try day.set("14:00")
-            let visit = try await day.serve()
-            try await visit.drink(800)
-            let state = try await visit.state()
+            let client = try await day.serve()
+            try await client.drink(800)
+            let state = try await client.state()
             #expect(state["deficitMl"] as? Int == 367)
             #expect(
                 state["statusText"] as? String == "350ml to catch up"
                     && state["behindText"] as? String == "350 ml behind target")
-            let event = try await EventStream(visit.house).events { $0.kind == "state" }.last
+            let event = try await EventStream(client.server).events { $0.kind == "state" }.last
             #expect(event?.json["statusText"] as? String == "350ml to catch up")
             let sink = MemorySink()
-            try await visit.deliver(sink)
+            try await client.deliver(sink)
             #expect(sink.delivered.map(\.body) == ["Time to hydrate! You're 350ml behind pace."])
         },
         Check(3, "who drinks what is missing is on track at once") { day in
             try day.set("14:00")
-            let visit = try await day.serve()
-            try await visit.drink(800)
-            let answer = try await visit.drink(367)
+            let client = try await day.serve()
+            try await client.drink(800)
+            let answer = try await client.drink(367)
             #expect(answer["statusText"] as? String == "On track ✓" && answer["urgency"] as? Int == 0)
-            #expect(try await visit.text("statusText") == "On track ✓")
+            #expect(try await client.text("statusText") == "On track ✓")
         },
         Check(4, "at 23:00 nobody is reminded") { day in
             try day.set("23:00")
-            let visit = try await day.serve()
-            #expect(try await visit.state()["urgency"] as? Int == 2)
-            #expect(try await visit.deliver(MemorySink()).isEmpty)
+            let client = try await day.serve()
+            #expect(try await client.state()["urgency"] as? Int == 2)
+            #expect(try await client.deliver(MemorySink()).isEmpty)
         },
         Check(5, "after eight reminders the ninth is held back") { day in
             try day.set("05:00")
-            let visit = try await day.serve()
-            try await visit.set("hydration.goalMl", "5000")
+            let client = try await day.serve()
+            try await client.set("hydration.goalMl", "5000")
             let sink = MemorySink()
             for hour in [7, 10, 13, 16] {
                 for time in ["\(padded(hour)):09", "\(padded(hour + 3)):00"] {
                     try day.set(time)
-                    try await visit.deliver(sink)
+                    try await client.deliver(sink)
                 }
-                try await visit.drink(1000)
+                try await client.drink(1000)
             }
             #expect(sink.delivered.count == 8)
             try day.set("19:09")
-            #expect(try await visit.deliver(sink).isEmpty)
-            #expect(try await visit.state()["urgency"] as? Int == 1)
-            try await visit.set("reminders.dailyLimit", "false")
-            #expect(try await visit.deliver(sink).count == 1)
+            #expect(try await client.deliver(sink).isEmpty)
+            #expect(try await client.state()["urgency"] as? Int == 1)
+            try await client.set("reminders.dailyLimit", "false")
+            #expect(try await client.deliver(sink).count == 1)
         },
         Check(6, "the goal reached says so and closes the reminder that is shown") { day in
             try day.set("14:00")
-            let visit = try await day.serve()
+            let client = try await day.serve()
             let sink = MemorySink()
-            try await visit.deliver(sink)
+            try await client.deliver(sink)
             #expect(Array(sink.shown.keys) == ["hydration-reminder"])
-            try await visit.drink(2500)
-            try await visit.deliver(sink)
+            try await client.drink(2500)
+            try await client.deliver(sink)
             #expect(Array(sink.shown.keys) == ["hydration-goal-reached"])
-            for key in ["statusText", "headline"] { #expect(try await visit.text(key) == "Goal reached! 🎉") }
+            for key in ["statusText", "headline"] { #expect(try await client.text(key) == "Goal reached! 🎉") }
         },
     ]
 
     private static let surfaces = [
         Check(7, "the small picture changes its colour with urgency") { day in
-            let visit = try await day.serve()
+            let client = try await day.serve()
             for (time, colour) in [("07:00", "#42A5F5"), ("08:00", "#FFB300"), ("14:00", "#E53935")] {
                 try day.set(time)
-                let drop = try await visit.picture("circular.svg").firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/)?.1
+                let drop = try await client.picture("circular.svg").firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/)?
+                    .1
                 #expect(drop.map(String.init) == colour, "\(time)")
             }
         },
         Check(8, "the second screen's page is there, and its drop's colour, litres, words and age are in the state") {
             day in
             try day.set("13:00")
-            let visit = try await day.serve()
-            try await visit.drink(800)
+            let client = try await day.serve()
+            try await client.drink(800)
             try day.set("14:00")
-            let page = try await visit.house.ask("GET", "/watch")
+            let page = try await client.server.ask("GET", "/watch")
             #expect(page.status == 200 && page.headers["content-type"]?.hasPrefix("text/html") == true)
-            let state = try await visit.state()
+            let state = try await client.state()
             #expect(state["displayUrgency"] as? Int == 1 && state["litresText"] as? String == "0.8L / 2.5L")
             #expect(
                 state["statusText"] as? String == "350ml to catch up" && state["lastDrinkAge"] as? String == "1 h ago")
         },
         Check(9, "a record that arrives is at a listening client within two seconds") { day in
-            let visit = try await day.serve()
-            let stream = try EventStream(visit.house, "fields=dailyTotalMl")
+            let client = try await day.serve()
+            let stream = try EventStream(client.server, "fields=dailyTotalMl")
             _ = try await stream.events { $0.kind == "state" }
             for (number, time) in ["10:00", "10:30", "11:00"].enumerated() {
                 let start = ContinuousClock.now
-                try visit.bottleDrink(time, 250)
+                try client.bottleDrink(time, 250)
                 _ = try await stream.events { $0.json["dailyTotalMl"] as? Int == 250 * (number + 1) }
                 let took = ContinuousClock.now - start
-                #expect(try await took < visit.shortly())
+                #expect(try await took < client.shortly())
             }
         },
         Check(10, "a new client gets the whole state first") { day in
-            let visit = try await day.serve()
-            try await visit.drink(330)
-            let first = try #require(try await EventStream(visit.house).events { _ in true }.first)
+            let client = try await day.serve()
+            try await client.drink(330)
+            let first = try #require(try await EventStream(client.server).events { _ in true }.first)
             #expect(first.kind == "state" && first.json["dailyTotalMl"] as? Int == 330)
-            #expect(try await Set(first.json.keys) == Set(visit.state().keys))
+            #expect(try await Set(first.json.keys) == Set(client.state().keys))
         },
         Check(11, "two minutes without input raise the deficit by five or six, unasked") { day in
             try day.set("14:00")
-            let visit = try await day.serve()
-            let stream = try EventStream(visit.house, "fields=deficitMl")
+            let client = try await day.serve()
+            let stream = try EventStream(client.server, "fields=deficitMl")
             _ = try await stream.events { $0.json["deficitMl"] as? Int == 1167 }
             for (time, deficit) in [("14:02", 1172), ("14:04", 1178), ("14:06", 1183), ("14:08", 1189)] {
                 try day.set(time)
@@ -154,7 +155,7 @@ import TrackerService
             try day.set("12:00")
             let first = try await day.serve()
             try await first.drink(100)
-            await first.house.stop()
+            await first.server.stop()
             let sink = MemorySink()
             for time in ["12:00", "12:15", "12:30"] {
                 try day.set(time)
@@ -162,21 +163,21 @@ import TrackerService
             }
             #expect(sink.delivered.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
             // The restarted service has it.
-            let visit = try await day.serve()
-            #expect(try await visit.deliver(sink).isEmpty)
-            #expect(try await visit.state()["remindersSent"] as? Int == 1)
+            let client = try await day.serve()
+            #expect(try await client.deliver(sink).isEmpty)
+            #expect(try await client.state()["remindersSent"] as? Int == 1)
         },
     ]
 
     private static let notifications = [
         Check(13, "crossing the goal notifies with the goal's texts") { day in
-            let visit = try await day.serve()
+            let client = try await day.serve()
             let sink = MemorySink()
-            try await visit.drink(2499)
-            try await visit.deliver(sink)
+            try await client.drink(2499)
+            try await client.deliver(sink)
             #expect(!sink.delivered.contains { $0.kind == .goal })
-            try await visit.drink(1)
-            let told = try await visit.deliver(sink)
+            try await client.drink(1)
+            let told = try await client.deliver(sink)
             #expect(
                 told.map(\.title) == ["Goal Reached! 💧"]
                     && told.map(\.body) == ["Good job! You've hit your daily hydration goal."])
@@ -184,32 +185,32 @@ import TrackerService
         Check(14, "further drinks tell it no second time that day, also after a restart") { day in
             let sink = MemorySink()
             for round in 0..<3 {
-                let visit = try await day.serve()
-                try await visit.drink(2500)
-                try await visit.deliver(sink)
-                try await visit.drink(250)
-                try await visit.deliver(sink)
-                await visit.house.stop()
+                let client = try await day.serve()
+                try await client.drink(2500)
+                try await client.deliver(sink)
+                try await client.drink(250)
+                try await client.deliver(sink)
+                await client.server.stop()
                 #expect(sink.delivered.map(\.kind) == [.goal], "round \(round)")
             }
         },
         Check(15, "one decision reaches every sink, with a page open") { day in
-            let visit = try await day.serve()
-            let page = try EventStream(visit.house, "shows=notifications")
+            let client = try await day.serve()
+            let page = try EventStream(client.server, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
             let (desktop, broker) = (NamedSink("desktop"), NamedSink("mqtt"))
-            let told = try await visit.deliver(desktop, broker)
+            let told = try await client.deliver(desktop, broker)
             #expect(told.count == 1 && desktop.given == told && broker.given == told)
             #expect(
                 try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == told.first?.notificationId)
-            #expect(try visit.house.store.notifications().map { Set($0.sinks) } == [["desktop", "mqtt", "events"]])
-            #expect(try await visit.state()["remindersSent"] as? Int == 1)
+            #expect(try client.server.store.notifications().map { Set($0.sinks) } == [["desktop", "mqtt", "events"]])
+            #expect(try await client.state()["remindersSent"] as? Int == 1)
         },
         Check(16, "a subscriber is told that the device should vibrate") { day in
-            let visit = try await day.serve()
-            let page = try EventStream(visit.house, "shows=notifications")
+            let client = try await day.serve()
+            let page = try EventStream(client.server, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
-            try await visit.deliver()
+            try await client.deliver()
             #expect(try await page.events { $0.kind == "notify" }.last?.json["haptic"] as? String == "notification")
         },
     ]
@@ -234,12 +235,12 @@ extension CheckedDay {
     /// The deficit at 10:00 with this text and, if given, this number of reminders.
     fileprivate func expects(deficit: Int, text: String, reminders: Int? = nil) async throws {
         try set("10:00")
-        let visit = try await serve()
-        try await visit.drink(500 - deficit)
-        let state = try await visit.state()
+        let client = try await serve()
+        try await client.drink(500 - deficit)
+        let state = try await client.state()
         #expect(state["deficitMl"] as? Int == deficit && state["statusText"] as? String == text)
         guard let reminders else { return }
-        #expect(try await visit.deliver(MemorySink()).count == reminders)
+        #expect(try await client.deliver(MemorySink()).count == reminders)
     }
 }
 

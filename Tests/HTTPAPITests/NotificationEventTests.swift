@@ -11,22 +11,22 @@ import WebServer
 @Suite struct NotificationEventTests {
     /// The first events of a stream. The state after one more drink marks their end, so the test waits for no missing
     /// event.
-    private func beginning(of stream: EventStream, _ visit: CheckedDay.WebRequestContext, total: Int) async throws
+    private func beginning(of stream: EventStream, _ client: CheckedDay.DayClient, total: Int) async throws
         -> [EventStream.Event]
     {
         _ = try await stream.events { $0.kind == "state" }
-        try await visit.drink(10)
+        try await client.drink(10)
         return try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }.dropLast()
     }
 
     /// Tracker spec B7: a notification is sent on its channel once, and again only to a client that missed it.
     @Test func `a notification is one event and not part of the state`() async throws {
-        let visit = try await CheckedDay().serve()
-        let page = try EventStream(visit.house, "shows=notifications")
+        let client = try await CheckedDay().serve()
+        let page = try EventStream(client.server, "shows=notifications")
         _ = try await page.events { $0.kind == "state" }
-        try await visit.deliver()
-        try await visit.deliver()
-        try await visit.drink(10)
+        try await client.deliver()
+        try await client.deliver()
+        try await client.drink(10)
         let events = try await page.events { $0.json["dailyTotalMl"] as? Int == 10 }
         let notices = events.filter { $0.kind == "notify" }
         #expect(notices.map { $0.json["id"] as? String } == ["hydration-reminder/2026-06-15/1"], "once")
@@ -36,20 +36,20 @@ import WebServer
         // A new client gets the current state without notifications. So does a client that reconnects and missed
         // none.
         for (number, lastID) in [nil, id].enumerated() {
-            let late = try EventStream(visit.house, "shows=notifications", lastID: lastID)
+            let late = try EventStream(client.server, "shows=notifications", lastID: lastID)
             let first = try #require(try await late.events { _ in true }.first)
             #expect(
                 first.kind == "state" && first.json["shouldNotify"] as? Bool == false
                     && first.json["notificationId"] is NSNull)
-            try await visit.drink(10)
+            try await client.drink(10)
             let total = 20 + number * 10
             #expect(
                 try await !late.events { $0.json["dailyTotalMl"] as? Int == total }.contains { $0.kind == "notify" })
         }
         // A client that missed one gets that one only, after the state.
-        let missed = try EventStream(visit.house, "shows=notifications", lastID: String((UInt64(id) ?? 1) - 1))
-        #expect(try await beginning(of: missed, visit, total: 40).map(\.kind) == ["state", "notify"])
-        #expect(try await visit.state()["shouldNotify"] as? Bool == false)
+        let missed = try EventStream(client.server, "shows=notifications", lastID: String((UInt64(id) ?? 1) - 1))
+        #expect(try await beginning(of: missed, client, total: 40).map(\.kind) == ["state", "notify"])
+        #expect(try await client.state()["shouldNotify"] as? Bool == false)
     }
 
     @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID causes a gap event`(
@@ -57,8 +57,8 @@ import WebServer
     )
         async throws
     {
-        let visit = try await CheckedDay().serve()
-        let events = try await EventStream(visit.house, "shows=notifications", lastID: id).events { $0.kind == "gap" }
+        let client = try await CheckedDay().serve()
+        let events = try await EventStream(client.server, "shows=notifications", lastID: id).events { $0.kind == "gap" }
         #expect(events.map(\.kind) == ["state", "gap"] && events[0].id == "0", "\(events)")
         #expect(events.last?.json["reason"] as? String == "unknown")
     }
@@ -73,10 +73,10 @@ import WebServer
         var first = ""
         try day.set("08:00")
         do {
-            let visit = try await day.serve()
-            let page = try EventStream(visit.house, "shows=notifications")
+            let client = try await day.serve()
+            let page = try EventStream(client.server, "shows=notifications")
             first = try #require(try await page.events { $0.kind == "state" }.first?.id, "the first event has an id")
-            await visit.house.stop()
+            await client.server.stop()
         }
         // No page is open, and another program sends notifications.
         for wall in ["08:00", "11:00"] {
@@ -84,9 +84,9 @@ import WebServer
             try await day.tracker().deliver([NamedSink("desktop")])
         }
         try day.set("11:20")
-        let visit = try await day.serve()
-        let page = try EventStream(visit.house, "shows=notifications", lastID: first)
-        let missed = try await beginning(of: page, visit, total: 10).filter { $0.kind == "notify" }
+        let client = try await day.serve()
+        let page = try EventStream(client.server, "shows=notifications", lastID: first)
+        let missed = try await beginning(of: page, client, total: 10).filter { $0.kind == "notify" }
         try #require(missed.count == 2)
         #expect(try missed.map { $0.json["id"] as? String } == told())
         #expect(
@@ -94,12 +94,12 @@ import WebServer
                 && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
         // The same with a query parameter for clients that cannot send the header. Notifications that another
         // program sends in that time arrive once.
-        let half = try EventStream(visit.house, "shows=notifications&after=\(try #require(missed.first?.id))")
+        let half = try EventStream(client.server, "shows=notifications&after=\(try #require(missed.first?.id))")
         #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
-        try await visit.drink(3000)
+        try await client.drink(3000)
         try await day.tracker().deliver([NamedSink("desktop")])
         #expect(try await page.notices(3).map { $0.json["id"] as? String } == told() && told().count == 3)
-        let nobody = try EventStream(visit.house, "", lastID: missed.last?.id)
+        let nobody = try EventStream(client.server, "", lastID: missed.last?.id)
         #expect(try await nobody.notices(1).map { $0.json["id"] as? String } == [told()[2]])
     }
 
@@ -128,13 +128,13 @@ import WebServer
         let secretAgain = try await session(("20:50", "20:55"))
         try #require(!secret.isEmpty && !open.isEmpty && !secretAgain.isEmpty)
         func replayed(shares: Bool, away: Bool) async throws -> [String] {
-            let house = try await ServedHousehold(store, sharesWaterline: shares, now: { day.now })
-            let headers = try away ? house.token(.read) : [:]
-            let stream = try EventStream(house, "shows=notifications", lastID: "0", headers: headers)
+            let server = try await TestServer(store, sharesWaterline: shares, now: { day.now })
+            let headers = try away ? server.token(.read) : [:]
+            let stream = try EventStream(server, "shows=notifications", lastID: "0", headers: headers)
             _ = try await stream.events { $0.kind == "state" }
             let total = try day.tracker().logDrink(.ml(10)).state.pace.dailyTotalMl
             let events = try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }
-            await house.stop()
+            await server.stop()
             return events.filter { $0.kind == "notify" }.compactMap { $0.json["id"] as? String }.filter {
                 $0.hasPrefix("waterline")
             }
@@ -155,8 +155,8 @@ import WebServer
         let day = try CheckedDay()
         try day.set("08:00")
         try await day.tracker().deliver([NamedSink("desktop")])
-        let visit = try await day.serve()
-        let stranger = try EventStream(visit.house, "shows=notifications", lastID: "9000000000000")
+        let client = try await day.serve()
+        let stranger = try EventStream(client.server, "shows=notifications", lastID: "9000000000000")
         let events = try await stream(stranger)
         #expect(
             events.map(\.kind) == ["state", "gap"] && events.last?.json["reason"] as? String == "unknown"
@@ -165,8 +165,8 @@ import WebServer
         _ = try await tool.run([
             day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)",
         ])
-        let late = try EventStream(visit.house, "shows=notifications", lastID: "5")
-        let all = try await beginning(of: late, visit, total: 10)
+        let late = try EventStream(client.server, "shows=notifications", lastID: "5")
+        let all = try await beginning(of: late, client, total: 10)
         try #require(all.map(\.kind) == ["state", "gap", "notify"])
         #expect(all[1].json["reason"] as? String == "tooFarBehind" && all[1].json["lastEventId"] as? Int == 5)
         func stream(_ stream: EventStream) async throws -> [EventStream.Event] {
@@ -178,18 +178,18 @@ import WebServer
     @Test func `a page without Waterline does not count as a viewer of it`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
-        let visit = try await day.serve()
-        let away = try EventStream(visit.house, "shows=notifications", headers: try visit.house.token(.read))
+        let client = try await day.serve()
+        let away = try EventStream(client.server, "shows=notifications", headers: try client.server.token(.read))
         _ = try await away.events { $0.kind == "state" }
-        _ = try await visit.post("session")
+        _ = try await client.post("session")
         try day.set("20:10")
-        _ = try await visit.post("session/drink")
-        try await visit.deliver()
-        let waterline = { try visit.house.store.notifications().filter { $0.kind.hasPrefix("waterline") } }
+        _ = try await client.post("session/drink")
+        try await client.deliver()
+        let waterline = { try client.server.store.notifications().filter { $0.kind.hasPrefix("waterline") } }
         #expect(try waterline().isEmpty)
-        let here = try EventStream(visit.house, "shows=notifications")
+        let here = try EventStream(client.server, "shows=notifications")
         _ = try await here.events { $0.kind == "state" }
-        try await visit.deliver()
+        try await client.deliver()
         _ = try await here.events { $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true }
         #expect(try !waterline().isEmpty)
     }
@@ -198,21 +198,21 @@ import WebServer
     @Test func `the session is in the stream from start to end`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
-        let visit = try await day.serve()
-        let page = try EventStream(visit.house)
+        let client = try await day.serve()
+        let page = try EventStream(client.server)
         _ = try await page.events { $0.kind == "state" }
-        let id = try #require((try await visit.post("session")["session"] as? [String: Any])?["id"] as? String)
+        let id = try #require((try await client.post("session")["session"] as? [String: Any])?["id"] as? String)
         let started = try await page.events { $0.kind == "session" }.last
         #expect(started?.json["id"] as? String == id && started?.json["isActive"] as? Bool == true)
         try day.set("20:10")
-        _ = try await visit.post("session/drink")
+        _ = try await client.post("session/drink")
         let drunk = try await page.events { $0.kind == "session" && ($0.json["logs"] as? [Any])?.count == 1 }.last
         #expect(drunk?.json["value"] as? Double == 1 && drunk?.json["sinceWater"] as? Int == 1)
         try day.set("20:20")
-        _ = try await visit.post("session/water")
+        _ = try await client.post("session/water")
         let watered = try await page.events { $0.kind == "session" && ($0.json["logs"] as? [Any])?.count == 2 }.last
         #expect(watered?.json["value"] as? Double == 0 && watered?.json["sinceWater"] as? Int == 0)
-        _ = try await visit.post("session/end")
+        _ = try await client.post("session/end")
         let ended = try await page.events { $0.kind == "session" && $0.json["isActive"] as? Bool == false }.last
         #expect((ended?.json["summary"] as? [String: Any])?["drinks"] as? Int == 1)
     }
@@ -221,38 +221,38 @@ import WebServer
     @Test func `the end of a session reaches every client within two seconds`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
-        let visit = try await day.serve()
-        _ = try await visit.post("session")
-        let pages = try (0..<3).map { _ in try EventStream(visit.house, "fields=waterline") }
+        let client = try await day.serve()
+        _ = try await client.post("session")
+        let pages = try (0..<3).map { _ in try EventStream(client.server, "fields=waterline") }
         for page in pages { _ = try await page.events { $0.json["waterline"] is [String: Any] } }
         let start = ContinuousClock.now
-        _ = try await visit.post("session/end", #"{"at": "now"}"#)
+        _ = try await client.post("session/end", #"{"at": "now"}"#)
         for page in pages { _ = try await page.events { $0.kind == "state" && $0.json["waterline"] is NSNull } }
-        #expect(try await visit.state()["waterline"] is NSNull)
-        #expect(try await visit.picture("small.svg").contains("No Session"))
+        #expect(try await client.state()["waterline"] is NSNull)
+        #expect(try await client.picture("small.svg").contains("No Session"))
         #expect(try day.tracker().state().waterline == nil)
         let took = ContinuousClock.now - start
-        #expect(try await took < visit.shortly())
+        #expect(try await took < client.shortly())
     }
 
     /// US-028.
     @Test func `a water entry sent three times counts once`() async throws {
-        let visit = try await CheckedDay().serve()
-        _ = try await visit.post("session")
+        let client = try await CheckedDay().serve()
+        _ = try await client.post("session")
         for _ in 0..<3 {
             let headers = ["Idempotency-Key": "nudge-1"]
-            #expect(try await visit.house.post("session/water", "{}", headers: headers).status == 201)
+            #expect(try await client.server.post("session/water", "{}", headers: headers).status == 201)
         }
-        #expect((try await visit.state()["waterline"] as? [String: Any])?["waters"] as? Int == 1)
+        #expect((try await client.state()["waterline"] as? [String: Any])?["waters"] as? Int == 1)
     }
 
     /// Tracker spec section 10.7: the file next to the store is always complete, owner-only, up to date within seconds,
     /// and deleted by a purge.
     @Test func `the state file is written atomically`() async throws {
         let day = try CheckedDay()
-        let visit = try await day.serve()
-        let file = try #require(visit.house.store.stateFile)
-        let keeping = Task { await visit.house.person.keepStateFile { Issue.record("\($0)") } }
+        let client = try await day.serve()
+        let file = try #require(client.server.store.stateFile)
+        let keeping = Task { await client.server.person.keepStateFile { Issue.record("\($0)") } }
         let isRead = Mutex(false)
         let reads = Mutex(0)
         let broken = Mutex<[String]>([])
@@ -270,13 +270,13 @@ import WebServer
             }
         }
         // The writer of the file alone, as fast as possible, and the service's own.
-        let bytes = Array(try await visit.house.get("state").body.utf8)
+        let bytes = Array(try await client.server.get("state").body.utf8)
         let seen = await event(within: 60) {
-            try? visit.house.store.writeStateFile(bytes)
+            try? client.server.store.writeStateFile(bytes)
             return reads.withLock { $0 } > 50 ? true : nil
         }
         #expect(seen == true)
-        for _ in 0..<5 { try await visit.drink(100) }
+        for _ in 0..<5 { try await client.drink(100) }
         let total = await event(within: 60) {
             (try? JSONSerialization.jsonObject(with: FileManager.default.contents(atPath: file) ?? Data())
                 as? [String: Any])?["dailyTotalMl"] as? Int == 500 ? true : nil
@@ -288,7 +288,7 @@ import WebServer
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
         keeping.cancel()
         await keeping.value
-        _ = try await visit.post("purge", #"{"confirm": "purge"}"#)
+        _ = try await client.post("purge", #"{"confirm": "purge"}"#)
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 }
@@ -303,31 +303,31 @@ import WebServer
         ("events?looks=no&looks=no", "repeatedParameter"), ("why?at=%25zz", "notATime"),
     ])
     func `an ambiguous query is rejected`(path: String, code: String) async throws {
-        let house = try await ServedHousehold()
-        let answer = try await house.get("\(path)")
+        let server = try await TestServer()
+        let answer = try await server.get("\(path)")
         #expect(answer.status == 422 && answer.code == code, "\(answer.status) \(answer.body)")
-        #expect(try await house.get("why?at=12%3A30").status == 200)
+        #expect(try await server.get("why?at=12%3A30").status == 200)
     }
 
     @Test func `a request for an unchanged state gets status 304`() async throws {
-        let house = try await ServedHousehold()
-        let tag = try #require(try await house.get("state").headers["etag"])
-        let again = try await house.get("state", headers: ["If-None-Match": tag])
+        let server = try await TestServer()
+        let tag = try #require(try await server.get("state").headers["etag"])
+        let again = try await server.get("state", headers: ["If-None-Match": tag])
         #expect(again.status == 304 && again.body.isEmpty)
-        _ = try await house.post("drinks", #"{"ml": 250}"#)
-        #expect(try await house.get("state", headers: ["If-None-Match": tag]).status == 200)
+        _ = try await server.post("drinks", #"{"ml": 250}"#)
+        #expect(try await server.get("state", headers: ["If-None-Match": tag]).status == 200)
     }
 
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
         let door = ServiceClient(
-            status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] },
+            status: { ServiceStatus(version: "0", lastPoll: TestServer.noon) }, pollNow: {}, recentPolls: { [] },
             send: { _ in "" }, look: { look in isVisible.withLock { $0.append(look) } })
-        let house = try await ServedHousehold(service: door)
+        let server = try await TestServer(service: door)
         for query in ["", "?looks=no"] {
-            let client = try RawHTTP(port: house.port)
-            client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
+            let client = try RawHTTP(port: server.port)
+            client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")
             _ = try await client.read { $0.contains("event: state") }
         }
         #expect(
@@ -336,23 +336,23 @@ import WebServer
     }
 
     @Test func `an event stream sends only the requested keys`() async throws {
-        let house = try await ServedHousehold()
-        let client = try RawHTTP(port: house.port)
+        let server = try await TestServer()
+        let client = try RawHTTP(port: server.port)
         client.send(
-            "GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
+            "GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")
         let text = try await client.read { $0.contains("percent") }
         #expect(text.contains(#"data: {"dailyTotalMl":0,"percent":0}"#))
     }
 
     @Test func `an event stream with parts sends no others`() async throws {
-        let house = try await ServedHousehold()
-        let total = try EventStream(house, "fields=dailyTotalMl")
-        let sessions = try EventStream(house, "fields=dailyTotalMl,session")
+        let server = try await TestServer()
+        let total = try EventStream(server, "fields=dailyTotalMl")
+        let sessions = try EventStream(server, "fields=dailyTotalMl,session")
         _ = try await total.events { $0.kind == "state" }
         _ = try await sessions.events { $0.kind == "state" }
-        _ = try await house.post("session")
+        _ = try await server.post("session")
         #expect(try await sessions.events { $0.kind == "session" }.allSatisfy { $0.kind != "notify" })
-        _ = try await house.post("drinks", #"{"ml": 250}"#)
+        _ = try await server.post("drinks", #"{"ml": 250}"#)
         // A session changes the state but not the total, so no event precedes the drink.
         let told = try await total.events { $0.json["dailyTotalMl"] as? Int == 250 }
         #expect(told.map(\.kind) == ["state", "state"], "\(told)")
@@ -360,47 +360,47 @@ import WebServer
 
     /// A remote client must get neither an unchanged state nor a new ETag when a session entry is added.
     @Test func `session events are not sent to remote clients`() async throws {
-        let house = try await ServedHousehold()
-        let away = try house.token(.read)
-        let (near, far) = (try EventStream(house), try EventStream(house, headers: away))
+        let server = try await TestServer()
+        let away = try server.token(.read)
+        let (near, far) = (try EventStream(server), try EventStream(server, headers: away))
         _ = try await near.events { $0.kind == "state" }
         // Also the first state of the stream.
-        _ = try await house.post("drinks", #"{"ml": 100}"#)
+        _ = try await server.post("drinks", #"{"ml": 100}"#)
         for stream in [near, far] { _ = try await stream.events { $0.json["dailyTotalMl"] as? Int == 100 } }
         far.forget()
-        let before = try await house.get("state", headers: away)
+        let before = try await server.get("state", headers: away)
         for path in ["session", "session/drink", "session/drink"] {
             near.forget()
-            #expect(try await house.post("\(path)", "{}").status < 300)
+            #expect(try await server.post("\(path)", "{}").status < 300)
             _ = try await near.events { $0.kind == "session" }
         }
-        let after = try await house.get(
+        let after = try await server.get(
             "state", headers: away.merging(["If-None-Match": before.headers["etag"] ?? ""]) { $1 })
         #expect(after.status == 304, "\(after.body)")
-        _ = try await house.post("drinks", #"{"ml": 250}"#)
+        _ = try await server.post("drinks", #"{"ml": 250}"#)
         let told = try await far.events { $0.json["dailyTotalMl"] as? Int == 350 }
         #expect(told.count == 1, "\(told)")
     }
 
     @Test func `a client that never reads is disconnected`() async throws {
-        let house = try await ServedHousehold()
-        let lazy = try RawHTTP(port: house.port)
-        lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
-        let eager = try RawHTTP(port: house.port)
-        eager.send("GET /api/v1/events?fields=drinkCount HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
-        let token = try house.token(.log)
+        let server = try await TestServer()
+        let lazy = try RawHTTP(port: server.port)
+        lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")
+        let eager = try RawHTTP(port: server.port)
+        eager.send("GET /api/v1/events?fields=drinkCount HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")
+        let token = try server.token(.log)
         for count in 1...40 {
-            _ = try await house.post("drinks", #"{"ml": 10}"#, headers: token)
+            _ = try await server.post("drinks", #"{"ml": 10}"#, headers: token)
             _ = try await eager.read { $0.contains("\"drinkCount\":\(count)}") }
             eager.forget()
         }
-        #expect(try await house.ask("GET", "/healthz").body == "ok\n")
+        #expect(try await server.ask("GET", "/healthz").body == "ok\n")
     }
 
     @Test func `metrics are in Prometheus format`() async throws {
-        let house = try await ServedHousehold()
-        _ = try await house.get("nothing")
-        let text = try await house.ask("GET", "/metrics").body
+        let server = try await TestServer()
+        _ = try await server.get("nothing")
+        let text = try await server.ask("GET", "/metrics").body
         #expect(text.contains("waterh_http_responses_total{code=\"404\"} 1"))
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             #expect(line.wholeMatch(of: /[a-z_]+(\{[a-z]+="[^"]*"\})? [-0-9.e+]+/) != nil, "\(line)")

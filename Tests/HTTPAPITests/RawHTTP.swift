@@ -126,16 +126,15 @@ final class EventStream: Sendable {
     }
 
     private let client: RawHTTP
-    private let house: ServedHousehold
+    private let server: TestServer
 
     /// - Parameter query: `shows=notifications&fields=…`
-    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws
-    {
-        self.house = house
-        client = try RawHTTP(port: house.port)
+    init(_ server: TestServer, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws {
+        self.server = server
+        client = try RawHTTP(port: server.port)
         let more =
             (lastID.map { "Last-Event-ID: \($0)\r\n" } ?? "") + headers.map { "\($0.key): \($0.value)\r\n" }.joined()
-            + (headers["Authorization"] == nil ? house.signedIn : "")
+            + (headers["Authorization"] == nil ? server.signedIn : "")
         client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
     }
 

@@ -11,10 +11,10 @@ import TrackerCore
         let day = try CheckedDay()
         // At wake time no drink is due yet, and none is once the goal is met.
         try day.set("07:00")
-        let visit = try await day.serve()
-        try await visit.set("hydration.goalMl", "2000")
-        try await visit.drink(total)
-        let svg = try await visit.picture("circular.svg")
+        let client = try await day.serve()
+        try await client.set("hydration.goalMl", "2000")
+        try await client.drink(total)
+        let svg = try await client.picture("circular.svg")
         let arc = try #require(
             svg.firstMatch(
                 of:
@@ -35,8 +35,8 @@ import TrackerCore
     @Test func `the rainbow covers the whole ring at zero`() async throws {
         let day = try CheckedDay()
         try day.set("14:00")
-        let visit = try await day.serve()
-        let svg = try await visit.picture("circular")
+        let client = try await day.serve()
+        let svg = try await client.picture("circular")
         let parts = svg.matches(
             of:
                 #/
@@ -47,8 +47,8 @@ import TrackerCore
         #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])
         #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.circumference) < 0.01)
         // After the drink it is a ring again.
-        try await visit.drink(1200)
-        #expect(try await !visit.picture("circular").contains("rainbow"))
+        try await client.drink(1200)
+        #expect(try await !client.picture("circular").contains("rainbow"))
     }
 
     /// The colour follows the displayed deficit, not the raw urgency: a deficit of 24 ml is not displayed.
@@ -58,41 +58,41 @@ import TrackerCore
     ) async throws {
         let day = try CheckedDay()
         try day.set("10:00")
-        let visit = try await day.serve()
-        try await visit.drink(total)
+        let client = try await day.serve()
+        try await client.drink(total)
         for name in ["circular", "corner"] {
-            let svg = try await visit.picture(name)
+            let svg = try await client.picture(name)
             #expect(svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
             #expect(svg.contains("aria-label=\"\(total / 25) %\""), "\(name)")
         }
         // The text has no card under it and must be readable on black.
-        #expect(try await visit.picture("corner").contains(/stroke="#FFFFFF"[^>]* paint-order="stroke"/))
-        #expect(try await visit.picture("corner").contains(">\(total / 25)%</text>"))
+        #expect(try await client.picture("corner").contains(/stroke="#FFFFFF"[^>]* paint-order="stroke"/))
+        #expect(try await client.picture("corner").contains(">\(total / 25)%</text>"))
     }
 
     @Test func `widgets show that there is no session`() async throws {
         let day = try CheckedDay()
-        let visit = try await day.serve()
-        try await visit.drink(1250)
-        #expect(try await Self.words(visit.picture("small.svg")) == ["No Session"])
+        let client = try await day.serve()
+        try await client.drink(1250)
+        #expect(try await Self.words(client.picture("small.svg")) == ["No Session"])
         for name in ["medium", "large"] {
             #expect(
-                try await Self.words(visit.picture("\(name).svg")) == [
+                try await Self.words(client.picture("\(name).svg")) == [
                     "No Session", "Start a session", "1,250 ml / 2,500 ml",
                 ])
         }
         // The last session's summary replaces the invitation.
         try day.set("12:00")
-        _ = try await visit.post("session")
-        _ = try await visit.post("session/drink")
-        _ = try await visit.post("session/drink")
+        _ = try await client.post("session")
+        _ = try await client.post("session/drink")
+        _ = try await client.post("session/drink")
         try day.set("15:25")
-        _ = try await visit.post("session/water")
-        _ = try await visit.post("session/end")
-        #expect(try await Self.words(visit.picture("small.svg")) == ["No Session"])
+        _ = try await client.post("session/water")
+        _ = try await client.post("session/end")
+        #expect(try await Self.words(client.picture("small.svg")) == ["No Session"])
         for name in ["medium", "large"] {
             #expect(
-                try await Self.words(visit.picture("\(name).svg")) == [
+                try await Self.words(client.picture("\(name).svg")) == [
                     "No Session", "Last: 3h 25m, 2 drinks, 1 water", "1,250 ml / 2,500 ml",
                 ])
         }
@@ -101,17 +101,17 @@ import TrackerCore
     @Test func `each widget size shows its part of the session`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
-        let visit = try await day.serve()
-        _ = try await visit.post("session")
+        let client = try await day.serve()
+        _ = try await client.post("session")
         for (time, path, body) in [
             ("20:10", "drink", "{}"), ("20:20", "drink", #"{"estimate": 1.6}"#), ("20:25", "water", "{}"),
             ("20:30", "drink", "{}"),
         ] {
             try day.set(time)
-            _ = try await visit.post("session/\(path)", body)
+            _ = try await client.post("session/\(path)", body)
         }
         try day.set("20:32")
-        #expect(try await Self.words(visit.picture("small.svg")) == ["2.6", "Water due now"])
+        #expect(try await Self.words(client.picture("small.svg")) == ["2.6", "Water due now"])
         // No text overlaps the gauge or leaves the card. A letter is about half as wide as high.
         func stand(_ svg: String) -> [(from: Double, to: Double)] {
             svg.matches(of: /<text x="([0-9.]+)"[^>]* font-size="([0-9.]+)"[^>]*>([^<]+)</).map { match in
@@ -119,27 +119,27 @@ import TrackerCore
                 return (x - half, x + half)
             }
         }
-        #expect(try await stand(visit.picture("small.svg")).allSatisfy { $0.from > 48 && $0.to < 158 })
+        #expect(try await stand(client.picture("small.svg")).allSatisfy { $0.from > 48 && $0.to < 158 })
         let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
-        #expect(try await Self.words(visit.picture("medium.svg")) == medium)
+        #expect(try await Self.words(client.picture("medium.svg")) == medium)
         // The last three entries, newest first.
         #expect(
-            try await Self.words(visit.picture("large.svg")) == medium + [
+            try await Self.words(client.picture("large.svg")) == medium + [
                 "20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6",
             ])
         // Tracker spec E5: a red warning at its position on the gauge.
         let mark = try #require(
-            try await visit.picture("medium.svg").firstMatch(
+            try await client.picture("medium.svg").firstMatch(
                 of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
         #expect(mark.2 == "#E53935" && abs((Double(mark.1) ?? 0) - (24 + 112 * (1 - (0.5 + 2.6 / 12)))) < 0.01)
-        _ = try await visit.post("session/water")
-        let small = try await visit.picture("small.svg")
+        _ = try await client.post("session/water")
+        let small = try await client.picture("small.svg")
         #expect(
             Self.words(small) == ["1.6", "Water due in:", "1 drink"]
                 && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
         // Below zero with a minus sign, as on the page.
-        for _ in 0..<3 { _ = try await visit.post("session/water") }
-        #expect(try await Self.words(visit.picture("small.svg")).first == "−1.4")
+        for _ in 0..<3 { _ = try await client.post("session/water") }
+        #expect(try await Self.words(client.picture("small.svg")).first == "−1.4")
     }
 
     /// The picture expires after a minute, and shared caches must not store it.
@@ -147,9 +147,9 @@ import TrackerCore
     func `a widget image can be cached for a minute`(
         name: String
     ) async throws {
-        let visit = try await CheckedDay().serve()
+        let client = try await CheckedDay().serve()
         for path in ["/widget/\(name)", "/widget/\(name).svg"] {
-            let reply = try await visit.house.ask("GET", path)
+            let reply = try await client.server.ask("GET", path)
             let isPage = !path.hasSuffix(".svg") && ["small", "medium", "large"].contains(name)
             #expect(reply.status == 200)
             #expect(reply.headers["content-type"] == (isPage ? "text/html; charset=utf-8" : "image/svg+xml"))
@@ -163,22 +163,22 @@ import TrackerCore
     }
 
     @Test func `widget page logs once when its button is pressed twice`() async throws {
-        let visit = try await CheckedDay().serve()
-        var headers = visit.house.page
+        let client = try await CheckedDay().serve()
+        var headers = client.server.page
         headers["Content-Type"] = "application/x-www-form-urlencoded"
-        let page = try await visit.picture("large")
+        let page = try await client.picture("large")
         let key = try #require(page.firstMatch(of: /name="key" value="([0-9A-F-]+)"/)).1
         for _ in 0..<2 {
-            let reply = try await visit.house.ask(
+            let reply = try await client.server.ask(
                 "POST", "/widget/large?theme=t", "key=\(key)&press=cup", headers: headers)
             #expect(reply.status == 303 && reply.headers["location"] == "large?theme=t", "\(reply.body)")
         }
-        #expect(try await visit.state()["dailyTotalMl"] as? Int == 250)
+        #expect(try await client.state()["dailyTotalMl"] as? Int == 250)
         for form in ["press=cup", "key=\(key)&press=purge", "key=1&press=cup", ""] {
-            let reply = try await visit.house.ask("POST", "/widget/large", form, headers: headers)
+            let reply = try await client.server.ask("POST", "/widget/large", form, headers: headers)
             #expect(reply.status == 422, "\(form)")
         }
-        #expect(try await visit.state()["dailyTotalMl"] as? Int == 250)
+        #expect(try await client.state()["dailyTotalMl"] as? Int == 250)
     }
 
     private static func words(_ svg: String) -> [String] { svg.matches(of: />([^<>]+)<\/text>/).map { String($0.1) } }

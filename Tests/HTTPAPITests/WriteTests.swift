@@ -16,31 +16,31 @@ import TrackerService
         var answers: [String] = []
         for _ in 0..<3 {
             // The store cannot distinguish this from another process.
-            let house = try await ServedHousehold(TrackerStore(path: path))
+            let server = try await TestServer(TrackerStore(path: path))
             let headers = ["Idempotency-Key": "tap-1"]
-            let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: headers)
+            let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: headers)
             #expect(reply.status == 201)
             answers.append(reply.body)
-            #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 250)
-            await house.stop()
+            #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 250)
+            await server.stop()
         }
         #expect(Set(answers).count == 1)
     }
 
     @Test func `an idempotency key of another request is rejected`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let headers = ["Idempotency-Key": "tap-1"]
-        #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
-        let other = try await house.post("drinks", #"{"ml": 100}"#, headers: headers)
+        #expect(try await server.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
+        let other = try await server.post("drinks", #"{"ml": 100}"#, headers: headers)
         #expect(other.status == 409 && other.code == "idempotencyKeyReused")
     }
 
     @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)])
     func `an idempotency key with unusual characters is rejected`(key: String) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": key])
+        let server = try await TestServer()
+        let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": key])
         #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     @Test(arguments: [
@@ -49,8 +49,8 @@ import TrackerService
         (#"{"key": "\#(String(repeating: "a", count: 64))"}"#, 422),
     ])
     func `an incomplete action is rejected with the missing field`(body: String, status: Int) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.post("press", body)
+        let server = try await TestServer()
+        let reply = try await server.post("press", body)
         #expect(reply.status == status, "\(reply.body)")
     }
 
@@ -59,25 +59,25 @@ import TrackerService
         async throws
     {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+        let context = WriteContext(now: TestServer.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
         _ = try store.startSession(context)
         let key = String(repeating: "a", count: 64)
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
-        _ = try store.post(words, to: "ntfy", sendsLate: false, at: ServedHousehold.noon) { key }
-        let house = try await ServedHousehold(store, sharesWaterline: isShared)
-        let reply = try await house.post("press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}")
+        _ = try store.post(words, to: "ntfy", sendsLate: false, at: TestServer.noon) { key }
+        let server = try await TestServer(store, sharesWaterline: isShared)
+        let reply = try await server.post("press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}")
         #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
     }
 
     @Test func `a request with a lost response is not repeated`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        let house = try await ServedHousehold(store)
-        let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+        let server = try await TestServer(store)
+        let context = WriteContext(now: TestServer.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
         let idempotentRequest = IdempotentRequest(
-            key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
+            key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: TestServer.noon)
         // As after a kill between the commit and the response.
         _ = try store.running(idempotentRequest).logDrink(ml: 250, context)
-        let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
+        let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
         #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
         #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
     }
@@ -85,23 +85,23 @@ import TrackerService
     @Test func `a bottle has its own settings`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try store.adoptBottle("A4:C1:38:00:00:01")
-        let house = try await ServedHousehold(store)
+        let server = try await TestServer(store)
         let path = "/api/v1/bottles/A4:C1:38:00:00:01/settings"
-        let bottles = try await house.get("bottles").json["bottles"] as? [[String: Any]]
+        let bottles = try await server.get("bottles").json["bottles"] as? [[String: Any]]
         #expect(bottles?.map { $0["name"] as? String } == ["A4:C1:38:00:00:01"])
-        #expect(try await house.ask("GET", path).json["own"] as? [String] == [])
-        let changed = try await house.ask(
-            "PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
+        #expect(try await server.ask("GET", path).json["own"] as? [String] == [])
+        let changed = try await server.ask(
+            "PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: server.page)
         #expect(
             changed.status == 200 && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
         #expect((changed.json["settings"] as? [String: Any])?["bottle.recordDialect"] as? String == "strict")
-        #expect(try await house.get("settings").json["bottle.recordDialect"] as? String == "calendar")
-        let back = try await house.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: house.page)
+        #expect(try await server.get("settings").json["bottle.recordDialect"] as? String == "calendar")
+        let back = try await server.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: server.page)
         #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
         #expect(
-            try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code
+            try await server.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: server.page).code
                 == "settingRule")
-        #expect(try await house.get("bottles/nobody/settings").status == 404)
+        #expect(try await server.get("bottles/nobody/settings").status == 404)
     }
 
     @Test(arguments: [
@@ -110,11 +110,11 @@ import TrackerService
         (#"{"estimate": 1e300}"#, "estimate"),
     ])
     func `an amount out of range is rejected`(body: String, code: String) async throws {
-        let house = try await ServedHousehold()
-        #expect(try await house.post("session", "{}").status == 200)
-        let reply = try await house.post("session/drink", body)
+        let server = try await TestServer()
+        #expect(try await server.post("session", "{}").status == 200)
+        let reply = try await server.post("session/drink", body)
         #expect(reply.status == 422 && reply.code == code, "\(reply.status) \(reply.body)")
-        let session = try await house.get("session").json
+        let session = try await server.get("session").json
         #expect((session["logs"] as? [Any])?.isEmpty == true, "\(session)")
     }
 
@@ -132,22 +132,22 @@ import TrackerService
         ("POST", "/api/v1/sign-in", #"{"code": "1", "code": "2"}"#, "code"),
     ])
     func `a repeated JSON key is rejected`(method: String, path: String, body: String, key: String) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.ask(method, path, body, headers: house.page)
+        let server = try await TestServer()
+        let reply = try await server.ask(method, path, body, headers: server.page)
         #expect(
             reply.status == 422 && reply.code == "repeatedField"
                 && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     /// In UTF-16 a key could occur twice undetected.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
     func `a body that is not UTF-8 is rejected`(encoding: String.Encoding) async throws {
         let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
-        let house = try await ServedHousehold()
-        let reply = try await house.post("drinks", body)
+        let server = try await TestServer()
+        let reply = try await server.post("drinks", body)
         #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     @Test(
@@ -163,9 +163,9 @@ import TrackerService
     }
 
     @Test func `undo reverts the latest entry that the page shows`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
-            try await house.post("\(path)", body)
+            try await server.post("\(path)", body)
         }
         func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
         _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
@@ -191,20 +191,20 @@ import TrackerService
     }
 
     @Test func `a request with an unknown method gets status 405`() async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
+        let server = try await TestServer()
+        let reply = try await server.ask("QUERY", "/api/v1/state", "{}", headers: server.page)
         #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
     }
 
     @Test func `a repeated purge request deletes nothing again`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         let headers = ["Idempotency-Key": "purge-1"]
-        #expect(try await house.post("purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
-        #expect(try await house.post("drinks", #"{"ml": 300}"#).status == 201)
+        #expect(try await server.post("purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
+        #expect(try await server.post("drinks", #"{"ml": 300}"#).status == 201)
         #expect(
-            try await house.post("purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"]
+            try await server.post("purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"]
                 == "true")
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 300)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 300)
     }
 
     @Test func `a repeated command reaches the bottle once`() async throws {
@@ -216,12 +216,12 @@ import TrackerService
                 sent.withLock { $0.append(words) }
                 return "done"
             })
-        let house = try await ServedHousehold(service: door)
+        let server = try await TestServer(service: door)
         for (key, command, status) in [
             ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
         ] {
             let headers = ["Idempotency-Key": key]
-            let reply = try await house.post("bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
+            let reply = try await server.post("bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
             #expect(reply.status == status)
         }
         #expect(sent.withLock { $0 } == [["flash"]])
@@ -237,10 +237,10 @@ import TrackerService
                 for await _ in isDone { break }
                 throw Refusal("bottleSilent", "The bottle did not answer.")
             })
-        let house = try await ServedHousehold(service: door)
+        let server = try await TestServer(service: door)
         let headers = ["Idempotency-Key": "one"]
         @Sendable func send() async throws -> RawHTTP.Reply {
-            try await house.post("bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
+            try await server.post("bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
         }
         async let first = send()
         for await _ in asked { break }
@@ -260,86 +260,86 @@ import TrackerService
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { _ in "done" })
-        let house = try await ServedHousehold(store, service: door)
+        let server = try await TestServer(store, service: door)
         try store.begin(
             IdempotentRequest(
                 key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
-                at: ServedHousehold.noon))
+                at: TestServer.noon))
         for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
-            let reply = try await house.post(
+            let reply = try await server.post(
                 "bottle/commands", #"{"command": "flash"}"#, headers: ["Idempotency-Key": key])
             #expect(reply.status == status && reply.code == code, "\(reply.body)")
         }
         // Idempotent commands run again.
         for _ in 0..<2 {
-            #expect(try await house.post("poll", "{}", headers: ["Idempotency-Key": "poll"]).status == 202)
+            #expect(try await server.post("poll", "{}", headers: ["Idempotency-Key": "poll"]).status == 202)
         }
         #expect(polls.withLock { $0 } == 1)
     }
 
     @Test func `a failed revocation can be repeated`() async throws {
-        let house = try await ServedHousehold()
-        let tokens = try (0..<20).map { _ in try house.token(.log) }
+        let server = try await TestServer()
+        let tokens = try (0..<20).map { _ in try server.token(.log) }
         let headers = ["Idempotency-Key": "lost"]
         for _ in 0..<2 {
-            let reply = try await house.delete("tokens/mistyped", headers: headers)
+            let reply = try await server.delete("tokens/mistyped", headers: headers)
             #expect(reply.status == 404 && reply.code == "noSuchToken", "\(reply.body)")
         }
         // Twenty ids of sixteen digits.
-        let ids = try house.store.tokens().map(\.id)
+        let ids = try server.store.tokens().map(\.id)
         let shared = try #require(Dictionary(grouping: ids) { $0.prefix(1) }.first { $0.value.count > 1 }?.key)
-        let several = try await house.delete("tokens/\(shared)")
+        let several = try await server.delete("tokens/\(shared)")
         #expect(several.status == 422 && several.code == "severalTokens", "\(several.body)")
-        #expect(try house.store.tokens().filter { $0.revokedAt == nil }.count == tokens.count + 1)
+        #expect(try server.store.tokens().filter { $0.revokedAt == nil }.count == tokens.count + 1)
     }
 
     @Test func `idempotency keys do not depend on the clock`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
             try store.begin(
-                IdempotentRequest(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
+                IdempotentRequest(key: "old\(count)", asking: [], at: TestServer.noon.advanced(seconds: 3600)))
         }
-        let house = try await ServedHousehold(store)
+        let server = try await TestServer(store)
         for tap in ["1", "2", "1", "2"] {
             let headers = ["Idempotency-Key": "tap-\(tap)"]
-            #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
+            #expect(try await server.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
         }
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 500)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 500)
     }
 
     @Test func `a token appears only in the response that created it`() async throws {
-        let house = try await ServedHousehold()
-        let made = try await house.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
+        let server = try await TestServer()
+        let made = try await server.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
         #expect(
             made.json["token"] != nil && made.json["scope"] as? String == "log",
             "the default scope is log")
-        let known = try #require(try house.store.request("tk"))
+        let known = try #require(try server.store.request("tk"))
         #expect(known.answer == nil)
     }
 
     @Test func `a write is rejected without a valid token`() async throws {
-        let house = try await ServedHousehold()
-        let bare = try await house.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
+        let server = try await TestServer()
+        let bare = try await server.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
         #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notSignedIn")
-        let token = try house.token(.log)
+        let token = try server.token(.log)
         func status(_ token: [String: String]) async throws -> Int {
-            try await house.post("drinks", #"{"ml": 250}"#, headers: token).status
+            try await server.post("drinks", #"{"ml": 250}"#, headers: token).status
         }
         #expect(try await status(token) == 201)
-        _ = try house.store.revokeTokens(
-            nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
+        _ = try server.store.revokeTokens(
+            nil, WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { "x" }))
         #expect(try await status(token) == 401)
-        #expect(try await status(house.token(.log)) == 201)
+        #expect(try await status(server.token(.log)) == 201)
     }
 
     /// A remote administrator must not read files of the service's machine with these settings.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func `settings with files need an administrator`(name: String) async throws {
-        let house = try await ServedHousehold()
-        let away = try house.token(.admin)
-        let refused = try await house.patch("settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
+        let server = try await TestServer()
+        let away = try server.token(.admin)
+        let refused = try await server.patch("settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
         #expect(refused.status == 403 && refused.code == "onlyHere")
-        #expect(try house.store.settings() == Settings())
+        #expect(try server.store.settings() == Settings())
         #expect(SettingScope(of: name) == .files && Settings.catalogue.contains { $0.name == name })
     }
 
@@ -363,8 +363,8 @@ import TrackerService
     func `a token grants its scope only`(
         scope: Scope, method: String, path: String, body: String?, status: Int
     ) async throws {
-        let house = try await ServedHousehold()
-        #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
+        let server = try await TestServer()
+        #expect(try await server.ask(method, path, body, headers: try server.token(scope)).status == status)
     }
 
     @Test(arguments: [
@@ -375,8 +375,8 @@ import TrackerService
         (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
     ])
     func `invalid drinks are rejected`(body: String, status: Int) async throws {
-        let house = try await ServedHousehold()
-        let reply = try await house.post("drinks", body)
+        let server = try await TestServer()
+        let reply = try await server.post("drinks", body)
         #expect(reply.status == status, "\(body): \(reply.body)")
         if status >= 400 {
             #expect(
@@ -387,37 +387,37 @@ import TrackerService
     }
 
     @Test func `settings are changed all or none`() async throws {
-        let house = try await ServedHousehold()
-        let bad = try await house.patch("settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#)
+        let server = try await TestServer()
+        let bad = try await server.patch("settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#)
         #expect(bad.status == 422 && (bad.json["detail"] as? String)?.contains("04:00") == true)
-        #expect(try await house.get("settings").json["hydration.goalMl"] as? Int == 2500)
-        let good = try await house.patch(
+        #expect(try await server.get("settings").json["hydration.goalMl"] as? Int == 2500)
+        let good = try await server.patch(
             "settings", #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#)
         #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
     }
 
     @Test func `a day of drinks works over HTTP`() async throws {
-        let house = try await ServedHousehold()
+        let server = try await TestServer()
         func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
-            try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)
+            try await server.ask(method, "/api/v1/\(path)", body, headers: server.page)
         }
         #expect(try await write("POST", "drinks", #"{"ml": 250}"#).status == 201)
         #expect(try await write("PATCH", "drinks/d1", #"{"ml": 300}"#).status == 200)
         #expect(try await write("DELETE", "drinks/d2").status == 200)
         #expect(try await write("DELETE", "drinks/d99").status == 404)
         #expect(try await write("POST", "undo").status == 200)
-        #expect(try await house.get("history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
+        #expect(try await server.get("history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
         #expect(try await write("POST", "session/drink", "{}").status == 409)
-        #expect(try await house.get("session").status == 404)
+        #expect(try await server.get("session").status == 404)
         #expect(try await write("POST", "session").json["started"] as? Bool == true)
         #expect(try await write("POST", "session").json["started"] as? Bool == false)
         #expect(try await write("POST", "session/drink", #"{"type": "beer", "estimate": 1.6}"#).status == 201)
         #expect(try await write("POST", "session/water").status == 201)
-        #expect(try await house.get("session").json["sinceWater"] as? Int == 0)
+        #expect(try await server.get("session").json["sinceWater"] as? Int == 0)
         #expect(try await write("POST", "session/end").status == 200)
         #expect(try await write("POST", "session/done").status == 200)
         #expect(try await write("POST", "reset-today").status == 200)
-        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 }
 

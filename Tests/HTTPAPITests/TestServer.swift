@@ -9,7 +9,7 @@ import TrackerService
 import WebServer
 
 /// A server over a real socket. It ends with its owner.
-final class ServedHousehold: Sendable {
+final class TestServer: Sendable {
     let port: Int
     let store: TrackerStore
     let person: Person
@@ -136,7 +136,7 @@ final class CheckedDay: Sendable {
 
     init() throws {
         folder = try TemporaryFolder()
-        clock = Mutex(ServedHousehold.noon)
+        clock = Mutex(TestServer.noon)
     }
 
     var path: String { folder.file("waterh.sqlite") }
@@ -155,13 +155,13 @@ final class CheckedDay: Sendable {
     }
 
     /// Starts a service, which ends with the returned context.
-    func serve() async throws -> WebRequestContext {
-        WebRequestContext(house: try await ServedHousehold(TrackerStore(path: path), now: { self.now }), day: self)
+    func serve() async throws -> DayClient {
+        DayClient(server: try await TestServer(TrackerStore(path: path), now: { self.now }), day: self)
     }
 
     /// A client of the service.
-    struct WebRequestContext {
-        let house: ServedHousehold
+    struct DayClient {
+        let server: TestServer
         let day: CheckedDay
 
         /// Logs drinks over HTTP, in valid amounts.
@@ -169,8 +169,8 @@ final class CheckedDay: Sendable {
         func drink(_ ml: Int) async throws -> [String: Any] {
             var (rest, last) = (ml, [String: Any]())
             while rest > 0 {
-                let reply = try await house.ask(
-                    "POST", "/api/v1/drinks", #"{"ml": \#(min(rest, 2000))}"#, headers: house.page)
+                let reply = try await server.ask(
+                    "POST", "/api/v1/drinks", #"{"ml": \#(min(rest, 2000))}"#, headers: server.page)
                 try #require(reply.status == 201, "\(reply.body)")
                 last = reply.json["state"] as? [String: Any] ?? [:]
                 rest -= min(rest, 2000)
@@ -179,12 +179,12 @@ final class CheckedDay: Sendable {
         }
 
         func set(_ name: String, _ value: String) async throws {
-            let reply = try await house.patch("settings", "{\"\(name)\": \(value)}")
+            let reply = try await server.patch("settings", "{\"\(name)\": \(value)}")
             try #require(reply.status == 200, "\(reply.body)")
         }
 
         func post(_ path: String, _ body: String = "{}") async throws -> [String: Any] {
-            let reply = try await house.post(path, body)
+            let reply = try await server.post(path, body)
             try #require(reply.status < 300, "\(path): \(reply.body)")
             return reply.json
         }
@@ -192,20 +192,20 @@ final class CheckedDay: Sendable {
         /// Two seconds, plus the response time of a simple request on a busy machine.
         func shortly() async throws -> Duration {
             let start = ContinuousClock.now
-            _ = try await house.ask("GET", "/healthz")
+            _ = try await server.ask("GET", "/healthz")
             return .seconds(2) + (ContinuousClock.now - start) * 20
         }
 
-        func state() async throws -> [String: Any] { try await house.get("state").json }
+        func state() async throws -> [String: Any] { try await server.get("state").json }
 
         func text(_ key: String) async throws -> String? { try await state()[key] as? String }
 
-        func picture(_ name: String) async throws -> String { try await house.ask("GET", "/widget/\(name)").body }
+        func picture(_ name: String) async throws -> String { try await server.ask("GET", "/widget/\(name)").body }
 
         /// Sends due notifications to the open pages and these channels.
         @discardableResult
         func deliver(_ sinks: any NotificationSink...) async throws -> [TrackerNotification] {
-            try await day.tracker(house.store).deliver(sinks + [house.screen]).notifications.map(\.notification)
+            try await day.tracker(server.store).deliver(sinks + [server.screen]).notifications.map(\.notification)
         }
 
         /// Adds a drink from a poll, with the bottle's time.
@@ -219,7 +219,7 @@ final class CheckedDay: Sendable {
             let entry = JournalEntry(
                 bottle: "b1", raw: raw, wall: wall, amountMl: ml, received: day.now,
                 verdict: .drink(at: at, zone: "UTC"))
-            #expect(try house.store.append([entry]) == [.stored])
+            #expect(try server.store.append([entry]) == [.stored])
         }
     }
 }
