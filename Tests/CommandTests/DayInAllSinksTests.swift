@@ -314,7 +314,7 @@ import Testing
         // MARK: - What the store has of it
 
         /// A delivered notification as the store lists it.
-        struct Told {
+        struct DeliveredNotification {
             var id: String
             var decidedAt: Int
             var isOnDesktop: Bool
@@ -328,7 +328,7 @@ import Testing
         private func sql(_ text: String) throws -> [[String]] { try StoreFile(store).rows(text) }
 
         /// The delivered notifications in order of delivery.
-        func told() throws -> [Told] {
+        func delivered() throws -> [DeliveredNotification] {
             try sql(
                 """
                 SELECT id, json_extract(decision, '$.decidedAt.milliseconds'), ',' || sinks || ',' LIKE '%,desktop,%', \
@@ -336,7 +336,7 @@ import Testing
                 FROM notification WHERE kind <> 'waterlineLive' ORDER BY place
                 """
             ).map {
-                Told(
+                DeliveredNotification(
                     id: $0[0], decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1", isUrgent: $0[4] == "1",
                     reason: $0[3].isEmpty ? nil : String($0[3]))
             }
@@ -344,7 +344,7 @@ import Testing
 
         /// The rule of the tracker spec, C, by which the desktop no longer shows this notification, determined
         /// independently of the program; `nil`: no rule applies.
-        func rule(for one: Told, among all: [Told]) async throws -> String? {
+        func rule(for one: DeliveredNotification, among all: [DeliveredNotification]) async throws -> String? {
             func isSo(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
             let belongsToSession = one.id.hasPrefix("waterline-")
             switch one.reason {
@@ -410,22 +410,22 @@ import Testing
             ].map { $0.map(\.words) }
             return Set(texts).count == 1 ? true : nil
         }
-        let told = bench.atBroker()
-        print(told.map { "  \($0)" }.joined(separator: "\n"))
+        let delivered = bench.atBroker()
+        print(delivered.map { "  \($0)" }.joined(separator: "\n"))
         let (desktop, (phone, repeated)) = (try bench.atDesktop(), try await bench.onPhone())
-        if screen == .standIn { #expect(desktop == told, "the desktop") }
-        #expect(desktop.map(\.words) == told.map(\.words), "the desktop")
-        #expect(bench.inStream() == told, "the event stream")
-        #expect(try await bench.atHook() == told, "the webhook")
-        #expect(phone.map(\.words) == told.map(\.words) && repeated == 0, "the phone")
-        #expect(zip(phone, told).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
-        #expect(Set(told.map(\.id)).count == told.count, "once each")
+        if screen == .standIn { #expect(desktop == delivered, "the desktop") }
+        #expect(desktop.map(\.words) == delivered.map(\.words), "the desktop")
+        #expect(bench.inStream() == delivered, "the event stream")
+        #expect(try await bench.atHook() == delivered, "the webhook")
+        #expect(phone.map(\.words) == delivered.map(\.words) && repeated == 0, "the phone")
+        #expect(zip(phone, delivered).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
+        #expect(Set(delivered.map(\.id)).count == delivered.count, "once each")
         for kind in [
             "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
             "waterline-time",
-        ] { #expect(told.contains { $0.id.hasPrefix(kind) }, "no \(kind)") }
+        ] { #expect(delivered.contains { $0.id.hasPrefix(kind) }, "no \(kind)") }
         #expect(
-            told.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
+            delivered.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
             "amber, red and catching up")
         try await bench.end()
     }
@@ -468,30 +468,30 @@ import Testing
         // Deliveries of a killed service finish after its claim has expired.
         for _ in 0..<3 { try await bench.pass(minutes: 2) }
         let isDone: Bool? = try await event(within: 90) {
-            let (told, hook) = (try bench.told(), unique(try await bench.atHook()))
+            let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
             let words = hook.map(\.words)
             let phone = try await bench.onPhone().heard.map(\.words)
             let isComplete =
-                hook.map(\.id) == told.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook
+                hook.map(\.id) == delivered.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook
                 && phone == words
-            return isComplete && told.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
+            return isComplete && delivered.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
         }
-        let (told, hook) = (try bench.told(), unique(try await bench.atHook()))
+        let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
         let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), try bench.atDesktop())
         #expect(isDone == true, "seed \(seed), killed \(killed)")
-        #expect(hook.map(\.id) == told.map(\.id), "the webhook and the store's record: \(hook) \(told)")
-        #expect(broker == hook, "the broker heard \(broker), told was \(hook)")
-        #expect(stream == hook, "the event stream had \(stream), told was \(hook)")
+        #expect(hook.map(\.id) == delivered.map(\.id), "the webhook and the store's record: \(hook) \(delivered)")
+        #expect(broker == hook, "the broker heard \(broker), expected \(hook)")
+        #expect(stream == hook, "the event stream had \(stream), expected \(hook)")
         let (phone, repeated) = try await bench.onPhone()
         #expect(phone.map(\.words) == hook.map(\.words), "the phone")
 
         var rules: [String: Int] = [:]
-        for one in told where !one.isOnDesktop {
-            let rule = try await bench.rule(for: one, among: told)
+        for one in delivered where !one.isOnDesktop {
+            let rule = try await bench.rule(for: one, among: delivered)
             #expect(rule != nil, "no rule allows that the desktop missed \(one)")
             rules[rule ?? "none", default: 0] += 1
         }
-        let onDesktop = Set(told.filter(\.isOnDesktop).map(\.id))
+        let onDesktop = Set(delivered.filter(\.isOnDesktop).map(\.id))
         let due = hook.filter { onDesktop.contains($0.id) }
         let (desktopNames, dueNames) =
             screen == .standIn
@@ -502,9 +502,9 @@ import Testing
         #expect(once.shown == dueNames, "the desktop showed \(desktopNames), died half shown \(bench.halfShown)")
         print(
             """
-            under fire: \(hook.count) told; broker \(broker.count) (\(bench.atBroker().count - broker.count) once \
-            more), stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
-            (\(once.repeated) more, half shown by who died), missed there by rule \(rules); killed \(killed)
+            \(hook.count) notifications; broker \(broker.count) (\(bench.atBroker().count - broker.count) once more), \
+            stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
+            (\(once.repeated) more, half shown at a kill), missed there by rule \(rules); killed \(killed)
             """)
         try await bench.end()
     }

@@ -24,13 +24,13 @@ import Testing
         func mode() throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int
         }
-        let told = try await doctor(folder, [])
-        #expect(checks(told, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
-        #expect(try mode() == 0o644 && told["repairs"] is NSNull)
-        let mended = try await doctor(folder, ["--fix"])
-        let repairs = try #require(mended["repairs"] as? [[String: Any]])
+        let report = try await doctor(folder, [])
+        #expect(checks(report, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
+        #expect(try mode() == 0o644 && report["repairs"] is NSNull)
+        let repaired = try await doctor(folder, ["--fix"])
+        let repairs = try #require(repaired["repairs"] as? [[String: Any]])
         #expect(repairs.contains { $0["check"] as? String == "privacy" && $0["done"] as? Bool == true })
-        #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
+        #expect(try mode() == 0o600 && checks(repaired, "privacy").isEmpty)
     }
 
     @Test func `doctor reports a dangling store link and counts manual drinks`() async throws {

@@ -499,8 +499,9 @@ import Testing
         #expect(att.exitCode == 0 && att.output.contains("Notification"), "\(att.output)\(att.error)")
         try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
         let tar = try #require(Program(system: "tar"))
-        let told = try await tar.run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])
-        #expect(told.output.contains("Unexpected bottle response") && told.output.contains(capture), "\(told.output)")
+        let polls = try await tar.run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])
+        #expect(
+            polls.output.contains("Unexpected bottle response") && polls.output.contains(capture), "\(polls.output)")
     }
 
     @Test(.timeLimit(.minutes(1))) func `files of the user in the trace folder are not in the report`() async throws {
@@ -516,11 +517,11 @@ import Testing
             try Data(text.utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).txt"))
         }
         try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
-        let told = try await #require(Program(system: "tar")).run([
+        let polls = try await #require(Program(system: "tar")).run([
             "-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt",
         ])
         #expect(
-            told.output.contains("Unexpected bottle response") && !told.output.contains("doctor")
-                && !told.output.contains("my-notes"), "\(told.output)")
+            polls.output.contains("Unexpected bottle response") && !polls.output.contains("doctor")
+                && !polls.output.contains("my-notes"), "\(polls.output)")
     }
 }

@@ -161,13 +161,13 @@ import Testing
         #expect(
             try await replay.run(["diff", source, source, "--from", "2026-11-22", "--to", "2026-11-21"]).exitCode == 2)
 
-        func gadget(_ name: String, _ more: [String]) async throws -> (services: Int, bytes: Int) {
+        func profile(_ name: String, _ more: [String]) async throws -> (services: Int, bytes: Int) {
             try await replay.succeed(["clone", source, "-o", folder.file(name)] + more)
             let data = try Data(contentsOf: folder.url(name))
             let document = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
             return ((document["services"] as? [Any])?.count ?? 0, data.count)
         }
-        let all = try await gadget("all.json", []), first = try await gadget("first.json", ["--to", "+0.2"])
+        let all = try await profile("all.json", []), first = try await profile("first.json", ["--to", "+0.2"])
         #expect(first.services == all.services && first.services > 0)
         #expect(first.bytes < all.bytes)
         #expect(try await replay.run(["clone", source, "-o", folder.file("x.json"), "--from", "soon"]).exitCode == 2)

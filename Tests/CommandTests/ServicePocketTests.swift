@@ -32,10 +32,10 @@ import Testing
         }
         func status() async throws -> String { try await Program.tracker.run("status --config \(config.path)").output }
 
-        func told(_ count: Int) async throws -> [WebPeer.Seen] {
+        func requests(_ count: Int) async throws -> [WebPeer.Seen] {
             let found: [WebPeer.Seen]? = try await event {
-                let told = try await peer.seen()
-                return told.count >= count ? told : nil
+                let requests = try await peer.seen()
+                return requests.count >= count ? requests : nil
             }
             return try #require(found)
         }
@@ -44,11 +44,12 @@ import Testing
     @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
         let rig = try await Rig()
         var service = try rig.serve()
-        let told = try #require(try await rig.told(1).first)
+        let request = try #require(try await rig.requests(1).first)
         #expect(
-            told.json["title"] as? String == "Hydration Reminder" && told.headers["authorization"] == "Bearer tk_s3cret"
+            request.json["title"] as? String == "Hydration Reminder"
+                && request.headers["authorization"] == "Bearer tk_s3cret"
         )
-        let action = try #require((told.json["actions"] as? [[String: Any]])?.first, "\(told.body)")
+        let action = try #require((request.json["actions"] as? [[String: Any]])?.first, "\(request.body)")
         let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
         func press(_ body: String) async throws -> String {
             let curl = try #require(Program(system: "curl"))
@@ -69,7 +70,7 @@ import Testing
         #expect(try await press(body) == #"{"done":false}"#)
         #expect(try await press(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
         #expect(try await rig.status().contains("250 ml"))
-        #expect(try await rig.told(1).count == 1)
+        #expect(try await rig.requests(1).count == 1)
         let end = try await service.stop()
         #expect(end.exitCode == 0, "\(end.error)")
     }
@@ -84,12 +85,12 @@ import Testing
         #expect(
             killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
             "\(killed.error)")
-        let tries = try await rig.told(1).count
+        let tries = try await rig.requests(1).count
         try await rig.peer.rule("{}")
         service = try rig.serve()
-        #expect(try await rig.told(tries + 1).count == tries + 1)
+        #expect(try await rig.requests(tries + 1).count == tries + 1)
         try await service.stop()
-        #expect(try await rig.told(tries + 1).count == tries + 1)
+        #expect(try await rig.requests(tries + 1).count == tries + 1)
     }
 
     /// The report names the server that rejects requests or is down, the time since then, and the number of pending
@@ -107,10 +108,10 @@ import Testing
         func since(_ outlet: String) async throws -> Int? { try await troubles()[outlet]?["since"] as? Int }
         let began = Int(Date().timeIntervalSince1970)
         var service = try rig.serve()
-        let isTold = try await event(within: 60) {
+        let isReported = try await event(within: 60) {
             try await troubles().values.count { $0["waiting"] as? Int == 1 } == 2 ? true : nil
         }
-        #expect(isTold == true, "\(service.error)")
+        #expect(isReported == true, "\(service.error)")
         #expect(try await Set(troubles().keys) == ["ntfy", "webhook"])
         let first = try #require(try await since("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))

@@ -353,7 +353,7 @@ import TrackerCore
     init() throws { home = try Home(["WATERH_ZONE": "UTC"]) }
 
     /// The rules that decide about a kind, by name, and the sentences.
-    private func decided(_ kind: String, _ line: String) async throws -> (isTold: Bool, by: [String], facts: String) {
+    private func decided(_ kind: String, _ line: String) async throws -> (isSent: Bool, by: [String], facts: String) {
         let result = try await home.tracker(line + " --json")
         let object = try result.object()
         let reminders = try #require(object["reminders"] as? [[String: Any]])
@@ -372,26 +372,26 @@ import TrackerCore
         #expect(try await home.tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
         let held = try await decided("pace", "why --now 2026-06-15T23:30")
         #expect(
-            !held.isTold && held.by == ["activeHours"]
+            !held.isSent && held.by == ["activeHours"]
                 && held.facts.contains("It is 23:30; reminders come from 07:00 to 22:00"), "\(held)")
         let all = try await home.tracker("why --all --now 2026-06-15T23:30")
         #expect(all.output.contains("+ Setup is finished.") && !all.output.contains("service"), "\(all.output)")
         // It would be sent at noon, by --at or by --now.
         for line in ["why --now 2026-06-15T12:00", "why --now 2026-06-15T18:00 --at 12:00"] {
-            let told = try await decided("pace", line)
-            #expect(told.isTold && told.by.isEmpty, "\(told)")
+            let sent = try await decided("pace", line)
+            #expect(sent.isSent && sent.by.isEmpty, "\(sent)")
         }
         // The deficit is below the reminder threshold: 833 ml are expected.
         #expect(try await home.tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
         let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
         #expect(
-            !rounded.isTold && rounded.by == ["deficitLargeEnough"]
+            !rounded.isSent && rounded.by == ["deficitLargeEnough"]
                 && rounded.facts.contains("23 ml behind, shown as 0 ml; reminders start at 50 ml"), "\(rounded)")
         // One per day: amber is sent at 14:00, and red is suppressed.
         #expect(try await home.tracker("settings set reminders.maxPerDay 1").exitCode == 0)
         #expect(try await home.tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))
         let capped = try await decided("pace", "why --now 2026-06-15T18:00")
-        #expect(!capped.isTold && capped.by == ["underDailyLimit"] && capped.facts.contains("1 of 1"), "\(capped)")
+        #expect(!capped.isSent && capped.by == ["underDailyLimit"] && capped.facts.contains("1 of 1"), "\(capped)")
         // The query sent nothing and changed nothing.
         #expect(try await home.tracker("why --now 2026-06-15T14:00").exitCode == 0)
         #expect(try await decided("pace", "why --now 2026-06-15T18:00").by == ["underDailyLimit"])

@@ -27,8 +27,8 @@ import Testing
         state = try await home.object("status", at: "12:32")
         #expect(state["remindersSent"] as? Int == 1)
         #expect(try await home.tracker("check --show", at: "12:33").output.hasPrefix("No notification is due"))
-        let told = try await home.object("history --notifications", at: "12:34")
-        let lines = try #require(told["notifications"] as? [[String: Any]])
+        let history = try await home.object("history --notifications", at: "12:34")
+        let lines = try #require(history["notifications"] as? [[String: Any]])
         #expect(
             lines.count == 1 && lines[0]["kind"] as? String == "hydration-reminder"
                 && lines[0]["sinks"] as? [String] == ["output"])

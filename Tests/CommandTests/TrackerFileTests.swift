@@ -359,10 +359,10 @@ import TrackerCore
             head.lines.last == "0" && head.lines.count == 4 && head.error.isEmpty,
             "\(head.output.suffix(300)) \(head.error)")
         let python = try #require(Program(system: "python3"), "this test needs python3")
-        let deaf = try await python.run([
+        let stalled = try await python.run([
             Program.repository + "/Tests/CommandTests/never_reads.py", Program.products + "/waterh-tracker", store,
         ])
-        #expect(deaf.exitCode == 0, "\(deaf.output)\(deaf.error)")
+        #expect(stalled.exitCode == 0, "\(stalled.output)\(stalled.error)")
     }
 
     @Test(arguments: [

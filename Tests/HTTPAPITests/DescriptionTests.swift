@@ -410,7 +410,7 @@ struct APIDescription {
         let description = try #require(
             try JSONSerialization.jsonObject(with: Data(file.bytes.readableBytesView)) as? [String: Any])
         let paths = try #require(description["paths"] as? [String: [String: Any]])
-        let told = Set(paths.flatMap { path, methods in methods.keys.map { "\($0.uppercased()) \(path)" } })
+        let described = Set(paths.flatMap { path, methods in methods.keys.map { "\($0.uppercased()) \(path)" } })
         let routes = HTTPServer.routes.flatMap { path, methods -> [String] in
             guard path.hasPrefix("/api/v1/"), !path.hasSuffix("openapi.json") else { return [] }
             let parts = path.dropFirst("/api/v1".count).split(separator: "/").map {
@@ -418,7 +418,7 @@ struct APIDescription {
             }
             return methods.map { "\($0.rawValue) /\(parts.joined(separator: "/"))" }
         }
-        #expect(told.symmetricDifference(routes).sorted() == [])
+        #expect(described.symmetricDifference(routes).sorted() == [])
     }
 
     @Test func `every page file is in the program`() throws {

@@ -60,7 +60,7 @@ import TrackerService
             #expect(answer["statusText"] as? String == "On track ✓" && answer["urgency"] as? Int == 0)
             #expect(try await client.text("statusText") == "On track ✓")
         },
-        Check(4, "at 23:00 nobody is reminded") { day in
+        Check(4, "no reminder is sent at 23:00") { day in
             try day.set("23:00")
             let client = try await day.serve()
             #expect(try await client.state()["urgency"] as? Int == 2)
@@ -177,12 +177,12 @@ import TrackerService
             try await client.deliver(sink)
             #expect(!sink.delivered.contains { $0.kind == .goal })
             try await client.drink(1)
-            let told = try await client.deliver(sink)
+            let sent = try await client.deliver(sink)
             #expect(
-                told.map(\.title) == ["Goal Reached! 💧"]
-                    && told.map(\.body) == ["Good job! You've hit your daily hydration goal."])
+                sent.map(\.title) == ["Goal Reached! 💧"]
+                    && sent.map(\.body) == ["Good job! You've hit your daily hydration goal."])
         },
-        Check(14, "further drinks tell it no second time that day, also after a restart") { day in
+        Check(14, "further drinks do not repeat it that day, also after a restart") { day in
             let sink = MemorySink()
             for round in 0..<3 {
                 let client = try await day.serve()
@@ -199,14 +199,14 @@ import TrackerService
             let page = try EventStream(client.server, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
             let (desktop, broker) = (NamedSink("desktop"), NamedSink("mqtt"))
-            let told = try await client.deliver(desktop, broker)
-            #expect(told.count == 1 && desktop.given == told && broker.given == told)
+            let sent = try await client.deliver(desktop, broker)
+            #expect(sent.count == 1 && desktop.given == sent && broker.given == sent)
             #expect(
-                try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == told.first?.notificationId)
+                try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == sent.first?.notificationId)
             #expect(try client.server.store.notifications().map { Set($0.sinks) } == [["desktop", "mqtt", "events"]])
             #expect(try await client.state()["remindersSent"] as? Int == 1)
         },
-        Check(16, "a subscriber is told that the device should vibrate") { day in
+        Check(16, "an event asks the device to vibrate") { day in
             let client = try await day.serve()
             let page = try EventStream(client.server, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }

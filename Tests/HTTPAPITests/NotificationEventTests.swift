@@ -67,7 +67,7 @@ import WebServer
     /// them in order, once, with their times.
     @Test func `a reconnecting client receives missed notifications`() async throws {
         let day = try CheckedDay()
-        func told() throws -> [String] {
+        func delivered() throws -> [String] {
             try TrackerStore(path: day.path).deliveries(after: 0).map(\.decision.notificationId)
         }
         var first = ""
@@ -88,19 +88,19 @@ import WebServer
         let page = try EventStream(client.server, "shows=notifications", lastID: first)
         let missed = try await beginning(of: page, client, total: 10).filter { $0.kind == "notify" }
         try #require(missed.count == 2)
-        #expect(try missed.map { $0.json["id"] as? String } == told())
+        #expect(try missed.map { $0.json["id"] as? String } == delivered())
         #expect(
             missed.map { $0.json["historical"] as? Bool } == [true, true]
                 && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
         // The same with a query parameter for clients that cannot send the header. Notifications that another
         // program sends in that time arrive once.
         let half = try EventStream(client.server, "shows=notifications&after=\(try #require(missed.first?.id))")
-        #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
+        #expect(try await half.notices(1).map { $0.json["id"] as? String } == [delivered()[1]])
         try await client.drink(3000)
         try await day.tracker().deliver([NamedSink("desktop")])
-        #expect(try await page.notices(3).map { $0.json["id"] as? String } == told() && told().count == 3)
-        let nobody = try EventStream(client.server, "", lastID: missed.last?.id)
-        #expect(try await nobody.notices(1).map { $0.json["id"] as? String } == [told()[2]])
+        #expect(try await page.notices(3).map { $0.json["id"] as? String } == delivered() && delivered().count == 3)
+        let silent = try EventStream(client.server, "", lastID: missed.last?.id)
+        #expect(try await silent.notices(1).map { $0.json["id"] as? String } == [delivered()[2]])
     }
 
     /// Notifications from a private time stay private after sessions are shared, and all are private when sharing ends.
@@ -354,8 +354,8 @@ import WebServer
         #expect(try await sessions.events { $0.kind == "session" }.allSatisfy { $0.kind != "notify" })
         _ = try await server.post("drinks", #"{"ml": 250}"#)
         // A session changes the state but not the total, so no event precedes the drink.
-        let told = try await total.events { $0.json["dailyTotalMl"] as? Int == 250 }
-        #expect(told.map(\.kind) == ["state", "state"], "\(told)")
+        let events = try await total.events { $0.json["dailyTotalMl"] as? Int == 250 }
+        #expect(events.map(\.kind) == ["state", "state"], "\(events)")
     }
 
     /// A remote client must get neither an unchanged state nor a new ETag when a session entry is added.
@@ -378,8 +378,8 @@ import WebServer
             "state", headers: away.merging(["If-None-Match": before.headers["etag"] ?? ""]) { $1 })
         #expect(after.status == 304, "\(after.body)")
         _ = try await server.post("drinks", #"{"ml": 250}"#)
-        let told = try await far.events { $0.json["dailyTotalMl"] as? Int == 350 }
-        #expect(told.count == 1, "\(told)")
+        let events = try await far.events { $0.json["dailyTotalMl"] as? Int == 350 }
+        #expect(events.count == 1, "\(events)")
     }
 
     @Test func `a client that never reads is disconnected`() async throws {

@@ -33,16 +33,18 @@ import TrackerCore
         let through = try store.lastProcessed("mqtt")
         let first = try deliver(store, "08:00")
         let second = try deliver(store, "11:00")
-        let told = try store.deliveries(after: through)
-        #expect(told.map(\.decision) == first + second && told.map(\.sinks) == [["desktop"], ["desktop"]])
-        #expect(told.map(\.place) == told.map(\.place).sorted() && Set(told.map(\.place)).count == 2)
-        #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
+        let delivered = try store.deliveries(after: through)
+        #expect(delivered.map(\.decision) == first + second && delivered.map(\.sinks) == [["desktop"], ["desktop"]])
+        #expect(delivered.map(\.place) == delivered.map(\.place).sorted() && Set(delivered.map(\.place)).count == 2)
+        #expect(try delivered.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
         #expect(
-            try store.deliveries(after: told[0].place).map(\.decision) == second
-                && store.lastProcessed("later") == told[1].place, "a new channel starts with the next notification")
-        try store.recordProcessed([told[0]], "mqtt", through: told[0].place)
-        try store.recordProcessed([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
-        #expect(try store.lastProcessed("mqtt") == told[1].place)
+            try store.deliveries(after: delivered[0].place).map(\.decision) == second
+                && store.lastProcessed("later") == delivered[1].place, "a new channel starts with the next notification"
+        )
+        try store.recordProcessed([delivered[0]], "mqtt", through: delivered[0].place)
+        try store.recordProcessed(
+            [delivered[1]], "mqtt", missed: [delivered[1].place: .replaced], through: delivered[1].place)
+        #expect(try store.lastProcessed("mqtt") == delivered[1].place)
         let list = try store.notifications()
         #expect(
             list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
@@ -145,8 +147,8 @@ import TrackerCore
                     arguments: ["g/\(number)", later + number, later + number])
             }
         }
-        let told = try deliver(store, "08:00")
-        #expect(try told.count == 1 && store.deliveries(after: through).map(\.decision) == told)
+        let delivered = try deliver(store, "08:00")
+        #expect(try delivered.count == 1 && store.deliveries(after: through).map(\.decision) == delivered)
         #expect(
             try store.notifications(limit: 2000).count == NotificationTable.limit
                 && store.deliveryPositions().forgotten == later)

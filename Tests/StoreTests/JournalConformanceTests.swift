@@ -35,7 +35,9 @@ import TrackerCore
         return made
     }
 
-    private func doubtful(_ reason: String, second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil)
+    private func quarantined(
+        _ reason: String, second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil
+    )
         -> JournalEntry
     {
         var made = read(second: second, ml: ml, tail: tail, as: reading, verdict: .quarantined(reason: reason))
@@ -59,11 +61,11 @@ import TrackerCore
     /// Chaos seed 202: a suspended poll stored pieces of records that another poll had already stored and acknowledged.
     @Test(arguments: Kind.allCases) func `an outdated poll does not quarantine a stored record`(_ kind: Kind) throws {
         let journal = try kind.make()
-        #expect(try journal.append([doubtful(JournalQuarantine.hostClock)]) == [.stored])
-        #expect(try journal.append([doubtful(JournalQuarantine.pieced, as: strict)]) == [.waiting])
+        #expect(try journal.append([quarantined(JournalQuarantine.hostClock)]) == [.stored])
+        #expect(try journal.append([quarantined(JournalQuarantine.pieced, as: strict)]) == [.waiting])
         #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalQuarantine.hostClock])
-        #expect(try journal.append([doubtful(JournalQuarantine.pieced, second: 16)]) == [.stored])
-        #expect(try journal.append([doubtful(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
+        #expect(try journal.append([quarantined(JournalQuarantine.pieced, second: 16)]) == [.stored])
+        #expect(try journal.append([quarantined(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
         #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalQuarantine.pieced }.isEmpty)
     }
 
@@ -85,9 +87,9 @@ import TrackerCore
         throws
     {
         let journal = try kind.make()
-        let waiting = doubtful("implausibleTimestamp")
+        let waiting = quarantined("implausibleTimestamp")
         #expect(
-            try journal.append([waiting, doubtful("implausibleTimestamp", tail: 1), waiting]) == [
+            try journal.append([waiting, quarantined("implausibleTimestamp", tail: 1), waiting]) == [
                 .stored, .stored, .waiting,
             ])
         #expect(try unsettled(journal, as: calendar).count == 2)
@@ -112,7 +114,7 @@ import TrackerCore
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])
         for reason in ["implausibleTimestamp", JournalQuarantine.refused, JournalQuarantine.hostClock] {
-            #expect(try journal.append([doubtful(reason, as: strict)]) == [.duplicate])
+            #expect(try journal.append([quarantined(reason, as: strict)]) == [.duplicate])
         }
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
     }
@@ -121,7 +123,9 @@ import TrackerCore
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
-        let refused = (0..<1350).map { doubtful(JournalQuarantine.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
+        let refused = (0..<1350).map {
+            quarantined(JournalQuarantine.refused, second: $0 % 60, ml: 100 + $0, as: strict)
+        }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
         #expect(try unsettled(journal, as: strict).isEmpty, "the same dialect rejects the records again")
@@ -161,9 +165,9 @@ import TrackerCore
         throws
     {
         let journal = try kind.make()
-        var wrong = doubtful(JournalQuarantine.bottleClock)
+        var wrong = quarantined(JournalQuarantine.bottleClock)
         wrong.about = sampleInstant
-        #expect(try journal.append([wrong, doubtful("implausibleTimestamp")]) == [.stored, .waiting])
+        #expect(try journal.append([wrong, quarantined("implausibleTimestamp")]) == [.stored, .waiting])
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
@@ -172,10 +176,10 @@ import TrackerCore
         var bad = read(second: 40)
         bad.verdict = .drink(at: sampleInstant, zone: "No/Where")
         #expect(throws: (any Error).self) {
-            try journal.append([read(), doubtful("implausibleTimestamp", second: 20), bad])
+            try journal.append([read(), quarantined("implausibleTimestamp", second: 20), bad])
         }
         #expect(try unsettled(journal, as: calendar).isEmpty)
-        #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
+        #expect(try journal.append([read(), quarantined("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
 
     @Test(arguments: Kind.allCases) func `undecodable bytes are quarantined up to a limit`(_ kind: Kind) throws {
@@ -198,16 +202,17 @@ import TrackerCore
     {
         let journal = try kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
-        func end(_ seconds: Int64, complete: Bool = true, doubtful: Bool = false) throws -> BottleMemory {
+        func end(_ seconds: Int64, complete: Bool = true, isClockDoubtful: Bool = false) throws -> BottleMemory {
             try journal.finishPoll(
-                PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: doubtful))
+                PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: isClockDoubtful))
             return try journal.recall(BottleNames("b1"))
         }
         #expect(try journal.recall(BottleNames("b1")) == BottleMemory())
         #expect(try end(10) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(10)))
         #expect(try end(20, complete: false) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
         // A host clock that was years ahead, trusted or not.
-        #expect(try end(9_000_000, doubtful: true) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
+        #expect(
+            try end(9_000_000, isClockDoubtful: true) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
         #expect(try end(9_000_000) == BottleMemory(lastCompletePoll: at(9_000_000), newestReceipt: at(9_000_000)))
         #expect(try end(30, complete: false) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(30)))
         #expect(try end(40) == BottleMemory(lastCompletePoll: at(40), newestReceipt: at(40)))

@@ -39,24 +39,24 @@ import TrackerService
 
     @Test
     func `a notification is recorded with the channels that showed it`() async throws {
-        let (desktop, deaf, broker, absent) = (
-            Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
+        let (desktop, rejecting, broker, absent) = (
+            Sink("desktop"), Sink("rejecting") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
         )
-        let report = try await fixture.tracker().deliver([desktop, deaf, broker, absent])
+        let report = try await fixture.tracker().deliver([desktop, rejecting, broker, absent])
         #expect(
             report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer
         )
-        #expect(desktop.given == [.pace] && deaf.given == [.pace] && broker.given == [.pace] && absent.given == [])
+        #expect(desktop.given == [.pace] && rejecting.given == [.pace] && broker.given == [.pace] && absent.given == [])
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
-        #expect(try await fixture.tracker("12:01").deliver([desktop]).notifications.isEmpty, "told")
+        #expect(try await fixture.tracker("12:01").deliver([desktop]).notifications.isEmpty)
         #expect(try fixture.tracker("12:01").state().remindersSent == 1)
     }
 
     @Test
     func `a notification that no channel showed is not counted`() async throws {
-        let deaf = Sink("deaf") { _ in false }
+        let rejecting = Sink("rejecting") { _ in false }
         for _ in 0..<3 {
-            let report = try await fixture.tracker().deliver([deaf])
+            let report = try await fixture.tracker().deliver([rejecting])
             #expect(
                 report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false]
                     && !report.state.hasNotificationServer)
@@ -214,11 +214,11 @@ import TrackerService
             ("schedule.sleep", "20:00"),
         ])
         let clock = Mutex(try fixture.tracker("09:20").now)
-        let told = Mutex<[Int64]>([])
+        let deliveries = Mutex<[Int64]>([])
         let end = try fixture.tracker("09:45").now
         let sink = Sink("desktop") { _ in
             let now = clock.withLock { $0 }
-            told.withLock { $0.append(now.wholeSeconds) }
+            deliveries.withLock { $0.append(now.wholeSeconds) }
             return true
         }
         // Sleeping advances the clock.
@@ -234,7 +234,7 @@ import TrackerService
         work.cancel()
         await work.value
         #expect(sink.given == [.interval])
-        #expect(try told.withLock { $0 } == [fixture.tracker("09:30").now.wholeSeconds])
+        #expect(try deliveries.withLock { $0 } == [fixture.tracker("09:30").now.wholeSeconds])
     }
 
     @Test

@@ -82,13 +82,13 @@ struct FollowingTests {
                 try? await Task.sleep(for: .seconds(3))
             })
         // A loop without a working sink, on the same store.
-        let deaf = ReminderLoop(
-            sinks: [Deaf()], tracker: { tracker(third) }, trouble: { _ in },
+        let rejecting = ReminderLoop(
+            sinks: [RejectingSink()], tracker: { tracker(third) }, trouble: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [
-            Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await deaf.run() },
-            Task { await deaf.follow(watches.1.writes) },
+            Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await rejecting.run() },
+            Task { await rejecting.follow(watches.1.writes) },
         ]
         #expect(await event(within: 60) { looks.withLock { $0 } > 0 ? true : nil } == true)
         _ = try tracker(other).startSession()
@@ -102,8 +102,8 @@ struct FollowingTests {
         for task in work { task.cancel() }
     }
 
-    private struct Deaf: NotificationSink {
-        let name = "deaf"
+    private struct RejectingSink: NotificationSink {
+        let name = "rejecting"
         func deliver(_ notification: TrackerNotification) async -> Bool { false }
     }
 }

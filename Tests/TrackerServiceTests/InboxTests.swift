@@ -66,10 +66,11 @@ import TrackerService
         try #require(descriptor >= 0)
         close(descriptor)
         try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
-        let told = try take()
+        let messages = try take()
         #expect(
-            told.count == 2 && told[0].contains("not valid UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"),
-            "\(told)")
+            messages.count == 2 && messages[0].contains("not valid UTF-8")
+                && messages[1].hasPrefix("whole.csv: 1 drink added"),
+            "\(messages)")
     }
 
     /// Phones write one file per day and never delete them: new ones are imported however many old ones exist.
@@ -79,9 +80,9 @@ import TrackerService
                 "drinks-\(1000 + number).csv",
                 ["startDate,value_ml", "2026-06-14T09:\(10 + number / 60):\(10 + number % 50)+02:00,\(1 + number)"])
         }
-        var told: [Int] = []
-        while case let count = try take().count, count > 0 { told.append(count) }
-        #expect(told == [200, 200, 50])
+        var counts: [Int] = []
+        while case let count = try take().count, count > 0 { counts.append(count) }
+        #expect(counts == [200, 200, 50])
         try put("drinks-2000.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250"])
         #expect(try take() == ["drinks-2000.csv: 1 drink added, 0 known already."])
         #expect(try fixture.tracker().state().pace.dailyTotalMl == 250)
@@ -89,8 +90,10 @@ import TrackerService
 
     @Test func `a missing inbox folder is reported`() throws {
         _ = try fixture.tracker().set([("health.inbox", "/nowhere/phone")])
-        let told = try take()
-        #expect(told.count == 1 && told[0].contains("/nowhere/phone") && told[0].contains("No such file"), "\(told)")
+        let messages = try take()
+        #expect(
+            messages.count == 1 && messages[0].contains("/nowhere/phone") && messages[0].contains("No such file"),
+            "\(messages)")
         _ = try fixture.tracker().set([("health.inbox", "")])
         #expect(try take() == [])
     }

@@ -36,7 +36,7 @@ import TrackerService
     func `an edited drink stays on its day`() throws {
         let tracker = try fixture.tracker("12:00")
         _ = try tracker.logDrink(.ml(250), at: tracker.moment("2026-06-13T23:50"))
-        for (number, (typed, day, told)) in [
+        for (number, (typed, day, instant)) in [
             ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"),
             ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
             ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
@@ -44,7 +44,7 @@ import TrackerService
             guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(typed: typed)) else {
                 throw Unexpected()
             }
-            #expect(moved.stored.localDay.description == day && moved.stored.at.description == told, "\(typed)")
+            #expect(moved.stored.localDay.description == day && moved.stored.at.description == instant, "\(typed)")
         }
     }
 
@@ -204,14 +204,14 @@ import TrackerService
     @Test
     func `every change runs the tasks after a commit`() throws {
         _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
-        func told(_ wall: String) throws -> [NotificationKind] {
+        func delivered(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
             _ = try fixture.store.evaluate(fixture.tracker(wall).context, sinks: [sink])
             return sink.delivered.map(\.kind)
         }
-        #expect(try told("07:18") == [.pace])
+        #expect(try delivered("07:18") == [.pace])
         _ = try fixture.tracker("08:00", source: "http").logDrink(.ml(167))
-        #expect(try told("08:00") == [.recovery], "the drink allows another reminder when it is stored")
+        #expect(try delivered("08:00") == [.recovery], "the drink allows another reminder when it is stored")
     }
 
     @Test
