@@ -48,16 +48,6 @@ import Testing
             #expect(try await session.logs().count == 2)
         }
     }
-
-    @Test func `a notification server that starts later receives notifications`() async throws {
-        let (session, service) = try await serve()
-        try session.post("session")
-        try session.post("session/drink")
-        let server = try await FakeNotificationServer(session.bus)
-        let shown = await server.notified.wait(for: 2)
-        #expect(Set(shown.map(\.summary)) == ["Session running", "Time for a break"], "\(service.error)")
-        try await service.stop()
-    }
 }
 
 /// A service without a desktop session, and agents in the session that show its notifications.
@@ -147,20 +137,6 @@ import Testing
         try await agent.stop()
     }
 
-    @Test func `a notification counts only after a desktop has shown it`() async throws {
-        let session = try await makeSession()
-        let programs = [try session.service(hasDesktop: false), try session.agent()]
-        try await session.tracker("session start")
-        try await session.tracker("drink")
-        #expect(try session.delivered().isEmpty)
-        let server = try await FakeNotificationServer(session.bus)
-        let shown = await server.notified.wait(for: 2, limit: 60)
-        #expect(shown.count == 2, "\(programs.map(\.error))")
-        let ids = shown.compactMap(\.id)
-        #expect(try await eventually(within: 100) { try Set(session.delivered()).isSuperset(of: ids) })
-        for program in programs { try await program.stop() }
-    }
-
     /// Events between a button press and the restart of the service.
     private enum Absence: CaseIterable { case quiet, agentIsKilled, clockIsSet }
 
@@ -187,44 +163,6 @@ import Testing
             try await agent.stop()
             #expect(try await session.logs().count == 2)
             try await service.stop()
-        }
-    }
-
-    /// Service, agent and a second agent are killed at random times. Only a process that is killed after it shows a
-    /// notification and before it stores the delivery causes a second one.
-    @Test func `each notification is delivered once when processes are killed`() async throws {
-        try await concurrently([false, true]) { serviceHasDesktop in
-            let seed = UInt64.random(in: 0..<1 << 32)
-            print("agents killed at random: seed \(seed)")
-            var random = SeededGenerator(seed: seed)
-            let session = try await makeSession()
-            let server = try await FakeNotificationServer(session.bus)
-            var programs = [
-                try session.service(hasDesktop: serviceHasDesktop), try session.agent(), try session.agent(),
-            ]
-            try await session.tracker("session start")
-            for _ in 0..<8 {
-                try await session.tracker("drink")
-                let victim = Int.random(in: 0..<3, using: &random)
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300, using: &random)))
-                programs[victim].send(signal: SIGKILL)
-                programs[victim] =
-                    victim == 0 ? try session.service(hasDesktop: serviceHasDesktop) : try session.agent()
-            }
-            #expect(try await session.logs().count == 8)
-            // The claim of a killed process must expire before another process sends the last notification.
-            func shown() -> [String] { server.notified.items.compactMap(\.id) }
-            var before = -1
-            let hasEnded = try await eventually(within: 150) {
-                let (delivered, count) = (try session.delivered(), shown().count)
-                defer { before = count }
-                return Set(delivered) == Set(shown()) && count == before
-                    && delivered.contains { $0.hasPrefix("waterline-per-drink/") }
-            }
-            let (ids, delivered) = (shown(), try session.delivered())
-            #expect(hasEnded, "seed \(seed): shown \(ids), stored \(delivered), \(programs.map(\.error))")
-            #expect(Set(delivered).count == delivered.count && ids.count - Set(ids).count <= 2, "seed \(seed): \(ids)")
-            programs.forEach { $0.send(signal: SIGTERM) }
         }
     }
 }
