@@ -29,14 +29,6 @@ import Testing
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
 
-    @Test func `--keep leaves the log in the bottle, and the next poll stores nothing twice`() async throws {
-        let pair = try await Pair()
-        for ml in [100, 200] { try await pair.sip(ml) }
-        #expect(try await pair.poll(["--keep"]).object["acknowledged"] as? Int == 0)
-        let second = try await pair.poll().object
-        #expect(second["duplicates"] as? Int == 2 && second["new"] as? Int == 0 && second["acknowledged"] as? Int == 2)
-    }
-
     @Test func `polls with faults store all drinks in the end`() async throws {
         let pair = try await Pair(["--faults", "hang-up-once=2,interleave=50,early=300"])
         for ml in 1...12 { try await pair.sip(ml) }
@@ -112,10 +104,8 @@ import Testing
     }
 
     /// A socket has no device address: a short connection identifies the bottle and reads none of its records.
-    @Test(arguments: ["retail", "draft"]) func `scan and doctor report the owner of a bottle on a socket`(
-        profile: String
-    ) async throws {
-        let pair = try await Pair(["--address", Self.address, "--profile", profile])
+    @Test func `scan and doctor report the owner of a bottle on a socket`() async throws {
+        let pair = try await Pair(["--address", Self.address])
         func scan(_ more: String = "") async throws -> Program.Result {
             try await pair.gateway("scan --seconds 1 --link \(pair.socket) \(more)")
         }

@@ -169,13 +169,6 @@ import Testing
         let failure = #expect(throws: CommandFailure.self) { try Configuration(text: text, name: "waterh.toml") }
         #expect(failure?.status == .badInput && failure?.sentence.contains("waterh.toml") == true)
     }
-
-    @Test func `an invalid configuration causes exit code 4`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write("keep = 3", to: "waterh.toml")
-        let result = try await Program.gateway.run("run --config \(folder.file("waterh.toml"))")
-        #expect(result.exitCode == 4 && result.error.contains("waterh.toml"), "\(result.error)")
-    }
 }
 
 @Suite struct ServiceChangeTests {

@@ -480,28 +480,4 @@ import TrackerCore
         try await gateway.succeed("poll --link \(first.socket) --store \(path)")
         #expect(try await gateway.run("adopt X --as nobody --store \(path)").exitCode == 3)
     }
-
-    @Test func `two bottles of one name keep two aliases`() async throws {
-        let pairs = [
-            try await Pair(["--address", "A4:C1:38:00:00:01"]), try await Pair(["--address", "A4:C1:38:00:00:02"]),
-        ]
-        let gateway = Program.gateway
-        func called(_ pair: Pair) async throws -> [String?] {
-            let result = try await gateway.run("poll --link \(pair.socket) --store \(path) --json")
-            let poll = try result.object()
-            return [
-                poll["bottle"] as? String,
-                ((poll["state"] as? [String: Any])?["bottle"] as? [String: Any])?["name"] as? String,
-            ]
-        }
-        for (pair, address) in zip(pairs, ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"]) {
-            _ = try await gateway.run(["adopt", address, "--store", path])
-            #expect(try await called(pair) == [address, address])
-        }
-        for (name, address) in [("kitchen", "A4:C1:38:00:00:01"), ("office", "A4:C1:38:00:00:02")] {
-            #expect(try await tracker("settings set bottle.alias \(name) --bottle \(address)").exitCode == 0)
-        }
-        #expect(try await called(pairs[0]) == ["kitchen", "kitchen"])
-        #expect(try await called(pairs[1]) == ["office", "office"])
-    }
 }
