@@ -1,7 +1,7 @@
 import TrackerCore
 
-/// Adding, deleting and resetting drinks as operations on values (tracker spec A6). The store's SQL must do the same.
-struct DrinkLedger: Hashable, Sendable {
+/// The drinks of a simulated day: added, deleted and reset as tracker spec A6 says. StoreTests tests the store's SQL.
+struct DrinkLedger: Sendable {
     /// The drinks by key, including tombstones.
     private(set) var drinks: [String: Drink]
 
@@ -34,17 +34,5 @@ struct DrinkLedger: Hashable, Sendable {
         }
     }
 
-    /// Stores the changed drink under a new key and leaves a tombstone, so that no poll adds the original.
-    @discardableResult
-    mutating func edit(_ key: String, to changed: Drink, at now: Instant) -> Bool {
-        guard changed.key != key, drinks[changed.key] == nil, delete(key, at: now) else { return false }
-        ingest([changed])
-        return true
-    }
-
     func intake(on day: LocalDay) -> DayIntake { DayIntake(day: day, folding: drinks.values) }
-
-    var totals: [LocalDay: Int] {
-        drinks.values.reduce(into: [:]) { if $1.counts { $0[$1.localDay, default: 0] += $1.ml } }
-    }
 }
