@@ -129,94 +129,79 @@ import Testing
         }
 
         /// Runs a command as the service's user.
-        func own(_ words: String...) async throws -> Program.Result {
+        func own(_ line: String) async throws -> Program.Result {
             try await Program.tracker.run(
-                words + ["--config", folder.file("w.toml")],
+                "\(line) --config \(folder.file("w.toml"))",
                 environment: [
                     "HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
                 ])
         }
 
-        private var asMember: (arguments: [String], environment: [String: String]) {
-            (
-                ["--reuid=65534", "--regid=65534", "--groups=0", folder.file("waterh-tracker")],
-                [
+        /// Starts a command as a member of the service's group.
+        func startAsMember(_ line: String) throws -> RunningProgram {
+            try #require(Program(system: "setpriv")).start(
+                """
+                --reuid=65534 --regid=65534 --groups=0 \(folder.file("waterh-tracker")) \(line) --config \
+                \(folder.file("w.toml"))
+                """,
+                environment: [
                     "HOME": folder.file("home"), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"),
                     "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
-                ]
-            )
+                ])
         }
 
-        /// Runs a command as a member of the service's group.
-        func member(_ words: String...) async throws -> Program.Result {
-            try await #require(Program(system: "setpriv")).run(
-                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
-        }
-
-        func memberStarts(_ words: String...) throws -> RunningProgram {
-            try #require(Program(system: "setpriv")).start(
-                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
-        }
+        func member(_ line: String) async throws -> Program.Result { try await startAsMember(line).finish() }
     }
 
     @Test func `a member of the group uses the service's store`() async throws {
         let bench = try await Bench()
         // Masks times and ids.
         func plain(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
-        _ = try await bench.own("log", "250")
-        let mine = try await bench.own("log", "cup")
+        _ = try await bench.own("log 250")
+        let mine = try await bench.own("log cup")
         _ = try await bench.own("undo")
-        let members = try await bench.member("log", "cup")
+        let members = try await bench.member("log cup")
         #expect(
             members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output),
             "\(members)\n\(mine)")
-        for words in [
-            ["status"], ["status", "--format", "plain"], ["status", "--format", "waybar", "--item", "session"],
-            ["history"],
-        ] {
-            let (his, hers) = (
-                try await bench.own(
-                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC"),
-                try await bench.member(
-                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC")
-            )
+        for line in ["status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC"] {
+            let (own, member) = (try await bench.own(line), try await bench.member(line))
             #expect(
-                hers.exitCode == 0 && hers.error.isEmpty && plain(hers.output) == plain(his.output)
-                    && !hers.output.isEmpty, "\(words): \(hers)\n\(his)")
+                member.exitCode == 0 && member.error.isEmpty && plain(member.output) == plain(own.output)
+                    && !member.output.isEmpty, "\(line): \(member)\n\(own)")
         }
-        for words in [["log", "5000"], ["water"]] {
-            let (his, hers) = (
-                try await bench.own(words[0], words.count > 1 ? words[1] : "--json"),
-                try await bench.member(words[0], words.count > 1 ? words[1] : "--json")
-            )
+        for line in ["log 5000", "water --json"] {
+            let (own, member) = (try await bench.own(line), try await bench.member(line))
             #expect(
-                hers.exitCode == his.exitCode && hers.exitCode != 0 && hers.error == his.error && hers.output.isEmpty,
-                "\(words): \(hers)\n\(his)")
+                member.exitCode == own.exitCode && member.exitCode != 0 && member.error == own.error
+                    && member.output.isEmpty,
+                "\(line): \(member)\n\(own)")
         }
-        _ = try await bench.own("session", "start")
+        _ = try await bench.own("session start")
         for verb in ["drink", "water"] {
-            let (his, hers) = (try await bench.own(verb), try await bench.member(verb))
+            let (own, member) = (try await bench.own(verb), try await bench.member(verb))
             #expect(
-                hers.exitCode == 0
-                    && plain(hers.output).split(separator: "\n").first == plain(his.output).split(separator: "\n").first
-                    && hers.output.split(separator: "\n").count >= 2, "\(hers)\n\(his)")
+                member.exitCode == 0
+                    && plain(member.output).split(separator: "\n").first
+                        == plain(own.output).split(separator: "\n").first
+                    && member.output.split(separator: "\n").count >= 2, "\(member)\n\(own)")
         }
         let undone = try await bench.member("undo")
         #expect(undone.exitCode == 0 && undone.output.hasPrefix("Undid: "), "\(undone)")
-        let json = try await bench.member("log", "300", "--json")
+        let json = try await bench.member("log 300 --json")
         #expect(
             json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
             "\(json)")
         // Status bar: one line now, and one after each change.
-        let bar = try bench.memberStarts("status", "--follow", "--format", "plain")
+        let bar = try bench.startAsMember("status --follow --format plain")
         let first = try await bar.line { $0.contains(" / ") }
-        _ = try await bench.member("log", "500")
+        _ = try await bench.member("log 500")
         _ = try await bar.line { $0.contains(" / ") && $0 != first }
         try await bar.stop()
         // Without a service the message includes an action.
         try await bench.service.stop()
-        for verb in ["log", "status"] {
-            let alone = try await (verb == "log" ? bench.member("log", "cup") : bench.member("status"))
+        for line in ["log cup", "status"] {
+            let alone = try await bench.member(line)
             #expect(
                 alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("it belongs to a service"),
                 "\(alone)")
