@@ -235,17 +235,6 @@ import WebServer
         #expect(try await took < client.shortly())
     }
 
-    /// US-028.
-    @Test func `a water entry sent three times counts once`() async throws {
-        let client = try await CheckedDay().serve()
-        _ = try await client.post("session")
-        for _ in 0..<3 {
-            let headers = ["Idempotency-Key": "nudge-1"]
-            #expect(try await client.server.post("session/water", "{}", headers: headers).status == 201)
-        }
-        #expect((try await client.state()["waterline"] as? [String: Any])?["waters"] as? Int == 1)
-    }
-
     /// Tracker spec section 10.7: the file next to the store is always complete, owner-only, up to date within seconds,
     /// and deleted by a purge.
     @Test func `the state file is written atomically`() async throws {

@@ -67,16 +67,6 @@ import TrackerCore
         #expect(try store.offer(berlin("12:00")).banners.count == 1)
     }
 
-    @Test func `a notification that was not shown is offered again`() throws {
-        let store = try TrackerStore(path: scratch.path)
-        for _ in 0..<12 {
-            let offer = try store.offer(berlin("12:00"))
-            #expect(offer.banners.map(\.shown.notificationId) == ["hydration-reminder/2026-06-15/1"])
-            try store.settle(offer.banners[0], of: offer, shownBy: [], berlin("12:00"))
-        }
-        #expect(try store.look(berlin("12:00")).snapshot.remindersSent == 0)
-    }
-
     @Test func `accepting a notification keeps concurrent changes`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin("12:00")

@@ -94,15 +94,6 @@ import TrackerCore
         #expect(try openAndRead(path) == (1, .store))
         #expect(try folder().keys.sorted() == [name])
     }
-
-    @Test func `a symbolic link leads to the store`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
-        let link = scratch.directory.path + "/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
-        let writer = try TrackerStore(path: scratch.path)
-        _ = try writer.append([entry(ml: 99)])
-        #expect(try openAndRead(link) == (2, .store))
-    }
 }
 
 /// File permissions of a store: owner only.

@@ -147,14 +147,6 @@ import TrackerService
     }
 
     @Test
-    func `a claim expires a minute after its process ended`() async throws {
-        _ = try fixture.store.offer(fixture.tracker("12:00").context)
-        let sink = Sink("desktop")
-        #expect(try await fixture.tracker("2026-06-15T12:00:59").deliver([sink]).notifications.isEmpty)
-        #expect(try await fixture.tracker("12:01").deliver([sink]).notifications.count == 1)
-    }
-
-    @Test
     func `an evaluation without a due notification writes nothing`() async throws {
         let absent = Sink("absent", able: false)
         _ = try await fixture.tracker().deliver([absent])

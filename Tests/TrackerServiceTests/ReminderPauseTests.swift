@@ -137,14 +137,4 @@ import TrackerService
         try await deliver("20:22")
         #expect(!screen.shown.keys.contains("waterline-time"))
     }
-
-    @Test func `discreet notifications with equal texts are shown once`() async throws {
-        _ = try fixture.tracker("20:00").startSession()
-        _ = try fixture.tracker("20:01").drink()
-        try await deliver("20:01")
-        #expect(screen.shown.values.filter { $0 == "Time for a break" }.count == 1)
-        _ = try fixture.tracker("20:02").drink()
-        try await deliver("20:02")
-        #expect(screen.shown.values.filter { $0 == "Time for a break" }.count == 1)
-    }
 }

@@ -180,20 +180,6 @@ import TrackerService
     }
 
     @Test
-    func `an import recognises exported drinks`() throws {
-        _ = try fixture.tracker("10:00").logDrink(.ml(250))
-        var file: [UInt8] = []
-        #expect(try fixture.tracker().exportDrinks(.json) { file += $0 }.drinks == 1)
-        let other = try TrackerFixture()
-        let first = try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }
-        #expect(first.added == 1 && first.state.pace.dailyTotalMl == 250)
-        #expect(try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)
-        #expect(throws: HealthFileError.self) {
-            try other.tracker().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
-        }
-    }
-
-    @Test
     func `a purge deletes everything`() async throws {
         _ = try fixture.tracker("10:00").logDrink(.ml(250))
         #expect(try await fixture.tracker().purge().purged)
