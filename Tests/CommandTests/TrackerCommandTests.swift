@@ -47,51 +47,6 @@ import TrackerCore
         #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
-    @Test(arguments: [
-        ("cut.xml", "<?xml version=\"1.0\"?><HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" uni"),
-        (
-            "cut.csv",
-            "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"
-        ),
-    ])
-    func `an invalid import changes nothing`(name: String, text: String) async throws {
-        let home = try Home(["TZ": "Asia/Tokyo"])
-        try home.folder.write(text, to: name)
-        let result = try await home.tracker("import \(name)")
-        #expect(result.exitCode == 4 && result.error.contains("Nothing was imported"), "\(result.error)")
-        #expect(
-            try await home.tracker("export --format csv").output
-                == "startDate,endDate,value_ml,uuid,original,bottle,wall,raw\n")
-    }
-
-    @Test func `imports convert units and keep instants in the repeated hour`() async throws {
-        let home = try Home(["TZ": "Asia/Tokyo"])
-        func record(_ unit: String, _ value: String, _ minute: Int) -> String {
-            """
-            <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Other\" unit=\"\(unit)\" \
-            startDate=\"2026-01-01 10:0\(minute):00 +0100\" endDate=\"\" value=\"\(value)\"/>
-            """
-        }
-        let file =
-            "<HealthData>" + record("L", "0.25", 1) + record("fl_oz_us", "8", 2) + record("cup_us", "1", 3)
-            + record("mL", "99.5", 4) + "</HealthData>"
-        try home.folder.write(file, to: "units.xml")
-        #expect(try await home.tracker("import units.xml").output.hasPrefix("Added 4 drinks"))
-        let amounts = try await home.tracker("export --format csv").lines.dropFirst().map {
-            $0.split(separator: ",")[2]
-        }
-        #expect(amounts == ["250", "237", "237", "100"])
-        for at in ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"] {
-            _ = try await home.tracker("log 100 --at \(at) --now 2026-10-26T12:00")
-        }
-        let xml = try await home.shell("waterh-tracker export | tee night.xml").output
-        #expect(
-            xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"")
-                && xml.contains("startDate=\"2026-10-25 02:30:00 +0100\""))
-        _ = try await home.tracker("import night.xml --store other.sqlite")
-        #expect(try await home.tracker("export --store other.sqlite").output == xml)
-    }
-
     /// Replaces the random prefixes of session ids.
     private func steady(_ text: String, _ folder: TemporaryFolder) -> String {
         text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) {

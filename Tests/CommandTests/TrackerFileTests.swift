@@ -136,24 +136,6 @@ import TrackerCore
         #expect(try await home.shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
 
-    @Test func `a JSON export is imported unchanged`() async throws {
-        _ = try await home.shell(
-            """
-            waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at \
-            2026-06-02T09:00 --zone Asia/Tokyo
-            """)
-        let json = try await home.shell("waterh-tracker export --format json | tee all.json").output
-        #expect(
-            json.contains("\"zone\": \"America/New_York\", \"day\": \"2026-06-01\", \"drinkSource\": \"cli\""),
-            "\(json)")
-        let again = try await home.shell(
-            """
-            export WATERH_STORE=other.sqlite; waterh-tracker import all.json >&2 && waterh-tracker export --format \
-            json
-            """, ["WATERH_ZONE": "Asia/Tokyo"])
-        #expect(again.output == json, "\(again.error)")
-    }
-
     @Test func `a number of the drink list selects that drink`() async throws {
         try home.folder.write(
             "startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n", to: "keys.csv")
