@@ -21,9 +21,9 @@ import TrackerCore
     }
 
     private static func play(
-        _ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioPublisher) -> any ScenarioPublisher = { $0 }
+        _ day: Scenario, _ replace: @escaping @Sendable (any ScenarioPublisher) -> any ScenarioPublisher = { $0 }
     ) throws -> World {
-        var world = try World(day) { SpoiltJournal(try StoreJournal(zone: day.zone.id), spoil) }
+        var world = try World(day) { FaultyPublisherJournal(try StoreJournal(zone: day.zone.id), replace) }
         world.keepsStory = true
         world.run()
         return world
@@ -66,16 +66,17 @@ import TrackerCore
         #expect(told.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
     }
 
-    @Test(arguments: SpoiltOutlet.Sin.allCases)
-    func `a publisher that drops, repeats, changes or invents messages is detected`(sin: SpoiltOutlet.Sin) throws {
-        let world = try Self.play(Self.day) { SpoiltOutlet($0, sin) }
+    @Test(arguments: FaultyPublisher.Fault.allCases)
+    func `a publisher that drops, repeats, changes or invents messages is detected`(fault: FaultyPublisher.Fault) throws
+    {
+        let world = try Self.play(Self.day) { FaultyPublisher($0, fault) }
         let codes = Set(world.violations.map(\.code))
-        #expect(codes.contains(sin.shows), "\(world.violations)")
+        #expect(codes.contains(fault.violation), "\(world.violations)")
     }
 
     @Test func `a scenario without a publisher has no broker`() {
         #expect(throws: (any Error).self) {
-            try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) }
+            try World(Self.day) { FaultyPublisherJournal(try StoreJournal(zone: "UTC"), { _ in nil }) }
         }
     }
 
@@ -91,16 +92,16 @@ import TrackerCore
 }
 
 /// Corrupts the messages to the broker.
-struct SpoiltOutlet: ScenarioPublisher {
-    enum Sin: CaseIterable {
-        case confirmsTooMuch, forgetsThatItWasConfirmed, tellsAnotherTime, tellsAnotherAmount, invents, tellsBackwards
+struct FaultyPublisher: ScenarioPublisher {
+    enum Fault: CaseIterable {
+        case confirmsUnsent, repeatsConfirmed, changesTime, changesAmount, invents, reversesOrder
 
-        var shows: InvariantViolation.Code {
+        var violation: InvariantViolation.Code {
             switch self {
-            case .confirmsTooMuch, .tellsAnotherTime, .tellsAnotherAmount: .unheard
-            case .forgetsThatItWasConfirmed: .repeated
+            case .confirmsUnsent, .changesTime, .changesAmount: .unheard
+            case .repeatsConfirmed: .repeated
             case .invents: .invented
-            case .tellsBackwards: .promised
+            case .reversesOrder: .promised
             }
         }
     }
@@ -108,26 +109,26 @@ struct SpoiltOutlet: ScenarioPublisher {
     private final class Memory { var confirmed: [PublishedDrink] = [] }
 
     private let base: any ScenarioPublisher
-    private let sin: Sin
+    private let fault: Fault
     private let memory = Memory()
 
-    init(_ base: any ScenarioPublisher, _ sin: Sin) { (self.base, self.sin) = (base, sin) }
+    init(_ base: any ScenarioPublisher, _ fault: Fault) { (self.base, self.fault) = (base, fault) }
 
     func due(now: Instant) throws -> [PublishedDrink] {
         var due = try base.due(now: now)
-        switch sin {
-        case .confirmsTooMuch: if let last = due.last { try base.confirmed(through: last.sequence) }
-        case .forgetsThatItWasConfirmed:
+        switch fault {
+        case .confirmsUnsent: if let last = due.last { try base.confirmed(through: last.sequence) }
+        case .repeatsConfirmed:
             if !due.isEmpty { due = memory.confirmed + due }
             memory.confirmed = due
-        case .tellsAnotherTime: for index in due.indices { due[index].at = due[index].at?.advanced(seconds: 60) }
-        case .tellsAnotherAmount: for index in due.indices { due[index].ml = 1 }
+        case .changesTime: for index in due.indices { due[index].at = due[index].at?.advanced(seconds: 60) }
+        case .changesAmount: for index in due.indices { due[index].ml = 1 }
         case .invents:
             if let last = due.last {
                 due.append(
                     PublishedDrink(sequence: last.sequence, id: "unknown", ml: 77, at: last.at, isDeleted: false))
             }
-        case .tellsBackwards: due.reverse()
+        case .reversesOrder: due.reverse()
         }
         return due
     }
@@ -135,21 +136,21 @@ struct SpoiltOutlet: ScenarioPublisher {
     func confirmed(through sequence: Int64) throws {
         // In reverse order the last one is the first.
         try base.confirmed(
-            through: sin == .tellsBackwards
+            through: fault == .reversesOrder
                 ? try base.due(now: Instant(seconds: 0)).map(\.sequence).max() ?? sequence : sequence)
     }
 }
 
 /// The product's journal with another publisher.
-private final class SpoiltJournal: ScenarioJournal {
+private final class FaultyPublisherJournal: ScenarioJournal {
     private let base: StoreJournal
-    private let spoil: @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?
+    private let replace: @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?
 
-    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?) {
-        (self.base, self.spoil) = (base, spoil)
+    init(_ base: StoreJournal, _ replace: @escaping @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?) {
+        (self.base, self.replace) = (base, replace)
     }
 
-    func openPublisher() throws -> (any ScenarioPublisher)? { try base.openPublisher().flatMap(spoil) }
+    func openPublisher() throws -> (any ScenarioPublisher)? { try base.openPublisher().flatMap(replace) }
     var entries: [JournalEntry] { base.entries }
     func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try base.append(entries) }
