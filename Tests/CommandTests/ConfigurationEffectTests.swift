@@ -93,12 +93,14 @@ import Testing
     }
 
     private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
-        let pair = try await Pair(["--name", "WaterH-Boost-24oz"])
         let home = try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LISTEN": key == "listen" ? "" : "off"])
         let folder = home.folder
+        var pair: Pair?
+        if case .service = observation { pair = try await Pair(["--name", "WaterH-Boost-24oz"]) }
         var file = ["link": "\"SOCKET\"", "store": "\"FOLDER/w.sqlite\""]
         file[key] = value
-        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket)
+        let text = file.map { "\($0) = \($1)\n" }.joined().replacing(
+            "SOCKET", with: pair?.socket ?? "unix:\(folder.file("none.sock"))")
         try FileManager.default.createDirectory(at: folder.url("config/waterh"), withIntermediateDirectories: true)
         try folder.write(text.replacing("FOLDER", with: folder.path), to: "config/waterh/waterh.toml")
         func serve(_ more: String = "") throws -> RunningProgram {
@@ -122,6 +124,7 @@ import Testing
                 ]
             ).output
         case .service(let beginnings, let end):
+            let pair = try #require(pair)
             try await pair.sip(300)
             let service = try serve()
             defer { service.send(signal: SIGTERM) }

@@ -47,8 +47,8 @@ struct SettingEffect: Sendable {
         case day([String])
         /// The same with a sync server that requires a token. `SERVER` is a placeholder for its address.
         case synced([String])
-        /// The values of these keys after a poll of a bottle with one new drink of 300 ml, in a session.
-        case poll([String])
+        /// Values of the report of a poll of a bottle with one new drink of 300 ml, in a session.
+        case poll
         /// The result of the gateway's engine with the setting.
         case engine(@Sendable (Settings) throws -> String)
         /// The first matching line of the service, outside drinking hours.
@@ -59,7 +59,7 @@ struct SettingEffect: Sendable {
             switch self {
             case .day(let lines): "day \(lines)"
             case .synced(let lines): "synced \(lines)"
-            case .poll(let names): "poll \(names)"
+            case .poll: "poll"
             case .engine: nil
             case .service(let beginning): "service \(beginning)"
             }
@@ -80,7 +80,7 @@ struct SettingEffect: Sendable {
                 // Only the host is reported, and the port differs in each run.
                 .replacing(server.address, with: "SERVER").replacing(
                     server.address.replacing("/sync", with: ""), with: "SERVER")
-        case .poll(let names): return try await World().poll(names, change)
+        case .poll: return try await World().poll(change)
         case .engine(let look):
             var settings = Settings()
             if let setting { try settings.set(setting.name, to: setting.value) }
@@ -138,7 +138,7 @@ private struct World {
         return seen.replacing(folder.path, with: "~")
     }
 
-    func poll(_ names: [String], _ change: [String]?) async throws -> String {
+    func poll(_ change: [String]?) async throws -> String {
         let pair = try await Pair()
         if let change { try await tracker(change) }
         // A bottle counts whole seconds: the session must start before the drink.
@@ -150,7 +150,7 @@ private struct World {
         let result = try await Program.gateway.run(
             "poll --link \(pair.socket) --json --keep", environment: home.environment)
         let report = try result.object()
-        return names.map { name in
+        return ["bottle", "clockDriftSeconds", "state.dailyTotalMl", "state.waterline.waters"].map { name in
             let value = name.split(separator: ".").reduce(report as Any?) { ($0 as? [String: Any])?[String($1)] }
             // The bottle's clock is off by hours or correct. Differences of a second are due to the machine.
             if name == "clockDriftSeconds", let seconds = value as? Int {
@@ -185,9 +185,7 @@ enum SettingEffects {
     private static func day(_ value: String, _ lines: [String]) -> SettingEffect {
         SettingEffect(value: value, observation: .day(lines))
     }
-    private static func poll(_ value: String, _ names: String...) -> SettingEffect {
-        SettingEffect(value: value, observation: .poll(names))
-    }
+    private static func poll(_ value: String) -> SettingEffect { SettingEffect(value: value, observation: .poll) }
     private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String)
         -> SettingEffect
     { SettingEffect(value: value, observation: .engine(look)) }
@@ -254,9 +252,9 @@ enum SettingEffects {
         "notify.sound": day("false", ["12:00 check --show --json"]),
         "notify.timeSensitiveCritical": day("false", ["12:00 check --show --json"]),
 
-        "bottle.alias": poll("kitchen", "bottle"), "bottle.timeZone": poll("Asia/Tokyo", "clockDriftSeconds"),
-        "bottle.recordDialect": poll("strict", "state.dailyTotalMl"),
-        "bottle.amountWidth": poll("u8", "state.dailyTotalMl"),
+        "bottle.alias": poll("kitchen"), "bottle.timeZone": poll("Asia/Tokyo"),
+        "bottle.recordDialect": poll("strict"),
+        "bottle.amountWidth": poll("u8"),
         "bottle.scanTimeoutS": engine("30") { try "\(air($0).requests.count { $0 == .startScan }) scans" },
         "bottle.connectTimeoutS": engine("7") { settings in
             try air(settings, isSilent: false).requests.compactMap {
@@ -303,7 +301,7 @@ enum SettingEffects {
         "waterline.shared": engine("true") { settings in "\(settings.isWaterlineShared)" },
         "waterline.defaultPreset": day(
             "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
-        "waterline.bottleWater": poll("off", "state.waterline.waters"),
+        "waterline.bottleWater": poll("off"),
         "week.firstDay": day("sunday", ["12:00 history"]),
         "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
         "health.excludedSources": day("Some App", ["12:00 import FOLDER/health.xml"]),
