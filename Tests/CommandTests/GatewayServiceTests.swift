@@ -100,30 +100,6 @@ import Testing
         #expect(objects.count == lines.count && objects.contains { $0["level"] == "error" }, "\(json.error)")
     }
 
-    /// The output of the log blocks (a pager, a stopped terminal, a hanging collector), and polls continue.
-    @Test func `a service with a blocked log polls and stops`() async throws {
-        let pair = try await Pair()
-        try await pair.sip(90)
-        let bash = try #require(Program(system: "bash"))
-        // The pipe is full, and its other end is open. The test waits for the drink and then for the end of the
-        // service.
-        let script = """
-            mkfifo "$D/log"
-            exec 9<>"$D/log"
-            head -c 65536 /dev/zero >&9
-            waterh-gateway run --listen off --verbose --link "$L" --store "$S" 2>&9 &
-            until waterh-tracker status --json --store "$S" | grep -q '"dailyTotalMl":90,'; do sleep 0.1; done
-            kill -TERM $!
-            wait $!
-            """
-        let environment = [
-            "PATH": Program.products + ":/usr/bin:/bin", "HOME": pair.folder.path, "D": pair.folder.path,
-            "L": pair.socket, "S": pair.store,
-        ]
-        let result = try await bash.run(["-c", "set -m\n" + script], environment: environment, limit: 40)
-        #expect(result.exitCode == 0, "\(result.output)\(result.error)")
-    }
-
     @Test func `every specified log key appears`() async throws {
         let specification = try String(
             contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
