@@ -307,51 +307,6 @@ import TrackerCore
 
     init() throws { home = try Home(["WATERH_ZONE": "UTC"]) }
 
-    /// The rules that decide about a kind, by name, and the sentences.
-    private func decided(_ kind: String, _ line: String) async throws -> (isSent: Bool, by: [String], facts: String) {
-        let result = try await home.tracker(line + " --json")
-        let object = try result.object()
-        let reminders = try #require(object["reminders"] as? [[String: Any]])
-        let one = try #require(reminders.first { $0["kind"] as? String == kind })
-        let conditions = try #require(one["conditions"] as? [[String: Any]])
-        #expect(conditions.allSatisfy { $0["fact"] is String && $0["change"] is String && $0["holds"] is Bool })
-        #expect(object["state"] is [String: Any] && object["at"] is String)
-        return (
-            try #require(one["told"] as? Bool), try #require(one["decidedBy"] as? [String]),
-            conditions.filter { $0["holds"] as? Bool == false }.compactMap { $0["fact"] as? String }.joined(
-                separator: " ")
-        )
-    }
-
-    @Test func `the why command explains quiet hours, the daily limit and rounding`() async throws {
-        #expect(try await home.tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
-        let held = try await decided("pace", "why --now 2026-06-15T23:30")
-        #expect(
-            !held.isSent && held.by == ["activeHours"]
-                && held.facts.contains("It is 23:30; reminders come from 07:00 to 22:00"), "\(held)")
-        let all = try await home.tracker("why --all --now 2026-06-15T23:30")
-        #expect(all.output.contains("+ Setup is finished.") && !all.output.contains("service"), "\(all.output)")
-        // It would be sent at noon, by --at or by --now.
-        for line in ["why --now 2026-06-15T12:00", "why --now 2026-06-15T18:00 --at 12:00"] {
-            let sent = try await decided("pace", line)
-            #expect(sent.isSent && sent.by.isEmpty, "\(sent)")
-        }
-        // The deficit is below the reminder threshold: 833 ml are expected.
-        #expect(try await home.tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
-        let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
-        #expect(
-            !rounded.isSent && rounded.by == ["deficitLargeEnough"]
-                && rounded.facts.contains("23 ml behind, shown as 0 ml; reminders start at 50 ml"), "\(rounded)")
-        // One per day: amber is sent at 14:00, and red is suppressed.
-        #expect(try await home.tracker("settings set reminders.maxPerDay 1").exitCode == 0)
-        #expect(try await home.tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))
-        let capped = try await decided("pace", "why --now 2026-06-15T18:00")
-        #expect(!capped.isSent && capped.by == ["underDailyLimit"] && capped.facts.contains("1 of 1"), "\(capped)")
-        // The query sent nothing and changed nothing.
-        #expect(try await home.tracker("why --now 2026-06-15T14:00").exitCode == 0)
-        #expect(try await decided("pace", "why --now 2026-06-15T18:00").by == ["underDailyLimit"])
-    }
-
     /// The query is about a later time.
     @Test(arguments: [
         ("2026-06-15T18:00", "12:00", "2026-06-15 12:00"), ("2026-06-15T18:00", "23:30", "2026-06-15 23:30"),
