@@ -12,9 +12,7 @@ import TrackerCore
     init() throws { scratch = try ScratchStore() }
 
     private func berlin(_ wall: String) throws -> WriteContext {
-        let zone = try Zone("Europe/Berlin")
-        let now = try #require(Instant(iso: "2026-06-15T\(wall):00+02:00"))
-        return WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
     }
 
     private func asked(_ wall: String) throws -> WriteContext {

@@ -12,9 +12,7 @@ import TrackerCore
     init() throws { scratch = try ScratchStore() }
 
     private func berlin(_ wall: String) throws -> WriteContext {
-        let now = try #require(Instant(iso: "2026-06-15T\(wall):00+02:00"))
-        return WriteContext(
-            now: now, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+        try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
     }
 
     /// One check of a process with these sinks.
