@@ -27,7 +27,7 @@ private struct PageService {
     /// A client of the event stream until it is deallocated.
     func events(_ query: String) throws -> RunningProgram {
         try Program(path: "/usr/bin/curl").start(
-            ["-sS", "-N", "--max-time", "60"] + signedIn + ["\(page)api/v1/events?\(query)"])
+            ["-sS", "-N", "--max-time", "120"] + signedIn + ["\(page)api/v1/events?\(query)"])
     }
 
     func isConnected() throws -> Bool { try pair.status()["connected"] as? Bool == true }
