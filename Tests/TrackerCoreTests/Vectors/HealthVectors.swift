@@ -83,17 +83,6 @@ import TrackerCore
                 rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
     }
 
-    /// A truncated file is rejected as a whole; without the bytes after its last delimiter it is complete.
-    @Test func `truncated files are rejected`() throws {
-        let drinks = try Self.twoDrinks()
-        for text in [HealthExport.text(.appleHealth, drinks), HealthExport.text(.json, drinks)] {
-            let end = try #require(text.lastIndex { !$0.isWhitespace })
-            for index in text[..<end].indices {
-                #expect(throws: HealthFileError.self) { try HealthReader.samples(String(text[..<index])) }
-            }
-        }
-    }
-
     @Test(arguments: [
         "", "hello", "\u{0}\u{1}PNG", "<html></html>", "{\"a\": 1}", "[1]", "[{\"startDate\": \"x\"}]",
         "startDate,endDate\n1,2\n",
