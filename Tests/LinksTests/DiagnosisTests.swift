@@ -258,7 +258,7 @@ import Testing
     }
 
     /// A fake system: two adapters, a connection, a blocked rfkill switch, bluetoothd, our policy.
-    @Test func files() throws {
+    @Test func `facts are read from the files of the system`() throws {
         let folder = try TemporaryFolder()
         func write(_ path: String, _ text: String) throws {
             let url = folder.url(path)

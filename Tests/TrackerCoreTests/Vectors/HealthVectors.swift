@@ -97,7 +97,7 @@ import TrackerCore
         "<HealthData></HealthData><HealthData></HealthData>", "<HealthData><a></b></HealthData>",
         "<HealthData a=\"&bomb;\"/>", "</HealthData>",
     ])
-    func otherFilesAreRefused(_ text: String) {
+    func `a file of another kind is rejected`(_ text: String) {
         #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
     }
 }
