@@ -167,7 +167,7 @@ import TrackerService
         let rig = try PublisherRig(broker, isInFile: true)
         rig.start()
         try await rig.connected()
-        #expect(await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil } == true)
+        #expect(await event { try? rig.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil } == true)
         let old = try #require(try rig.store.identity(of: "mqtt")).id
         try await broker.stop(SIGTERM)
         _ = await event { await rig.channel.canShow() ? nil : true }

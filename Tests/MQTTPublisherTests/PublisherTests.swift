@@ -523,7 +523,7 @@ import TrackerService
         let ear = try await broker.listen("h/sip")
         rig.start()
         try await rig.connected()
-        _ = await event { (try? store.keptTopics(of: "mqtt"))?.isEmpty == false ? true : nil }
+        _ = await event { (try? store.retainedTopics(of: "mqtt"))?.isEmpty == false ? true : nil }
         var took: [Duration] = []
         for ml in 1...5 {
             let began = ContinuousClock.now
@@ -686,14 +686,14 @@ import TrackerService
         let left = try await broker.kept()
         guard how == "stopped" else {
             #expect(left.isEmpty, "\(left)")
-            return #expect(try rig.store.keptTopics(of: "mqtt").isEmpty)
+            return #expect(try rig.store.retainedTopics(of: "mqtt").isEmpty)
         }
         #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
     }
 
     @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await event { try? rig.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
         _ = await event { await rig.channel.canShow() ? nil : true }
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
@@ -712,7 +712,7 @@ import TrackerService
         again.start()
         try await again.connected()
         let cleared: Bool? = await event {
-            try? again.store.keptTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true
+            try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true
         }
         #expect(cleared == true)
         #expect(try await broker.kept().contains { $0.hasPrefix("1 h/") } == false)
@@ -724,7 +724,7 @@ import TrackerService
         let (first, second) = (try PublisherRig(broker), try PublisherRig(broker))
         first.start()
         try await first.connected()
-        _ = await event { try? first.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await event { try? first.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
         second.start()
         try await second.connected()
         for rig in [first, second] {
@@ -750,7 +750,7 @@ import TrackerService
         let third = try PublisherRig(broker)
         third.start()
         try await third.connected()
-        _ = await event { try? third.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await event { try? third.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
         #expect(third.events.withLock { $0.count } == 1, "\(third.events.withLock { $0 })")
         await third.stop()
     }

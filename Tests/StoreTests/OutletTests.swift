@@ -68,7 +68,7 @@ import TrackerCore
         try copy.adoptAsNew("mqtt", id: "second", at: home("b"))
         #expect(
             try copy.location(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
-                && copy.keptTopics(of: "mqtt").isEmpty)
+                && copy.retainedTopics(of: "mqtt").isEmpty)
         // A moved file is recognised, also if another store is at its old path.
         try copy.backUp(to: folder.file("c"))
         let moved = try TrackerStore(path: folder.file("c"))
@@ -263,12 +263,12 @@ import TrackerCore
         _ = try store.openPublisher("a") { "a" }
         try store.recordRetained(["t/2", "t/1"], of: "a")
         try store.recordRetained(["t/2", "t/3"], of: "a")
-        #expect(try store.keptTopics(of: "a") == ["t/1", "t/2", "t/3"])
+        #expect(try store.retainedTopics(of: "a") == ["t/1", "t/2", "t/3"])
         try store.forgetRetained(["t/1", "t/9"], of: "a")
         _ = try store.closePublisher("a")
-        #expect(try store.keptTopics(of: "a") == ["t/2", "t/3"])
+        #expect(try store.retainedTopics(of: "a") == ["t/2", "t/3"])
         try store.recordRetained(["t/4"], of: "unknown")
-        #expect(try store.keptTopics(of: "unknown").isEmpty)
+        #expect(try store.retainedTopics(of: "unknown").isEmpty)
     }
 
     @Test func `a restore is not published`() throws {
@@ -286,7 +286,7 @@ import TrackerCore
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
         #expect(try store.openPublisher("a") { "other" }.id == "mine")
-        #expect(try store.waiting(for: "a") == 0 && store.keptTopics(of: "a") == ["t"])
+        #expect(try store.waiting(for: "a") == 0 && store.retainedTopics(of: "a") == ["t"])
         _ = try store.logDrink(ml: 77, context(9))
         #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
     }
@@ -297,18 +297,18 @@ import TrackerCore
         try store.recordRetained(["t/1", "t/2"], of: "a")
         // The same address in another spelling.
         try store.setAddress("HERE", of: "a") { $0.lowercased() == "here" }
-        #expect(try store.staleTopics().isEmpty && store.keptTopics(of: "a").count == 2)
+        #expect(try store.staleTopics().isEmpty && store.retainedTopics(of: "a").count == 2)
         try store.setAddress("there", of: "a") { $0 == "there" }
         #expect(
-            try store.staleTopics() == [StaleTopics(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
-                && store.keptTopics(of: "a").isEmpty)
+            try store.staleTopics() == [StaleTopics(brokerAddress: "HERE", id: "a", topics: ["t/1", "t/2"])]
+                && store.retainedTopics(of: "a").isEmpty)
         try store.recordRetained(["t/3"], of: "a")
         try store.setAddress("here", of: "a") { $0.lowercased() == "here" }
         #expect(
-            try store.staleTopics() == [StaleTopics(place: "there", id: "a", topics: ["t/3"])]
-                && store.keptTopics(of: "a") == ["t/1", "t/2"])
+            try store.staleTopics() == [StaleTopics(brokerAddress: "there", id: "a", topics: ["t/3"])]
+                && store.retainedTopics(of: "a") == ["t/1", "t/2"])
         try store.markTopicsStale(of: "a")
-        #expect(try store.staleTopics().map(\.place) == ["here", "there"])
+        #expect(try store.staleTopics().map(\.brokerAddress) == ["here", "there"])
     }
 
     @Test func `a purge deletes everything except the list of stale topics`() throws {
@@ -322,7 +322,7 @@ import TrackerCore
             })
         // The broker keeps the topic until it is cleared.
         let left = try #require(try store.staleTopics().first)
-        #expect(left == StaleTopics(place: "", id: "a", topics: ["t"]))
+        #expect(left == StaleTopics(brokerAddress: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())
         try store.forget(left)
         #expect(try store.staleTopics().isEmpty)

@@ -215,13 +215,13 @@ package actor MQTTPublisher {
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
         for left in (try? dependencies.tracker().store.staleTopics()) ?? []
-        where !left.place.isEmpty && !(plan.map { Self.isAddress(left.place, $0.address) } ?? false)
-            && reportedBrokers.insert(left.place).inserted
+        where !left.brokerAddress.isEmpty && !(plan.map { Self.isAddress(left.brokerAddress, $0.address) } ?? false)
+            && reportedBrokers.insert(left.brokerAddress).inserted
         {
             dependencies.say(
                 .stays(
                     """
-                    The broker at \(left.place) still retains \(counted(left.topics.count, "message")) of this store \
+                    The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of this store \
                     (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set mqtt.url to \
                     that broker, and then back.
                     """))
@@ -229,8 +229,8 @@ package actor MQTTPublisher {
     }
 
     /// Whether a stored text is the address of this broker. Version 0.9 stored JSON that contains the address.
-    static func isAddress(_ place: String, _ address: MQTTAddress) -> Bool {
-        place.isEmpty || place == "\(address)" || place.contains("\"\(address)\"")
+    static func isAddress(_ stored: String, _ address: MQTTAddress) -> Bool {
+        stored.isEmpty || stored == "\(address)" || stored.contains("\"\(address)\"")
     }
 
     private func turnOff() throws {

@@ -80,7 +80,7 @@ struct MQTTSession {
             let connectionID = await publisher.connected(plan, connection)
             var session = MQTTSession(
                 publisher, plan, identity, connection, inbox, connectionID,
-                retained: try store.keptTopics(of: identity.name))
+                retained: try store.retainedTopics(of: identity.name))
             let offline = [
                 MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
                 MQTTMessage(plan.topics.availability, "offline", isRetained: true),
@@ -318,7 +318,7 @@ struct MQTTSession {
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
         let store = try dependencies.tracker().store
-        for left in try store.staleTopics() where MQTTPublisher.isAddress(left.place, plan.address) {
+        for left in try store.staleTopics() where MQTTPublisher.isAddress(left.brokerAddress, plan.address) {
             try await clear(Set(left.topics).subtracting(retainedTopics))
             try store.forget(left)
         }

@@ -126,7 +126,7 @@ extension TrackerStore {
 
     // MARK: - Retained topics
 
-    package func keptTopics(of name: String) throws -> [String] {
+    package func retainedTopics(of name: String) throws -> [String] {
         try read { db in
             try String.fetchAll(
                 db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [name])
@@ -135,7 +135,7 @@ extension TrackerStore {
 
     /// Records retained topics before they are published, so that they can be deleted later.
     package func recordRetained(_ topics: [String], of name: String) throws {
-        let known = Set(try keptTopics(of: name))
+        let known = Set(try retainedTopics(of: name))
         let new = topics.filter { !known.contains($0) }
         guard !new.isEmpty else { return }
         try write { db in

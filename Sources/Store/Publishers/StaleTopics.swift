@@ -3,8 +3,8 @@ import TrackerCore
 
 /// Stale retained topics at a broker, which a service deletes.
 package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
-    /// The broker's address; empty if unknown.
-    package var place: String
+    /// Empty if unknown.
+    package var brokerAddress: String
     /// The client ID that published the topics.
     package var id: String
     package var topics: [String]
@@ -43,7 +43,7 @@ extension TrackerStore {
 
     /// Marks all retained topics of a publisher as stale.
     package func markTopicsStale(of name: String) throws {
-        guard try !keptTopics(of: name).isEmpty else { return }
+        guard try !retainedTopics(of: name).isEmpty else { return }
         try write { db in try Self.markTopicsStale(of: name, db) }
     }
 
@@ -52,8 +52,10 @@ extension TrackerStore {
         try read { db in
             try StaleTopics.fetchAll(
                 db,
-                sql: "SELECT place, id, json_group_array(topic) AS topics FROM leaving GROUP BY place, id ORDER BY 1, 2"
-            )
+                sql: """
+                    SELECT place AS brokerAddress, id, json_group_array(topic) AS topics FROM leaving GROUP BY place, id
+                    ORDER BY 1, 2
+                    """)
         }
     }
 
@@ -62,7 +64,7 @@ extension TrackerStore {
             for topic in staleTopics.topics {
                 try db.run(
                     "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?",
-                    [staleTopics.place, staleTopics.id, topic])
+                    [staleTopics.brokerAddress, staleTopics.id, topic])
             }
         }
     }

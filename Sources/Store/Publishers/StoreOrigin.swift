@@ -86,11 +86,11 @@ extension TrackerStore {
 
     /// The retained topics of the original that both stores have recorded.
     package func retainedByOriginal(of name: String, at here: StoreOrigin) throws -> Set<String> {
-        var topics = Set(try keptTopics(of: name))
+        var topics = Set(try retainedTopics(of: name))
         if let known = try home(of: name), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .reading)
         {
-            topics.formUnion((try? original.keptTopics(of: name)) ?? [])
+            topics.formUnion((try? original.retainedTopics(of: name)) ?? [])
         }
         return topics
     }
