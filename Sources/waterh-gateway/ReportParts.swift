@@ -1,3 +1,5 @@
+import BlueZ
+import BottleProtocol
 import CommandSupport
 import Foundation
 import Store
@@ -84,12 +86,12 @@ enum ReportParts {
     static func shape(_ stores: [(place: StoreLocation, store: TrackerStore)]) -> String {
         guard !stores.isEmpty else { return "No readable store." }
         return stores.enumerated().map { number, found in
-            var status = stat()
-            stat(found.place.path, &status)
+            let path = URL(fileURLWithPath: found.place.path).resolvingSymlinksInPath().path
+            let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
             var lines = [
                 """
-                store \(number + 1): \(found.place.origin), \(status.st_size) bytes, mode \
-                \(String(status.st_mode & 0o777, radix: 8)), \(found.store.found)
+                store \(number + 1): \(found.place.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
+                \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(found.store.found)
                 """
             ]
             let integrity = (try? found.store.integrityProblems()).map { problems in

@@ -1,11 +1,11 @@
 import CommandSupport
 import Foundation
-import WebServer
 import Logging
 import Store
 import Synchronization
 import TrackerCore
 import Utilities
+import WebServer
 
 /// Serves the page, and the socket for this user's commands.
 struct ServicePages: Sendable {
@@ -139,9 +139,10 @@ struct ServicePages: Sendable {
             )
         }
         guard lock.isOurs else { throw InUse(description: "another service listens there") }
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return lock }
-        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return lock }
+        guard attributes[.type] as? FileAttributeType == .typeSocket,
+            attributes[.ownerAccountID] as? Int == Int(geteuid())
+        else {
             throw InUse(description: "a file that is not a socket exists there")
         }
         guard !ServiceSocket(path: path).isAnswering else { throw InUse(description: "another service listens there") }

@@ -14,19 +14,21 @@ struct SplitPeople: ParsableCommand {
     var config: String
 
     func run() throws {
-        var source = stat()
-        guard stat(config, &source) == 0, let text = try? String(contentsOfFile: config, encoding: .utf8) else {
+        let path = URL(fileURLWithPath: config).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let text = try? String(contentsOfFile: path, encoding: .utf8)
+        else {
             throw CommandFailure(.badInput, "cannot read the configuration \(config)")
         }
         for part in try SplitConfiguration(text: text, name: config)?.parts ?? [] {
-            try Self.write(part.text, to: part.path, as: source)
+            try Self.write(part.text, to: part.path, attributes)
             TextOutput.standard.line(part.name)
         }
     }
 
     /// Writes a configuration. Does nothing if the file exists.
-    /// - Parameter source: the file whose owner and mode the new one gets.
-    private static func write(_ text: String, to path: String, as source: stat) throws {
+    /// - Parameter attributes: the owner, group and mode of the new file.
+    private static func write(_ text: String, to path: String, _ attributes: [FileAttributeKey: Any]) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             guard errno == EEXIST else { throw failure(path) }
@@ -34,8 +36,9 @@ struct SplitPeople: ParsableCommand {
         }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        guard fchown(descriptor, source.st_uid, source.st_gid) == 0,
-            fchmod(descriptor, source.st_mode & 0o777) == 0,
+        guard let owner = attributes[.ownerAccountID] as? Int, let group = attributes[.groupOwnerAccountID] as? Int,
+            let mode = attributes[.posixPermissions] as? Int,
+            fchown(descriptor, uid_t(owner), gid_t(group)) == 0, fchmod(descriptor, mode_t(mode)) == 0,
             bytes.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count,
             fsync(descriptor) == 0
         else {
