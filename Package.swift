@@ -10,6 +10,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let tomlKit = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -17,7 +18,8 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// Settings of all targets. Warnings are errors only in CI, because a later Swift may warn of more.
 let strict: [SwiftSetting] =
     (Context.environment["WATERH_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []) + [
-        .enableUpcomingFeature("ExistentialAny")
+        .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
     ]
 
 func target(
@@ -53,6 +55,7 @@ let package = Package(
         // Traits add dependencies that nothing here uses.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
@@ -107,7 +110,7 @@ let package = Package(
             "WebServer",
             [
                 "CDashboard", "Cryptography", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
-                hummingbirdCore, httpTypes, logging, nio, nioHTTP, nioPosix,
+                hummingbirdCore, httpTypes, logging, nio, nioHTTP, nioHTTPTypes, nioPosix,
             ]),
 
         // Programs.

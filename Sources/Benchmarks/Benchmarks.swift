@@ -1,6 +1,7 @@
 // Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks
 // Each benchmark is a function in its own file that returns one line. Add new ones to the list below.
 
+import BlueZ
 import Foundation
 import Glibc
 

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// A file format together with the link type of its records.
 package struct CaptureFormat: Sendable, Hashable {

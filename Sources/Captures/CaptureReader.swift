@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// Receives a packet and its bytes. The bytes are valid only during the call.
 package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// Writes a capture as a stream: packets in, bytes out. Rejects packets of another protocol layer.
 package struct CaptureWriter {

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 // Parsers of the headers that each link type puts before the packet.
 

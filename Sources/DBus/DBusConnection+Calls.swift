@@ -1,4 +1,5 @@
 import CDBus
+import Dispatch
 
 extension DBusConnection {
     struct PendingCall {

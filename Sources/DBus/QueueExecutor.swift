@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 
 /// Runs actors on one serial queue, on which libdbus is called and its descriptors are watched.
 ///

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The state machine of an emulated peripheral, without I/O: events are the input, effects the output.
 package protocol PeripheralMachine: Sendable {

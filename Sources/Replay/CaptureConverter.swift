@@ -1,6 +1,6 @@
 import Bluetooth
 import BottleProtocol
-import Captures
+package import Captures
 
 /// Converts a capture to another format.
 ///

@@ -1,6 +1,6 @@
-import Bluetooth
-import BottleProtocol
-import Captures
+package import Bluetooth
+package import BottleProtocol
+package import Captures
 
 /// A command that the host wrote to a bottle.
 package struct ObservedCommand {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import TrackerCore
 
 /// A JSON value without objects and nested lists.

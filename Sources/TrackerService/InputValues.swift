@@ -1,5 +1,5 @@
 import Foundation
-import TrackerCore
+package import TrackerCore
 
 /// An amount from the user: a number, or the name of an amount in the settings.
 package enum Amount: Hashable, Sendable {

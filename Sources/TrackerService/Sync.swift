@@ -1,6 +1,6 @@
-import Foundation
-import Store
-import TrackerCore
+package import Foundation
+package import Store
+package import TrackerCore
 
 /// Sends the changes of the outbox to `sync.url` and merges the changes of other devices (tracker spec E8).
 ///

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
-import Logging
-import TrackerCore
+package import Logging
+package import TrackerCore
+import TrackerService
 
 /// The HTTP server of one person's pages and API.
 package struct HTTPServer: Sendable {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 import CommandSupport
-import Emulator
+package import Emulator
 
 @main
 struct Emulator: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
+import Foundation
 import TrackerCore
 import TrackerService
 

@@ -5,6 +5,7 @@ import CommandSupport
 import Foundation
 import Gateway
 import TrackerCore
+import TrackerService
 import Utilities
 
 struct BenchDayCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
-import BlueZ
 import Bluetooth
+import BlueZ
+import BottleProtocol
 import Captures
 import CommandSupport
 import Foundation

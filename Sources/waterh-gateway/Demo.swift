@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import Store
 import TrackerCore
+import TrackerService
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,14 +1,15 @@
 import ArgumentParser
-import BottleProtocol
 import Bluetooth
+import BottleProtocol
 import CommandSupport
 import Foundation
 import Gateway
-import WebServer
 import Logging
 import Store
 import TrackerCore
+import TrackerService
 import Utilities
+import WebServer
 
 /// The demo without `--once`: the service with an emulated bottle and automatic drinks, in accelerated time.
 struct DemoService: Sendable {

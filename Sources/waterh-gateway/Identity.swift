@@ -4,6 +4,7 @@ import Foundation
 import HomeAssistant
 import Store
 import TrackerCore
+import TrackerService
 
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

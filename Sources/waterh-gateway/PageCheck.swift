@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import Store
 import TrackerCore
 import TrackerService
 import WebServer

@@ -1,4 +1,5 @@
 import CommandSupport
+import Logging
 import Store
 import TrackerService
 

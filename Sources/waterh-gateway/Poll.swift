@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bluetooth
 import BottleProtocol
 import CommandSupport
 import Foundation

@@ -1,3 +1,4 @@
+import BlueZ
 import CommandSupport
 import Foundation
 import Gateway

@@ -1,8 +1,12 @@
 import ArgumentParser
+import Bluetooth
 import BottleProtocol
 import CommandSupport
+import Foundation
 import Gateway
+import Store
 import TrackerCore
+import TrackerService
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

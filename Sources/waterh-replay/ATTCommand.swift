@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bluetooth
 import CommandSupport
 import Replay
 

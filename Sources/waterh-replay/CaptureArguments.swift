@@ -1,6 +1,6 @@
 import ArgumentParser
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 import CommandSupport
 import Foundation
 import Replay

@@ -2,7 +2,7 @@ import ArgumentParser
 import Bluetooth
 import Captures
 import CommandSupport
-import Replay
+package import Replay
 
 /// The filter options of all subcommands that read a capture.
 struct FilterArguments: ParsableArguments {

@@ -1,10 +1,11 @@
 import ArgumentParser
-import Bluetooth
+package import Bluetooth
+import BottleProtocol
 import Captures
 import CommandSupport
 import Emulator
 import Foundation
-import Replay
+package import Replay
 import Synchronization
 
 struct PlayCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Bluetooth
+import Captures
 import CommandSupport
 import Replay
 

@@ -1,4 +1,6 @@
 import Bluetooth
+import BottleProtocol
+import Captures
 import CommandSupport
 import Replay
 

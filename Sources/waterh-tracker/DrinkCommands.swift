@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Store
 import TrackerCore
-import TrackerService
+package import TrackerService
 
 extension CommandContext {
     /// One line about the day after a change.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Notifications
 import Store
 import TrackerCore
 import TrackerService

@@ -1,6 +1,7 @@
-import Replay
+import Bluetooth
 import Captures
 import Foundation
+import Replay
 import Support
 import Testing
 

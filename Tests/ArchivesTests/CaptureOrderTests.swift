@@ -1,6 +1,7 @@
-import Replay
+import BottleProtocol
 import Captures
 import Foundation
+import Replay
 import Support
 import Testing
 

@@ -1,3 +1,4 @@
+import DBusSupport
 import Foundation
 import Support
 import Testing

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 import DBusSupport
 import Foundation
 import Support

@@ -1,3 +1,4 @@
+import DBus
 import DBusSupport
 import Foundation
 import Support

@@ -1,4 +1,5 @@
 import CommandSupport
+import DBus
 import DBusSupport
 import Foundation
 import Support

@@ -1,3 +1,4 @@
+import CommandSupport
 import DBusSupport
 import Foundation
 import Support

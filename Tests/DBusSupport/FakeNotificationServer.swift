@@ -1,4 +1,4 @@
-import DBus
+package import DBus
 import Support
 import Synchronization
 

@@ -1,6 +1,6 @@
-import DBus
+package import DBus
 import Foundation
-import Support
+package import Support
 
 /// A private dbus-daemon without policies and services. Needs dbus-daemon (Debian: package dbus).
 package final class PrivateBus: Sendable {

@@ -1,6 +1,7 @@
 import DBus
 import DBusSupport
 import Foundation
+import Store
 import Support
 import Synchronization
 import Testing

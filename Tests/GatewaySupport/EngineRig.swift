@@ -1,6 +1,6 @@
-import Bluetooth
-import Gateway
-import TrackerCore
+package import Bluetooth
+package import Gateway
+package import TrackerCore
 
 /// A simulated peer: handles requests and returns events with their delays.
 package protocol ScriptedPeer {

@@ -1,5 +1,5 @@
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The journal in memory: the guarantees of the one on disk without a disk, and writes that fail on request. It passes
 /// the same tests (`JournalConformanceTests`), because the simulation uses it.

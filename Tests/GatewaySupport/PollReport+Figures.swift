@@ -1,4 +1,4 @@
-import Gateway
+package import Gateway
 
 extension PollReport {
     /// A contradiction between the counts of the report, by the rules of `PollReport`; `nil`: none.

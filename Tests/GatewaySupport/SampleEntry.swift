@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// The drink of the verified sample, read in UTC.
 package enum SampleEntry {

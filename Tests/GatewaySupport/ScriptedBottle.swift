@@ -1,5 +1,5 @@
-import BottleProtocol
-import Bluetooth
+package import Bluetooth
+package import BottleProtocol
 import Gateway
 
 /// A bottle written from the protocol specification alone, independent of the product's emulator. Its fields configure

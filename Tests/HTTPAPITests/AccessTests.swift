@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 @testable import WebServer
 import Logging
 import Store

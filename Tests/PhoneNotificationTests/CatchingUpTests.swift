@@ -1,6 +1,7 @@
 import Foundation
 import Store
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 import TrackerService

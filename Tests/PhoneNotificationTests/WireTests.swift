@@ -3,6 +3,7 @@ import Store
 import Support
 import Testing
 import TrackerCore
+import TrackerService
 
 @testable import Notifications
 

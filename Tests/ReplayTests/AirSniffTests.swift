@@ -1,4 +1,5 @@
 import Bluetooth
+import BottleProtocol
 import Captures
 import Foundation
 import Replay

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// The messages that a broker received, and the checks on them. The broker has the current state of each drink that
 /// counts, nothing else, and no repetition of a confirmed message.

@@ -1,4 +1,4 @@
-import GatewaySupport
+package import GatewaySupport
 
 package struct Campaign: Sendable {
     package struct Outcome: Sendable {

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// A message to the broker about one drink, or about a change of one.
 package struct PublishedDrink: Hashable, Sendable {

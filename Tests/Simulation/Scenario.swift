@@ -1,6 +1,6 @@
 import BottleProtocol
-import TrackerCore
-import Emulator
+package import Emulator
+package import TrackerCore
 
 /// A failure scenario as a value: the participants, the events, and the expected results.
 package struct Scenario: Hashable, Sendable, CustomStringConvertible {

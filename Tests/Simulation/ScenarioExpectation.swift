@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// The expected results of a scenario, in addition to the invariants: every drink once, none twice, none invented, and
 /// nothing acknowledged that is not in the journal. `nil` accepts any value.

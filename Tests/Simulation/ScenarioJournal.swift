@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// A journal with read access, so that the simulation can check it.
 package protocol ScenarioJournal: Journal {

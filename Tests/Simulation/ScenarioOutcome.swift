@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// The results of a scenario, with the names of `ScenarioExpectation`.
 package struct ScenarioOutcome: Hashable, Sendable {

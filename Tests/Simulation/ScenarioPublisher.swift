@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// The journal's entries for the broker, in order, each until the broker confirms it.
 package protocol ScenarioPublisher {

@@ -1,5 +1,5 @@
-import Bluetooth
-import Emulator
+package import Bluetooth
+package import Emulator
 
 /// An event at a time since the start of the day.
 package struct ScenarioStep: Hashable, Sendable {

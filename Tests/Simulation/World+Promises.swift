@@ -1,8 +1,9 @@
 import Bluetooth
 import BottleProtocol
-import Gateway
-import TrackerCore
 import Emulator
+import Gateway
+import GatewaySupport
+import TrackerCore
 
 // The invariants, checked at each poll, at each record that the bottle drops, and at the end.
 extension World {

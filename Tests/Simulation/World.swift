@@ -1,9 +1,9 @@
-import BottleProtocol
 import Bluetooth
-import Gateway
+import BottleProtocol
+import Emulator
+package import Gateway
 import GatewaySupport
 import TrackerCore
-import Emulator
 
 /// Bottle, faulty link, poll and a journal whose disk is full at times, in one thread and in simulated time.
 ///

@@ -1,5 +1,6 @@
-import GRDB
+import BottleProtocol
 import GatewaySupport
+import GRDB
 import Store
 import Support
 import Testing

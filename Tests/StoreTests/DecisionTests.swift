@@ -1,5 +1,6 @@
 import Foundation
 import GatewaySupport
+import GRDB
 import Testing
 import TrackerCore
 

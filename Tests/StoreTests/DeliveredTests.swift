@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Support
 import Testing
 import TrackerCore

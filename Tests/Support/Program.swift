@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A built command of this package as a user runs it: arguments in, text and exit code out.
 package struct Program: Sendable {

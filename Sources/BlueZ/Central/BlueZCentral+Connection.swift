@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 extension BlueZCentral {
     func connect(_ peer: PeerID, limit: Duration) async {

@@ -1,5 +1,5 @@
-import Bluetooth
-import DBus
+package import Bluetooth
+package import DBus
 import Dispatch
 
 /// A central link through bluetoothd: `bluez`, or `bluez:hci0`.

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// The services of a device as bluetoothd exports them, with the object path of each handle.
 struct RemoteTable {

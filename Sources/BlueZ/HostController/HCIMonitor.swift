@@ -1,8 +1,8 @@
-import Bluetooth
+package import Bluetooth
 import CBluetooth
-import Utilities
 import Dispatch
 import Glibc
+import Utilities
 
 /// A packet of the kernel's HCI monitor channel, which carries the traffic of all adapters.
 package struct MonitorPacket: Sendable, Hashable {

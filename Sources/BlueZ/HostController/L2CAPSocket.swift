@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import CBluetooth
 import Glibc
 import Synchronization

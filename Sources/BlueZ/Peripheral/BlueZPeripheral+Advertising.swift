@@ -1,5 +1,6 @@
 import Bluetooth
 import DBus
+import Utilities
 
 /// Publishing, and advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy
 /// or full) are retried with increasing pauses, and at once after a change.

@@ -1,5 +1,5 @@
-import Bluetooth
-import DBus
+package import Bluetooth
+package import DBus
 import Dispatch
 import Utilities
 

@@ -1,5 +1,5 @@
 import Bluetooth
-import DBus
+package import DBus
 
 /// The adapters and devices of bluetoothd, for `doctor`.
 package struct BlueZCensus: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 
 /// One timer for the next deadline of a state machine. `queue` protects all state.
 package final class DeadlineTimer: @unchecked Sendable {

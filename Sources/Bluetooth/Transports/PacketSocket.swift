@@ -1,6 +1,6 @@
-import Utilities
-import Dispatch
+package import Dispatch
 import Glibc
+import Utilities
 
 /// A connected or connecting socket that carries packets, on a queue. It never blocks.
 ///

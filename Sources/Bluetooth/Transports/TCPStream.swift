@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 import Glibc
 
 /// A TCP connection on a queue: connects, reads, writes and reports its end, without blocking. No event follows

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A Unix socket in the file system, for `unix:` and `stream:` links.
 package struct UnixSocket: Sendable {

@@ -1,8 +1,8 @@
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 import Captures
+package import Emulator
 import Replay
-import Emulator
 
 /// The records of a bottle in captures, with which an emulated bottle is filled.
 package struct CaptureFill: Sendable {

@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
-import Foundation
-import Emulator
+package import Emulator
+package import Foundation
 
 /// The protocol of `waterh-emulator control`, with one JSON object per line. Request: `{"do":"sip","value":"120"}`.
 /// Response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.

@@ -1,6 +1,6 @@
-import Bluetooth
+package import Bluetooth
 import Dispatch
-import Emulator
+package import Emulator
 import Foundation
 import Utilities
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-import Bluetooth
-import Foundation
+package import Bluetooth
+package import Foundation
 
 /// The path of a control socket, parsed from `unix:PATH`.
 package struct ControlPath: ExpressibleByArgument, Sendable {

@@ -1,5 +1,5 @@
+package import Emulator
 import Foundation
-import Emulator
 import Store
 
 /// The emulated bottle's flash in a JSON file. `save` replaces and synchronises the file atomically.

@@ -1,5 +1,5 @@
+package import Emulator
 import Foundation
-import Emulator
 
 /// The host's clock for emulated bottles and captures.
 package enum HostClock {

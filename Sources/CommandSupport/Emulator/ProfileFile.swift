@@ -1,5 +1,5 @@
-import Foundation
-import Emulator
+package import Emulator
+package import Foundation
 
 /// Reads and writes device profiles as JSON files.
 package enum ProfileFile {

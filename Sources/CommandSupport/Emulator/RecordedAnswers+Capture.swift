@@ -1,7 +1,7 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
+package import Emulator
 import Replay
-import Emulator
 
 extension RecordedAnswers {
     /// Reads the responses of a bottle from captures: of the wanted bottle, or of the one with the most requests.

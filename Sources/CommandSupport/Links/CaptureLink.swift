@@ -1,6 +1,6 @@
-import Bluetooth
-import Emulator
-import Replay
+package import Bluetooth
+package import Emulator
+package import Replay
 import Synchronization
 
 /// The link `capture:FILE`: a central whose peripherals are the bottles of a capture, which respond as recorded. It has

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The advice for errors of a link on the command line.
 package struct LinkAdvice: Sendable {

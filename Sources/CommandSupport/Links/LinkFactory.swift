@@ -1,5 +1,5 @@
-import BlueZ
-import Bluetooth
+package import Bluetooth
+package import BlueZ
 import ESPHome
 
 extension LinkName {

@@ -1,6 +1,6 @@
-import Bluetooth
-import Captures
-import BlueZ
+package import Bluetooth
+package import BlueZ
+package import Captures
 import Replay
 
 /// Converts packets of the HCI monitor channel to a capture, and counts them.

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-import Foundation
-import Logging
+package import Foundation
+package import Logging
 import Synchronization
 import Utilities
 

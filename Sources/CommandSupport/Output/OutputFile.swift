@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The output file of a command, which replaces an existing file atomically.
 ///

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 package enum ProgramVersion {
     package static let text = "waterh-bench 0.10.0"

@@ -1,5 +1,5 @@
 import Bluetooth
-import Foundation
+package import Foundation
 
 /// A client of the running service: HTTP over its Unix socket. One request per connection.
 package struct ServiceSocket: Sendable {

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 extension CommandFailure {
     package init(_ problem: any Problem, advice: String? = nil) {

@@ -1,9 +1,9 @@
-import BottleProtocol
+package import BottleProtocol
 import Foundation
 import Store
 import Synchronization
 import TOMLKit
-import TrackerCore
+package import TrackerCore
 
 /// The configuration file of the service and of every command that uses the store. Options and environment variables
 /// take precedence.

@@ -1,5 +1,7 @@
 import CLinux
-import DBus
+package import DBus
+import Glibc
+import TrackerCore
 
 extension Machine {
     /// Whether a time server synchronises this computer's clock; `nil` if unknown.

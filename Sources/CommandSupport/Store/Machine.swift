@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The time, the time zone and the environment of this machine.
 package enum Machine {

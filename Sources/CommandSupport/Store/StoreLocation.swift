@@ -1,6 +1,6 @@
 import Foundation
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 /// The path of the store, determined in the same way for all commands.
 ///

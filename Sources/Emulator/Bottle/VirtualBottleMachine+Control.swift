@@ -1,5 +1,5 @@
-import BottleProtocol
-import Bluetooth
+package import Bluetooth
+package import BottleProtocol
 
 /// A user's action on the emulated bottle, such as a drink or a press of the button.
 package enum ControlAction: Hashable, Sendable {

@@ -1,5 +1,5 @@
+package import Bluetooth
 import BottleProtocol
-import Bluetooth
 
 /// The state machine of the emulated bottle, without I/O: events in, effects out.
 ///

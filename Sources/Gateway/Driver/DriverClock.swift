@@ -1,5 +1,5 @@
-import Bluetooth
-import TrackerCore
+package import Bluetooth
+package import TrackerCore
 
 /// The clocks of a driver: monotonic for deadlines, wall clock for data. Tests pass their own.
 package struct DriverClock: Sendable {

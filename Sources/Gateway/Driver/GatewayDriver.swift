@@ -1,6 +1,6 @@
+package import Bluetooth
 import BottleProtocol
-import Bluetooth
-import TrackerCore
+package import TrackerCore
 
 /// Runs polls: passes the events of a link to `Poll` and executes its effects. It handles one event at a time, so a
 /// peer that floods the link cannot fill the memory.

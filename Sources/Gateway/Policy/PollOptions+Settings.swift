@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 extension PollOptions {
     /// The options of a poll by the store's settings.

@@ -1,6 +1,6 @@
 import Bluetooth
-import BottleProtocol
-import TrackerCore
+package import BottleProtocol
+package import TrackerCore
 
 /// The task and the limits of one poll.
 package struct PollOptions: Sendable {

@@ -1,6 +1,6 @@
-import BottleProtocol
-import Bluetooth
-import TrackerCore
+package import Bluetooth
+package import BottleProtocol
+package import TrackerCore
 
 /// The result of a poll. A failed poll reports what was received before the failure.
 ///

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
 
 /// Derives a bottle's identity from data that does not change: its address, or without a radio its serial number.

@@ -1,5 +1,5 @@
+package import Bluetooth
 import BottleProtocol
-import Bluetooth
 import TrackerCore
 
 /// The steps between the connection and the use of the bottle.

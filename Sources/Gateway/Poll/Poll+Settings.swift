@@ -1,5 +1,5 @@
-import BottleProtocol
-import TrackerCore
+package import BottleProtocol
+package import TrackerCore
 
 // Writes settings that differ from the snapshot. Equal values are not written, because each write makes the light
 // blink.

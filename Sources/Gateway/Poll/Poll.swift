@@ -1,6 +1,6 @@
+package import Bluetooth
 import BottleProtocol
-import Bluetooth
-import TrackerCore
+package import TrackerCore
 
 /// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events in, effects out.
 ///

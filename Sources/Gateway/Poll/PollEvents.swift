@@ -1,6 +1,6 @@
+package import Bluetooth
 import BottleProtocol
-import Bluetooth
-import TrackerCore
+package import TrackerCore
 
 /// An input of `Poll`.
 package enum PollEvent: Hashable, Sendable {

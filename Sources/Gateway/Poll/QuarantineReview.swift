@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// Decodes and dates stored records again, if they have no date or were read in another dialect. A record whose date
 /// requires a correct clock is left to the next poll that reads it.

@@ -1,5 +1,5 @@
 import BottleProtocol
-import TrackerCore
+package import TrackerCore
 
 extension WireEntry {
     /// The difference between an imported entry and its bytes; `nil` if they agree. A poll acknowledges a drink that is

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import Synchronization
 
 /// Counts the clients that view today's data, by open event streams and by single requests.

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// A bottle that the service polls.
 package struct BottlePlan: Hashable, Sendable, Identifiable {

@@ -1,5 +1,5 @@
-import Bluetooth
-import TrackerCore
+package import Bluetooth
+package import TrackerCore
 
 /// A request to keep a bottle's connection after a poll.
 package struct HoldRequest: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import TrackerCore
 
 /// Schedules the polls of several bottles on one adapter, one poll at a time. A state machine without I/O: events are

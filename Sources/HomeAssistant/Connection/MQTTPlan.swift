@@ -1,6 +1,6 @@
 import Foundation
 import Store
-import TrackerCore
+package import TrackerCore
 
 /// The connection to a broker as the settings `mqtt.…` define it (tracker spec Section 11).
 package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Store
+package import Store
 import Synchronization
 import TrackerCore
 

@@ -1,7 +1,7 @@
 import Foundation
 import Store
 import Synchronization
-import TrackerCore
+package import TrackerCore
 import TrackerService
 import Utilities
 

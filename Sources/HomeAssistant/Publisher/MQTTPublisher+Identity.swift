@@ -1,6 +1,6 @@
-import Store
-import TrackerCore
-import TrackerService
+package import Store
+package import TrackerCore
+package import TrackerService
 
 // The identity of a store at brokers: a client ID, bound to the location of the store's file.
 extension MQTTPublisher {

@@ -1,7 +1,7 @@
-import Store
+package import Store
 import Synchronization
-import TrackerCore
-import TrackerService
+package import TrackerCore
+package import TrackerService
 import Utilities
 
 /// Publishes a store to an MQTT broker, and executes commands from there if enabled (tracker spec 10.5).

@@ -1,5 +1,5 @@
 import DBus
-import TrackerCore
+package import TrackerCore
 
 // The display of a notification, and its signals.
 extension DesktopNotifications {

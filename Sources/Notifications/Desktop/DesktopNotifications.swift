@@ -1,4 +1,4 @@
-import DBus
+package import DBus
 import TrackerCore
 
 /// The notification channel of the desktop session (tracker spec C), `org.freedesktop.Notifications`.

@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 /// A press of a notification's button, or a click on the notification.
 package struct DesktopPress: Hashable, Sendable, Codable {

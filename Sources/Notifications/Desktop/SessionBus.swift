@@ -1,4 +1,4 @@
-import DBus
+package import DBus
 import Foundation
 
 /// The D-Bus session bus. A system service, or a shell without a desktop session, has none.

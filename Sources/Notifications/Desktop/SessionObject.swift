@@ -1,4 +1,4 @@
-import DBus
+package import DBus
 import TrackerCore
 
 /// The tracker's D-Bus object for launchers, docks and scripts, with four actions and the state (tracker spec E9). If

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The last displayed notification of each kind, shared by all processes of the session through a file in
 /// `XDG_RUNTIME_DIR`. A new one of a kind replaces the last one, and a repetition is not displayed again. If the file

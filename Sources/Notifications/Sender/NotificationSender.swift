@@ -1,7 +1,7 @@
-import TrackerService
+package import Store
+package import TrackerCore
+package import TrackerService
 import Utilities
-import Store
-import TrackerCore
 
 /// Sends notifications to ntfy or a webhook while a service runs (tracker spec Section 10.8).
 ///

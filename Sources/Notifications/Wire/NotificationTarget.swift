@@ -1,7 +1,7 @@
 import Foundation
-import TrackerService
 import Store
-import TrackerCore
+package import TrackerCore
+import TrackerService
 
 /// A channel's server and credential, from the settings `ntfy.…` or `webhook.…` (tracker spec Section 11).
 package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Emulator
 
 extension AnsweringMachine {
     private static let recordsPerEntry = 8

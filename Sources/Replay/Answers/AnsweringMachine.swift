@@ -1,6 +1,6 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
-import Emulator
+package import Emulator
 
 /// A state machine that emulates a recorded bottle: it sends the responses of a capture.
 ///

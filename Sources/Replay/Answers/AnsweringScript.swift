@@ -1,5 +1,5 @@
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 import Captures
 
 /// The recorded requests and responses of one bottle, which `AnsweringMachine` repeats.

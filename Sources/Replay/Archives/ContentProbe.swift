@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 
 /// The kind of a file or archive member, recognised by its first bytes.

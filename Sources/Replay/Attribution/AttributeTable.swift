@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
 
 /// The attributes of one GATT server, as far as the discovery in a capture shows them.

@@ -1,5 +1,5 @@
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 
 /// A device (or the capturing host) as the end of connections, over all connections with the same address.
 package final class BottlePeer {

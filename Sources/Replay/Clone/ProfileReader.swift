@@ -1,5 +1,5 @@
-import Bluetooth
-import Emulator
+package import Bluetooth
+package import Emulator
 
 /// A peripheral of a capture, with the generated profile.
 package struct ObservedPeripheral: Sendable {

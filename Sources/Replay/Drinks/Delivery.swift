@@ -1,5 +1,5 @@
-import Bluetooth
-import BottleProtocol
+package import Bluetooth
+package import BottleProtocol
 
 /// One transmission of a drink record in a capture.
 package struct Delivery {

@@ -1,6 +1,6 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
-import Captures
+package import Captures
 
 /// Finds the drinks in captures, and detects repeated deliveries of the same drink (protocol spec P3.5).
 package final class DrinkReader: EventReader {

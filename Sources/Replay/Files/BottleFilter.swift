@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 import Captures
 
 /// Selects the HCI packets of one bottle: those of its connections, and those that contain its address.

@@ -1,5 +1,5 @@
-import Bluetooth
-import Captures
+package import Bluetooth
+package import Captures
 import Glibc
 
 /// Reads a capture file, or standard input, with a window of fixed size over its bytes.

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// Writes ATT PDUs, one per line, for `waterh-replay att`.
 ///

@@ -1,3 +1,4 @@
+import Bluetooth
 import BottleProtocol
 
 /// Writes commands to bottles, one per line, for `waterh-replay commands`.

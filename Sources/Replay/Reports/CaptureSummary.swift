@@ -1,6 +1,6 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
-import Captures
+package import Captures
 
 /// The content of a capture, for `waterh-replay info`.
 package struct CaptureSummary {

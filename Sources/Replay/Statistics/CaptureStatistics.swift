@@ -1,6 +1,6 @@
-import Bluetooth
+package import Bluetooth
 import BottleProtocol
-import Captures
+package import Captures
 
 /// Counts the traffic of a capture per connection, characteristic and kind of request, in bounded memory.
 package final class CaptureStatistics: EventReader {

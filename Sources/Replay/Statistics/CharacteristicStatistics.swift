@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The traffic of one attribute of one server, over all its connections: a characteristic value, or a descriptor.
 package final class CharacteristicStatistics {

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The traffic counts and the MTU of one connection.
 package final class ConnectionStatistics {

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The timeline of a capture for a chart, in bounded memory: traffic counts per interval, and a limited number of PDUs.
 ///

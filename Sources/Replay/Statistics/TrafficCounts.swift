@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The traffic counts of a connection, a characteristic or a kind of request.
 package struct TrafficCounts: Sendable {

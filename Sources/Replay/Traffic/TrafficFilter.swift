@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// Applies a filter to the PDUs of a capture. Pass every event in order: a response is selected by its request.
 package struct TrafficGate {

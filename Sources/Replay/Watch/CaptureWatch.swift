@@ -1,5 +1,5 @@
-import Bluetooth
-import Captures
+package import Bluetooth
+package import Captures
 
 /// Reports drinks and host commands during live traffic, from several adapters and sniffers at once.
 ///

@@ -2,7 +2,7 @@ import Cryptography
 import Foundation
 import GRDB
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// A request that is executed once, however often the client repeats it.
 ///

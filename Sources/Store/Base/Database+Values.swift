@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
-import TrackerCore
+package import GRDB
+package import TrackerCore
 
 /// An instant is stored as milliseconds since 1970-01-01 UTC. Years outside 1–9999 are invalid.
 extension Instant: DatabaseValueConvertible, StatementColumnConvertible {

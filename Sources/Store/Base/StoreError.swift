@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// An error of the store. Nothing of the failed write was stored.
 package struct StoreError: Problem, Hashable {

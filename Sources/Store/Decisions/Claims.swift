@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// The decisions that one process has claimed for delivery.
 package struct Offer: Sendable {

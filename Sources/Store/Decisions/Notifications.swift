@@ -1,5 +1,5 @@
-import GRDB
-import TrackerCore
+package import GRDB
+package import TrackerCore
 
 extension TrackerStore {
     /// Accepted notifications, newest first.

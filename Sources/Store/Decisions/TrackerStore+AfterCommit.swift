@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// Evaluates the day and updates the files next to the store after a commit (tracker spec B8). Delivers nothing.

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// The input of an evaluation, read in one transaction.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// A row before and after a manual change; `before` is `nil` for an added row.
 ///

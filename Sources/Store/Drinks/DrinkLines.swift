@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// The position of the newest change; 0 if there is none.

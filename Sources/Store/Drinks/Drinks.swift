@@ -1,5 +1,5 @@
-import GRDB
-import TrackerCore
+package import GRDB
+package import TrackerCore
 
 /// The total of a day's counted drinks.
 package struct DayTotal: Hashable, Sendable, Decodable, FetchableRecord {

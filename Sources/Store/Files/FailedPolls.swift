@@ -1,5 +1,5 @@
-import Foundation
-import TrackerCore
+package import Foundation
+package import TrackerCore
 
 /// A failed poll that was kept next to the store: its trace and a capture.
 package struct FailedPoll: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Reads a small file that the user named, for example with a password. Rejects files that are not regular: a FIFO
 /// would block, and a device has no end.

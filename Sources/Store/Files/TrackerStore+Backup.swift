@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// Writes a backup: a copy of the store without tokens, which belong to one installation.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 package struct ImportOutcome: Hashable, Sendable {
     package var added = 0

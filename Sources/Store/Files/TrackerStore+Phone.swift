@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// Drinks that a phone writes to its health records and later returns without their origin (tracker spec D4).
 extension TrackerStore {

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// Records the result of the last attempt to connect; `nil` if a poll succeeded. Writes only a change.

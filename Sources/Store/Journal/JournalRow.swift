@@ -1,5 +1,5 @@
-import GRDB
-import TrackerCore
+package import GRDB
+package import TrackerCore
 
 /// A record of the journal, for the subcommands about quarantine.
 package struct JournalRow: Hashable, Sendable {

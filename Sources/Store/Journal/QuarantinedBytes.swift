@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
-import TrackerCore
+package import GRDB
+package import TrackerCore
 
 /// Bytes that could not be decoded, kept for a later decoder.
 package struct QuarantinedBytes: Hashable, Sendable {

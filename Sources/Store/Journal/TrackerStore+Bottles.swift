@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
     /// The first identity of the bottle, which never changes.

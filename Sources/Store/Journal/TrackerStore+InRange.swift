@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// The bottles in range while the store owns none.
 package struct InRangeBottles: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore: Journal {
     /// Appends a batch in one transaction, which is on disk when this returns.

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// The numbers of imported and of already known entries.
 package struct WireOutcome: Hashable, Sendable {

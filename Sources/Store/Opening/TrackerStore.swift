@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The journal and the tracker's tables in one SQLite file (tracker spec, section 9).
 ///

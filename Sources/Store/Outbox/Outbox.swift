@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// The outbox, including rejected changes.

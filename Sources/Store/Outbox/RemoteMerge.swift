@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// The result of merging rows of the sync server.
 package struct MergeOutcome: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// A notification in the queue of a channel, such as ntfy.
 package struct QueuedNotification: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Cryptography
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// A publisher that failed at the last attempt.
 package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {

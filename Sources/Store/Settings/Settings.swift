@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     /// The effective settings. An invalid stored value counts as the default and is reported.

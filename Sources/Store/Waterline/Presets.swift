@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 extension TrackerStore {
     package func presets() throws -> [DrinkPreset] {

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// A session with its entries.
 package struct SessionView: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import GRDB
-import TrackerCore
+package import TrackerCore
 
 /// The values of a new session entry.
 package struct LogDraft: Hashable, Sendable {

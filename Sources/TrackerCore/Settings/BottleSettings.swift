@@ -1,4 +1,4 @@
-import BottleProtocol
+package import BottleProtocol
 
 /// The settings `bottle.…` (tracker spec Section 11). A bottle can override the settings of the store.
 package struct BottleSettings: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Store
+package import Store
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 extension TrackerAPI {
     /// Evaluates the day, delivers due notifications to all channels, and records those that at least one channel

@@ -1,5 +1,5 @@
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 extension TrackerAPI {
     /// Logs a drink manually.

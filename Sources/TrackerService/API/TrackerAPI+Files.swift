@@ -1,6 +1,7 @@
 import Foundation
+import Gateway
 import Store
-import TrackerCore
+package import TrackerCore
 
 extension TrackerAPI {
     /// Writes all drinks that count, oldest first, in parts of at least 64 KiB. Includes water of sessions if the

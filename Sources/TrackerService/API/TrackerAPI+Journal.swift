@@ -1,7 +1,7 @@
-import Foundation
-import Gateway
-import Store
-import TrackerCore
+package import Foundation
+package import Gateway
+package import Store
+package import TrackerCore
 
 extension TrackerAPI {
     /// The quarantined records, and the received bytes that are not records, at most `limit` of each.

@@ -1,5 +1,5 @@
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 extension TrackerAPI {
     /// All settings, without those of Waterline if the caller has no access to it.

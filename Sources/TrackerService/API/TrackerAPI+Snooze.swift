@@ -1,5 +1,5 @@
 import Store
-import TrackerCore
+package import TrackerCore
 
 extension TrackerAPI {
     /// Pauses the hydration reminders. Reminders that are still due at the end are then sent.

@@ -1,6 +1,6 @@
 import Foundation
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 /// The application API of a store. All interfaces (command line, HTTP, MQTT, D-Bus) call these methods.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import TrackerCore
+package import TrackerCore
 
 /// Reads a file of drinks and delivers each sample. Detects the format: one of the three formats of `export` (tracker
 /// spec D4), Apple Health's export (also as a ZIP archive), or a CSV file of a spreadsheet. Parses Apple Health's

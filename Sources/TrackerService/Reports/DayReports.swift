@@ -1,5 +1,5 @@
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 // The JSON for scripts and pages (CLI spec C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as whole
 // seconds, `null` for unknown values.

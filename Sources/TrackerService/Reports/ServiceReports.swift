@@ -1,4 +1,4 @@
-import TrackerCore
+package import TrackerCore
 
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String

@@ -1,6 +1,6 @@
 import Foundation
-import Store
-import TrackerCore
+package import Store
+package import TrackerCore
 
 extension JournalRow: Encodable {
     package func encode(to encoder: any Encoder) throws {

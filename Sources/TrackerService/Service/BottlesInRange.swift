@@ -1,5 +1,5 @@
 import Store
-import TrackerCore
+package import TrackerCore
 
 /// A bottle that a service without an adopted bottle has found by a scan.
 package struct BottleInRange: Hashable, Sendable, Codable {

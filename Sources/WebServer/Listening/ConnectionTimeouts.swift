@@ -1,6 +1,7 @@
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import NIOHTTPTypes
 
 /// Closes connections that are idle, that do not read their response, or that got a response before their request was
 /// complete. In the last case, the response has `Connection: close`, and the rest of the request is not read.

@@ -1,7 +1,7 @@
 import Foundation
-import Hummingbird
+package import Hummingbird
 import HummingbirdCore
-import Logging
+package import Logging
 import NIOCore
 import NIOHTTP1
 import Synchronization

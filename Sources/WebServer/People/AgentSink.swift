@@ -1,5 +1,5 @@
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The notification channel of desktop agents: programs in the user's session that show the notifications of a service
 /// without a session (tracker spec C). It offers each notification to one agent at a time, and disconnects an agent

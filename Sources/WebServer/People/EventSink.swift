@@ -1,5 +1,5 @@
 import Synchronization
-import TrackerCore
+package import TrackerCore
 import TrackerService
 
 /// The open pages as a notification channel (tracker spec Section 10.2). Only pages that report that they show

@@ -1,5 +1,5 @@
 import NIOCore
-import Store
+package import Store
 import TrackerCore
 import TrackerService
 

@@ -1,4 +1,4 @@
-import TrackerService
+package import TrackerService
 
 /// The person whose data the server shows: store, polling service and notification channels.
 package struct Person: Sendable {

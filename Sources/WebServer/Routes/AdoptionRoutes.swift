@@ -1,3 +1,5 @@
+import HTTPTypes
+import Store
 import TrackerCore
 import TrackerService
 

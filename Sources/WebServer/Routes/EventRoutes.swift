@@ -1,6 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Store
+import TrackerService
 
 /// The event stream: the full state first, then missed notifications, then `state`, `notify` and `session` (tracker
 /// spec Section 10).

@@ -1,6 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Store
+import TrackerService
 
 enum HealthRoutes {
     static func add(

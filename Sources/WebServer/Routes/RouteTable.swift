@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Store
 import TrackerService
 
 /// Registers routes with their scope and common behaviour.

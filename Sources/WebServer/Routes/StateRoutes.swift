@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import TrackerService
 
 enum StateRoutes {
     static func add(to table: RouteTable) {

@@ -1,5 +1,5 @@
+package import Bluetooth
 import BlueZ
-import Bluetooth
 
 /// Derives findings with advice from the state of Bluetooth on this machine.
 package struct BluetoothDiagnosis {

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+package import DBus
 import Foundation
 
 /// Queries the state of Bluetooth from the kernel, the bus and bluetoothd.

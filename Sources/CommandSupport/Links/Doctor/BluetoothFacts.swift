@@ -1,4 +1,4 @@
-import BlueZ
+package import BlueZ
 
 /// The state of Bluetooth on this machine, for `BluetoothDiagnosis`.
 package struct BluetoothFacts: Sendable {

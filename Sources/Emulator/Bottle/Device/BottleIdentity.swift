@@ -1,5 +1,5 @@
-import BottleProtocol
-import Bluetooth
+package import Bluetooth
+package import BottleProtocol
 
 /// The GATT tables that an emulated bottle offers. Both tables access the same flash.
 package enum OfferedProfiles: String, CaseIterable, Sendable {

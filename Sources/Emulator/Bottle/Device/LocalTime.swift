@@ -1,4 +1,4 @@
-import BottleProtocol
+package import BottleProtocol
 import Glibc
 
 /// Local time in milliseconds since 2000-01-01T00:00:00, without a time zone: the unit of the bottle's clock.

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 // The JSON form of Bluetooth types in a peripheral profile.
 

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 // The attributes of a peripheral profile.
 

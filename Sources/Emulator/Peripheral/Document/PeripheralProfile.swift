@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The profile of a Bluetooth LE peripheral, made from a capture: advertisement, attributes, requests and responses.
 ///

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 extension PeripheralProfile {
     /// Returns a unique UUID for an attribute in link events and requests, because its own UUID can occur several

@@ -1,4 +1,4 @@
-import Bluetooth
+package import Bluetooth
 
 /// The state machine of a cloned peripheral, which responds as recorded and with the recorded delays.
 ///
