@@ -221,9 +221,9 @@ package actor MQTTPublisher {
             dependencies.say(
                 .stays(
                     """
-                    The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of this store \
-                    (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set mqtt.url to \
-                    that broker, and then back.
+                    The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
+                    this store (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set \
+                    mqtt.url to that broker, and then back.
                     """))
         }
     }

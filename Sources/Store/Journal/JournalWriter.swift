@@ -75,8 +75,8 @@ struct JournalWriter {
             arguments: [bottle, Data(raw)])
     }
 
-    /// Replaces a time of receipt by an untrusted clock, or of a fragment. A record with a wrong date of the bottle stays
-    /// quarantined. A record that was received completely does not become a fragment.
+    /// Replaces a time of receipt by an untrusted clock, or of a fragment. A record with a wrong date of the bottle
+    /// stays quarantined. A record that was received completely does not become a fragment.
     private func update(_ row: Int64, _ entry: JournalEntry, _ reason: String) throws {
         try db.run(
             """
