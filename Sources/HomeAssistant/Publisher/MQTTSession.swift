@@ -79,8 +79,8 @@ struct MQTTSession {
             )
             let connectionID = await publisher.connected(plan, connection)
             var session = MQTTSession(
-                publisher, plan, identity, connection, inbox, connectionID,
-                retained: try store.retainedTopics(of: identity.name))
+                publisher: publisher, plan: plan, identity: identity, connection: connection, inbox: inbox,
+                connectionID: connectionID, retainedTopics: Set(try store.retainedTopics(of: identity.name)))
             let offline = [
                 MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
                 MQTTMessage(plan.topics.availability, "offline", isRetained: true),
@@ -102,14 +102,6 @@ struct MQTTSession {
             throw error
         }
         await connection.close()
-    }
-
-    private init(
-        _ publisher: MQTTPublisher, _ plan: MQTTPlan, _ identity: Publisher, _ connection: MQTTConnection,
-        _ inbox: CommandInbox, _ connectionID: String, retained: [String]
-    ) {
-        (self.publisher, self.plan, self.identity, self.connection) = (publisher, plan, identity, connection)
-        (self.inbox, self.connectionID, self.retainedTopics) = (inbox, connectionID, Set(retained))
     }
 
     private mutating func publishUntilEnd() async throws {
