@@ -105,7 +105,7 @@ private enum Doctor {
         let report = Report(
             findings: findings,
             tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
-        try context.say(report) {
+        try context.printReport(report) {
             findings.flatMap { finding in
                 [
                     """
@@ -305,7 +305,7 @@ struct WhyCommand: StoreCommand {
         for index in report.explanation.reminders.indices {
             report.explanation.reminders[index].conditions.removeAll { $0.name == .firstPollEnded }
         }
-        try context.say(report) {
+        try context.printReport(report) {
             [context.dateTime(report.explanation.at) + " " + report.explanation.zone]
                 + report.explanation.reminders.flatMap { lines($0, context) }
                 + (report.state.hasNotificationServer

@@ -85,7 +85,7 @@ struct CommandContext {
     }
 
     /// Prints one JSON object with sorted keys, or text.
-    func say(_ report: some Encodable, _ lines: () throws -> [String]) throws {
+    func printReport(_ report: some Encodable, _ lines: () throws -> [String]) throws {
         if isJSON {
             console.line(try TrackerAPI.json(report))
         } else {

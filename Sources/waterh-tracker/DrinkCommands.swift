@@ -16,7 +16,7 @@ extension CommandContext {
     func summary() throws -> String { summary(try tracker.state()) }
 
     fileprivate func report(_ outcome: DrinkOutcome, _ text: String) throws {
-        try say(outcome) { [text, summary(outcome.state)] }
+        try printReport(outcome) { [text, summary(outcome.state)] }
     }
 }
 
@@ -70,7 +70,7 @@ struct Undo: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.undo()
-        try context.say(outcome) { [Self.text(outcome.undone, context), context.summary(outcome.state)] }
+        try context.printReport(outcome) { [Self.text(outcome.undone, context), context.summary(outcome.state)] }
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -161,7 +161,7 @@ struct ResetToday: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         let outcome = try context.tracker.resetToday()
-        try context.say(outcome) {
+        try context.printReport(outcome) {
             let count = outcome.deleted.count
             return [
                 count == 0

@@ -94,7 +94,7 @@ struct Export: StoreCommand {
             return
         }
         guard let output, output != "-" else { return }
-        try context.say(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
+        try context.printReport(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
     }
 }
 
@@ -114,7 +114,7 @@ struct Import: StoreCommand {
     func run(_ context: CommandContext) throws {
         let input = try InputFile(file, sparing: context.storeFiles)
         let report = try context.tracker.importDrinks { feed in try input.read(feed) }
-        try context.say(report) {
+        try context.printReport(report) {
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
                     + (report.empty > 0 ? ", \(report.empty) of 0 ml skipped." : ".")
@@ -140,7 +140,7 @@ struct Purge: StoreCommand {
         let report = try await context.tracker.purge()
         TrackerDesktop.memory(store: context.tracker.path).removeAll()
         let count = try context.tracker.staleTopicCount()
-        try context.say(report) {
+        try context.printReport(report) {
             ["All data is deleted. Start again with: waterh-tracker setup"]
                 + (count > 0
                     ? [
@@ -202,7 +202,7 @@ struct Backup: StoreCommand {
         }
         guard file != "-" else { return }
         let contents = try context.tracker.contents()
-        try context.say(contents) {
+        try context.printReport(contents) {
             ["Wrote \(contents.text) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
         }
     }
@@ -246,7 +246,7 @@ struct Restore: StoreCommand {
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
         StoreLocation.report(removedSettings: removed)
-        try context.say(contents) {
+        try context.printReport(contents) {
             let hint =
                 contents.replaced.map {
                     ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]

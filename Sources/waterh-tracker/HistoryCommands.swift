@@ -24,7 +24,7 @@ struct HistoryCommand: StoreCommand {
         let today = try context.tracker.today()
         if notifications {
             let report = try context.tracker.shown()
-            try context.say(report) {
+            try context.printReport(report) {
                 report.notifications.isEmpty
                     ? ["No notification was shown yet."]
                     : report.notifications.map {
@@ -67,7 +67,7 @@ struct Streak: StoreCommand {
     func run(_ context: CommandContext) throws {
         let report = try context.tracker.streak()
         let record = report.record
-        try context.say(report) {
+        try context.printReport(report) {
             [
                 """
                 \(counted(report.streak, "day")) in a row. Today: \(context.amount(record.totalMl)) / \
@@ -81,7 +81,7 @@ struct Streak: StoreCommand {
 
 private enum DayView {
     static func show(_ report: DayDrinksReport, _ context: CommandContext) throws {
-        try context.say(report) {
+        try context.printReport(report) {
             let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
             let head =
                 "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
@@ -103,7 +103,7 @@ private enum DayView {
 
 private enum WeekView {
     static func show(_ report: WeekReport, _ context: CommandContext) throws {
-        try context.say(report) {
+        try context.printReport(report) {
             report.days.map { line($0.day, $0.record, context) }
                 + ["Total \(context.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
         }
@@ -122,7 +122,7 @@ private enum WeekView {
 
 private enum MonthView {
     static func show(_ report: MonthReport, _ context: CommandContext) throws {
-        try context.say(report) { lines(report.days, report.metDays, context) }
+        try context.printReport(report) { lines(report.days, report.metDays, context) }
     }
 
     /// The lines of a calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.

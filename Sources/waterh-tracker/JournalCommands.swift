@@ -24,7 +24,7 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let report = try context.tracker.journal(limit: limit)
-            try context.say(report) {
+            try context.printReport(report) {
                 let (records, junk, waiting) = (report.records, report.junk, report.waiting)
                 if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
@@ -71,7 +71,7 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let record = try context.tracker.record(id)
-            try context.say(record) {
+            try context.printReport(record) {
                 [
                     "r\(record.id) of \(record.bottle), received \(context.dateTime(record.received))",
                     "  bytes    \(Quarantine.hex(record.raw))",
@@ -106,7 +106,7 @@ struct JournalCommand: ParsableCommand {
                 return
             }
             guard let output, output != "-" else { return }
-            try context.say(report) {
+            try context.printReport(report) {
                 ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."]
             }
         }
@@ -130,7 +130,7 @@ struct JournalCommand: ParsableCommand {
                     .badInput, error.sentence,
                     advice: "Export it again from the other store: waterh-tracker journal export")
             }
-            try context.say(report) {
+            try context.printReport(report) {
                 [
                     "Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.",
                     context.summary(report.state),
@@ -153,7 +153,7 @@ struct JournalCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             let outcome = try context.tracker.resolveJournal()
             let (resolved, waiting) = (outcome.resolved, outcome.waiting)
-            try context.say(outcome) {
+            try context.printReport(outcome) {
                 [
                     """
                     \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
@@ -176,7 +176,7 @@ struct JournalCommand: ParsableCommand {
             let outcome = try context.tracker.dateRecord(id, at: context.tracker.moment(at))
             let drink = outcome.stored
             let name = id.first == "r" ? id : "r\(id)"
-            try context.say(outcome) {
+            try context.printReport(outcome) {
                 [
                     "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), d\(drink.number).",
                     context.summary(outcome.state),

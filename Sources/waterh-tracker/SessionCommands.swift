@@ -101,7 +101,7 @@ struct SessionCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let start = try context.tracker.startSession()
-            try context.say(start) {
+            try context.printReport(start) {
                 let when = "at \(context.time(start.session.view.session.startTime))"
                 return start.started
                     ? [
@@ -132,7 +132,7 @@ struct SessionCommand: ParsableCommand {
             _ = try context.tracker.activeSession()
             try Confirmation.ask("End this session?", isConfirmed: yes, console: context.console)
             let session = try context.tracker.endSession(atLastLog: at == .lastLog)
-            try context.say(session) { ["Session ended."] + (try SessionText.lines(session, context)) }
+            try context.printReport(session) { ["Session ended."] + (try SessionText.lines(session, context)) }
         }
     }
 
@@ -146,7 +146,7 @@ struct SessionCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let session = try context.tracker.session(id)
-            try context.say(session) { try SessionText.lines(session, context) }
+            try context.printReport(session) { try SessionText.lines(session, context) }
         }
     }
 
@@ -162,7 +162,7 @@ struct SessionCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let list = try context.tracker.sessions(limit: limit)
-            try context.say(list) {
+            try context.printReport(list) {
                 guard !list.sessions.isEmpty else {
                     return ["No past sessions yet. Start one with: waterh-tracker session start"]
                 }
@@ -196,7 +196,9 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            try context.say(try context.tracker.sealLastSession()) { ["The session is sealed against changes."] }
+            try context.printReport(try context.tracker.sealLastSession()) {
+                ["The session is sealed against changes."]
+            }
         }
     }
 }
@@ -204,7 +206,7 @@ struct SessionCommand: ParsableCommand {
 enum SessionText {
     /// Prints the result of a change: the new state of the session.
     static func report(_ context: CommandContext, _ session: SessionReport, _ text: String) throws {
-        try context.say(session) { change(context, session, text) }
+        try context.printReport(session) { change(context, session, text) }
     }
 
     static func change(_ context: CommandContext, _ session: SessionReport, _ text: String) -> [String] {
@@ -271,7 +273,7 @@ struct PresetCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let list = try context.tracker.presets()
-            try context.say(list) {
+            try context.printReport(list) {
                 list.presets.isEmpty
                     ? ["No presets. Add one with: waterh-tracker preset add NAME --type beer"]
                     : list.presets.map(\.line)
@@ -291,7 +293,7 @@ struct PresetCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             let preset = try context.tracker.addPreset(
                 name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
-            try context.say(preset) { ["Added.", preset.line] }
+            try context.printReport(preset) { ["Added.", preset.line] }
         }
     }
 
@@ -317,7 +319,7 @@ struct PresetCommand: ParsableCommand {
                 preset,
                 PresetValues(
                     name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
-            try context.say(changed) { ["Changed.", changed.line] }
+            try context.printReport(changed) { ["Changed.", changed.line] }
         }
     }
 
@@ -347,7 +349,7 @@ struct PresetCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let deleted = try context.tracker.deletePreset(preset)
-            try context.say(deleted) { ["Deleted \(deleted.name)."] }
+            try context.printReport(deleted) { ["Deleted \(deleted.name)."] }
         }
     }
 }

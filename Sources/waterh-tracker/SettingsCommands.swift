@@ -26,19 +26,19 @@ struct SettingsCommand: ParsableCommand {
         var name: String?
 
         func run(_ context: CommandContext) throws {
-            if let bottle { return try say(context.tracker.settings(ofBottle: bottle), context) }
+            if let bottle { return try printReport(context.tracker.settings(ofBottle: bottle), context) }
             let report = try name.map(context.tracker.setting) ?? context.tracker.settings()
             for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
-            try context.say(report) {
+            try context.printReport(report) {
                 name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.text)" } : report.lines.map(\.value.text)
             }
         }
 
-        private func say(_ report: BottleSettingsReport, _ context: CommandContext) throws {
+        private func printReport(_ report: BottleSettingsReport, _ context: CommandContext) throws {
             let lines = try report.settings.lines.filter {
                 try name == nil || $0.name == Settings.bottleSetting(name ?? "")
             }
-            try context.say(report) {
+            try context.printReport(report) {
                 name != nil
                     ? lines.map(\.value.text)
                     : lines.map {
@@ -88,14 +88,14 @@ struct SettingsCommand: ParsableCommand {
                 let bottleChanges = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
                 let report = try context.tracker.set(bottleChanges, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
-                return try context.say(report) {
+                return try context.printReport(report) {
                     report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
                         "\($0.name) = \($0.text)"
                     }
                 }
             }
             let report = try context.tracker.set(changes)
-            try context.say(report) { report.lines.map { "\($0.name) = \($0.text)" } }
+            try context.printReport(report) { report.lines.map { "\($0.name) = \($0.text)" } }
         }
     }
 }
@@ -170,7 +170,7 @@ struct Setup: AsyncParsableCommand {
 
     private func finish(_ context: CommandContext, _ answers: Answers) throws {
         let report = try context.tracker.setUp(answers.changes, notifications: answers.notifications)
-        try context.say(report) {
+        try context.printReport(report) {
             ["\(answers.isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
@@ -261,7 +261,7 @@ struct TokenCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let new = try context.tracker.makeToken(label: label, scope: scope)
-            try context.say(new) {
+            try context.printReport(new) {
                 [
                     new.token,
                     """
@@ -290,7 +290,7 @@ struct TokenCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let list = try context.tracker.tokens()
-            try context.say(list) {
+            try context.printReport(list) {
                 list.tokens.isEmpty
                     ? ["No tokens."]
                     : list.tokens.map {
@@ -323,7 +323,7 @@ struct TokenCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let revocation = try context.tracker.revokeTokens(all ? nil : id)
-            try context.say(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
+            try context.printReport(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
         }
     }
 }

@@ -31,7 +31,7 @@ struct SnoozeCommand: ServiceCommand {
 
     func run(_ context: CommandContext) throws {
         let report = try context.tracker.snooze(snooze)
-        try context.say(report) { [Self.text(report.until, context)] }
+        try context.printReport(report) { [Self.text(report.until, context)] }
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
