@@ -40,14 +40,14 @@ struct ServiceDesktop: Sendable {
     }
 
     func connectCallbacks() async {
-        var outlets = DesktopNotifications.Outlets()
+        var callbacks = DesktopNotifications.Callbacks()
         let (log, reminders) = (log, reminders)
-        outlets.log = { log.notice("\($0)") }
-        outlets.trouble = { log.warning("\($0)") }
+        callbacks.log = { log.notice("\($0)") }
+        callbacks.warn = { log.warning("\($0)") }
         let presses = presses
-        outlets.pressed = { await presses.keep($0) }
-        outlets.appeared = { await reminders.poke() }
-        await desktop.connectCallbacks(outlets)
+        callbacks.actionInvoked = { await presses.keep($0) }
+        callbacks.serverAppeared = { await reminders.poke() }
+        await desktop.connectCallbacks(callbacks)
         // Perform presses from before the restart.
         Task { await presses.performQueued() }
     }

@@ -265,9 +265,9 @@ struct OutputSink: NotificationSink {
 enum TrackerDesktop {
     static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
         let desktop = DesktopNotifications(memory: memory(store: store))
-        var callbacks = DesktopNotifications.Outlets()
+        var callbacks = DesktopNotifications.Callbacks()
         callbacks.log = log
-        callbacks.trouble = { Diagnostics.warning($0) }
+        callbacks.warn = { Diagnostics.warning($0) }
         await desktop.connectCallbacks(callbacks)
         return desktop
     }

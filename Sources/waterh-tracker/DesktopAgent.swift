@@ -67,11 +67,11 @@ actor DesktopAgent {
 
     /// Runs until its task is cancelled.
     func run() async {
-        var callbacks = DesktopNotifications.Outlets()
+        var callbacks = DesktopNotifications.Callbacks()
         callbacks.log = { Diagnostics.line($0) }
-        callbacks.trouble = { Diagnostics.warning($0) }
-        callbacks.pressed = { await self.pressed($0) }
-        callbacks.appeared = { [pause] in pause.end() }
+        callbacks.warn = { Diagnostics.warning($0) }
+        callbacks.actionInvoked = { await self.pressed($0) }
+        callbacks.serverAppeared = { [pause] in pause.end() }
         await desktop.connectCallbacks(callbacks)
         let object = SessionObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }

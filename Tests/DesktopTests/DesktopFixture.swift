@@ -37,14 +37,14 @@ final class DesktopFixture: Sendable {
         let address = address ?? bus.address
         let desktop = DesktopNotifications(
             bus: { .address(address) }, memory: ShownNotifications(file: folder.file("notices.json")), limits: limits)
-        var outlets = DesktopNotifications.Outlets()
+        var callbacks = DesktopNotifications.Callbacks()
         // Does not capture the fixture, because its bus ends with it.
         let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)
-        outlets.log = { lines.add($0) }
-        outlets.trouble = { troubles.add($0) }
-        outlets.appeared = { appearances.add(true) }
-        if acts { outlets.pressed = { presses.add($0) } }
-        await desktop.connectCallbacks(outlets)
+        callbacks.log = { lines.add($0) }
+        callbacks.warn = { troubles.add($0) }
+        callbacks.serverAppeared = { appearances.add(true) }
+        if acts { callbacks.actionInvoked = { presses.add($0) } }
+        await desktop.connectCallbacks(callbacks)
         return desktop
     }
 

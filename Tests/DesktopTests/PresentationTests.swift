@@ -296,7 +296,7 @@ struct PresentationTests {
         func desktop(_ memory: ShownNotifications) async -> DesktopNotifications {
             let desktop = DesktopNotifications(
                 bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
-            await desktop.connectCallbacks(DesktopNotifications.Outlets())
+            await desktop.connectCallbacks(DesktopNotifications.Callbacks())
             return desktop
         }
         let service = await desktop(ShownNotifications(file: file, day: { day.withLock { $0 } })),
@@ -327,7 +327,7 @@ struct PresentationTests {
         let address = fixture.bus.address
         let agent = DesktopNotifications(
             bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
-        await agent.connectCallbacks(DesktopNotifications.Outlets())
+        await agent.connectCallbacks(DesktopNotifications.Callbacks())
         service.end("nothing")
         let notification = try TrackerNotification.test(.goal)
         #expect(await agent.deliver(notification))

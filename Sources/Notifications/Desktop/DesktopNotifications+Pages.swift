@@ -12,7 +12,7 @@ extension DesktopNotifications {
         (opener.standardInput, opener.standardOutput, opener.standardError) = (
             FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
         )
-        do { try opener.run() } catch { callbacks.trouble("Opening \(address) failed: \(error)") }
+        do { try opener.run() } catch { callbacks.warn("Opening \(address) failed: \(error)") }
     }
 
     private func openByPortal(_ address: String, _ token: String?) async -> Bool {

@@ -21,7 +21,7 @@ extension DesktopNotifications {
             return false
         }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
-        let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.pressed != nil)
+        let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.actionInvoked != nil)
         let call = DBusCall(
             Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
         lastCall += 1
@@ -127,12 +127,12 @@ extension DesktopNotifications {
             memory.remove(number, owner: owner)
             tokens[number] = nil
         case ("ActivationToken", let token?): tokens[number] = token
-        case ("ActionInvoked", let key?): pressed(key, on: notice, key: "\(owner)/\(signal.serial)")
+        case ("ActionInvoked", let key?): invokeAction(key, on: notice, key: "\(owner)/\(signal.serial)")
         default: break
         }
     }
 
-    private func pressed(_ name: String, on notice: ShownNotifications.Notice, key: String) {
+    private func invokeAction(_ name: String, on notice: ShownNotifications.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         callbacks.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
         // Some servers do not close a notification after a press, or send a press twice. Both must act once.
@@ -141,7 +141,7 @@ extension DesktopNotifications {
             kind: notice.kind, notificationId: notice.notificationId, action: action,
             key: isSingleUse ? "desktop \(notice.notificationId) \(name)" : key,
             activationToken: tokens.removeValue(forKey: notice.number))
-        guard let pressed = callbacks.pressed else { return }
-        Task { await pressed(press) }
+        guard let actionInvoked = callbacks.actionInvoked else { return }
+        Task { await actionInvoked(press) }
     }
 }

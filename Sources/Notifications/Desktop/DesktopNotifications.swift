@@ -11,15 +11,15 @@ package actor DesktopNotifications: NotificationSink {
     /// The maximum number of attempts to read the capabilities while the owner of the server's name changes.
     private static let attempts = 4
 
-    package struct Outlets: Sendable {
+    package struct Callbacks: Sendable {
         /// Receives a log line for each notification and press.
         package var log: @Sendable (String) -> Void = { _ in }
         /// Receives errors; a repeated error only once.
-        package var trouble: @Sendable (String) -> Void = { _ in }
+        package var warn: @Sendable (String) -> Void = { _ in }
         /// Called when a button is pressed. If `nil`, no buttons are shown.
-        package var pressed: (@Sendable (DesktopPress) async -> Void)?
+        package var actionInvoked: (@Sendable (DesktopPress) async -> Void)?
         /// Called when a server becomes available.
-        package var appeared: (@Sendable () async -> Void)?
+        package var serverAppeared: (@Sendable () async -> Void)?
 
         package init() {}
     }
@@ -56,7 +56,7 @@ package actor DesktopNotifications: NotificationSink {
     private let bus: @Sendable () -> DBusConnection.Bus?
     let memory: ShownNotifications
     nonisolated let limits: Limits
-    var callbacks = Outlets()
+    var callbacks = Callbacks()
 
     var connection: (open: DBusConnection, id: String)?
     var server: Server?
@@ -82,14 +82,14 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     /// Sets the callbacks. Call it before the first use.
-    package func connectCallbacks(_ callbacks: Outlets) { self.callbacks = callbacks }
+    package func connectCallbacks(_ callbacks: Callbacks) { self.callbacks = callbacks }
 
     /// Disconnects from the bus. Displayed notifications stay.
     package func stop() async {
         isStopped = true
         server = nil
         // The callbacks can retain this object: break the reference cycle.
-        callbacks = Outlets()
+        callbacks = Callbacks()
         await connection?.open.close()
         connection = nil
     }
@@ -161,7 +161,7 @@ package actor DesktopNotifications: NotificationSink {
             lastProblem != failure.name
         else { return }
         lastProblem = failure.name
-        callbacks.trouble(
+        callbacks.warn(
             """
             Desktop notifications: \
             \(failure.name == DBusFailure.noReply ? "the notification server does not respond" : failure.description). \
@@ -208,10 +208,10 @@ package actor DesktopNotifications: NotificationSink {
         (server, change) = (nil, change + 1)
         wake()
         // A short-lived command cannot receive presses, so it does not show lost notifications again.
-        guard owner != nil, let appeared = callbacks.appeared else { return }
+        guard owner != nil, let serverAppeared = callbacks.serverAppeared else { return }
         Task {
             await showLost()
-            await appeared()
+            await serverAppeared()
         }
     }
 }
