@@ -215,7 +215,7 @@ package actor MQTTPublisher {
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
         for left in (try? dependencies.tracker().store.staleTopics()) ?? []
-        where !left.brokerAddress.isEmpty && !(plan.map { Self.isAddress(left.brokerAddress, $0.address) } ?? false)
+        where !["", plan.map { "\($0.address)" }].contains(left.brokerAddress)
             && reportedBrokers.insert(left.brokerAddress).inserted
         {
             dependencies.say(
@@ -226,11 +226,6 @@ package actor MQTTPublisher {
                     mqtt.url to that broker, and then back.
                     """))
         }
-    }
-
-    /// Whether a stored text is the address of this broker. Version 0.9 stored JSON that contains the address.
-    static func isAddress(_ stored: String, _ address: MQTTAddress) -> Bool {
-        stored.isEmpty || stored == "\(address)" || stored.contains("\"\(address)\"")
     }
 
     private func turnOff() throws {

@@ -51,7 +51,7 @@ struct MQTTSession {
         let claim = try dependencies.claim(MQTTPlan.client(identity.id))
         defer { withExtendedLifetime(claim) {} }
         let store = try dependencies.tracker().store
-        try store.setAddress("\(plan.address)", of: identity.name) { MQTTPublisher.isAddress($0, plan.address) }
+        try store.setAddress("\(plan.address)", of: identity.name)
         await publisher.reportStaleTopics(except: plan)
         let handler = CommandHandler(
             tracker: dependencies.tracker, service: dependencies.service, sharesWaterline: dependencies.sharesWaterline)
@@ -310,7 +310,7 @@ struct MQTTSession {
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
         let store = try dependencies.tracker().store
-        for left in try store.staleTopics() where MQTTPublisher.isAddress(left.brokerAddress, plan.address) {
+        for left in try store.staleTopics() where ["", "\(plan.address)"].contains(left.brokerAddress) {
             try await clear(Set(left.topics).subtracting(retainedTopics))
             try store.forget(left)
         }

@@ -11,33 +11,32 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
-    /// - Parameter isSame: whether a stored address is the new one.
-    package func setAddress(_ address: String, of name: String, isSame: (String) -> Bool) throws {
-        func known(_ db: Database) throws -> (place: String?, stale: [String])? {
-            let row = try Row.fetchOne(db, sql: "SELECT place, id FROM outlet WHERE name = ?", arguments: [name])
-            return try row.map {
-                let stale = try String.fetchAll(
-                    db, sql: "SELECT DISTINCT place FROM leaving WHERE id = ?",
-                    arguments: [$0.decode(String.self, atIndex: 1)])
-                return (try $0.decode(atIndex: 0), stale)
-            }
+    /// Sets the broker's address. Topics at the old address become stale. Those at the new address, or at an unknown
+    /// one, are no longer stale.
+    package func setAddress(_ address: String, of name: String) throws {
+        let isChange = try read { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT place IS NOT ?2 OR EXISTS (
+                        SELECT 1 FROM leaving WHERE leaving.id = outlet.id AND leaving.place IN ('', ?2)
+                    ) FROM outlet WHERE name = ?1
+                    """, arguments: [name, address])
         }
-        guard let state = try read(known), state.place != address || state.stale.contains(where: isSame) else { return }
+        guard isChange == true else { return }
         try write { db in
-            guard let state = try known(db) else { return }
-            if let oldAddress = state.place, !isSame(oldAddress) { try Self.markTopicsStale(of: name, db) }
+            let old = try String.fetchOne(db, sql: "SELECT place FROM outlet WHERE name = ?", arguments: [name])
+            if let old, !["", address].contains(old) { try Self.markTopicsStale(of: name, db) }
             try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
-            for stale in state.stale where isSame(stale) {
-                try db.run(
-                    """
-                    INSERT OR IGNORE INTO outlet_topic (outlet, topic)
-                        SELECT name, topic FROM outlet JOIN leaving USING (id) WHERE name = ? AND leaving.place = ?
-                    """, [name, stale])
-                try db.run(
-                    "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)",
-                    [stale, name])
-            }
+            try db.run(
+                """
+                INSERT OR IGNORE INTO outlet_topic (outlet, topic)
+                    SELECT name, topic FROM outlet JOIN leaving USING (id)
+                    WHERE name = ? AND leaving.place IN ('', ?)
+                """, [name, address])
+            try db.run(
+                "DELETE FROM leaving WHERE place IN ('', ?) AND id = (SELECT id FROM outlet WHERE name = ?)",
+                [address, name])
         }
     }
 
