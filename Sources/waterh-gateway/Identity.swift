@@ -39,7 +39,7 @@ struct Identity: AsyncParsableCommand {
         let tracker = try StoreProvider(store, zone: place.namedZone(file)).tracker()
         try show(tracker.store) {
             do {
-                try MQTTPublisher.settle(tracker, at: Machine.home(of: store.path), asNew: choice == .new) {
+                try MQTTPublisher.settle(tracker, at: Machine.storeOrigin(of: store.path), asNew: choice == .new) {
                     try file.mqttSettings(over: $0)
                 }
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {

@@ -17,15 +17,15 @@ extension MQTTPublisher {
     ///   - asNew: whether to create a new client ID, because the store is a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func settle(
-        _ tracker: TrackerAPI, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+        _ tracker: TrackerAPI, at here: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
-        guard asNew else { return try tracker.store.move(name, to: home) }
-        guard try tracker.store.location(of: name, at: home) != .known else {
+        guard asNew else { return try tracker.store.move(name, to: here) }
+        guard try tracker.store.location(of: name, at: here) != .known else {
             throw Refusal(
                 "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
-        guard try !tracker.store.retainedByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") })
+        guard try !tracker.store.retainedByOriginal(of: name, at: here).contains(where: { $0.hasPrefix("\(prefix)/") })
         else {
             throw Refusal(
                 prefixTaken,
@@ -34,7 +34,7 @@ extension MQTTPublisher {
                 changed.
                 """, values: ["prefix": prefix])
         }
-        try tracker.store.adoptAsNew(name, id: newID(tracker), at: home)
+        try tracker.store.adoptAsNew(name, id: newID(tracker), at: here)
     }
 
     static func newID(_ tracker: TrackerAPI) -> String {
@@ -45,12 +45,12 @@ extension MQTTPublisher {
 
     /// Checks that the store is not a copy of another published store.
     /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
-    nonisolated func checkHome(_ id: String) throws {
-        guard let home = dependencies.home() else { return }
+    nonisolated func checkOrigin(_ id: String) throws {
+        guard let here = dependencies.storeOrigin() else { return }
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try dependencies.tracker().store.location(of: Self.name, at: home) {
+        switch try dependencies.tracker().store.location(of: Self.name, at: here) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")

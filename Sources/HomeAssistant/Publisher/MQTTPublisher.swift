@@ -19,7 +19,7 @@ package actor MQTTPublisher {
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
-        package var home: @Sendable () -> StoreOrigin?
+        package var storeOrigin: @Sendable () -> StoreOrigin?
         /// Reports writes to the store. If `nil`, the store is polled.
         package var watch: @Sendable () -> StoreWatch?
         package var say: @Sendable (LogEvent) -> Void
@@ -33,14 +33,17 @@ package actor MQTTPublisher {
             version: String,
             wrote: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
-            home: @escaping @Sendable () -> StoreOrigin? = { nil },
-            watch: @escaping @Sendable () -> StoreWatch? = { nil }, say: @escaping @Sendable (LogEvent) -> Void,
+            storeOrigin: @escaping @Sendable () -> StoreOrigin? = { nil },
+            watch: @escaping @Sendable () -> StoreWatch? = { nil },
+            say: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.tracker, self.overlay, self.service, self.sharesWaterline) = (
                 tracker, overlay, service, sharesWaterline
             )
-            (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
+            (self.version, self.wrote, self.claim, self.storeOrigin, self.watch) = (
+                version, wrote, claim, storeOrigin, watch
+            )
             (self.say, self.chance) = (say, chance)
         }
     }

@@ -47,7 +47,7 @@ struct MQTTSession {
     static func run(_ publisher: MQTTPublisher, _ plan: MQTTPlan) async throws {
         let dependencies = publisher.dependencies
         let identity = try publisher.open(dependencies.tracker())
-        try publisher.checkHome(identity.id)
+        try publisher.checkOrigin(identity.id)
         let claim = try dependencies.claim(MQTTPlan.client(identity.id))
         defer { withExtendedLifetime(claim) {} }
         let store = try dependencies.tracker().store
