@@ -8,25 +8,23 @@ import TrackerService
 actor ActionQueue {
     private let presses: PendingActions
     private let act: @Sendable (PendingActions.ButtonPress) async throws -> Void
-    private let say: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private var isPerforming = false
     private var isStopped = false
     private let pause = Pause()
 
-    /// - Parameters:
-    ///   - act: performs a press, once per key.
-    ///   - say: logs a line.
+    /// - Parameter act: performs a press, once per key.
     init(
-        _ presses: PendingActions, say: @escaping @Sendable (String) -> Void,
+        _ presses: PendingActions, log: @escaping @Sendable (String) -> Void,
         act: @escaping @Sendable (PendingActions.ButtonPress) async throws -> Void
     ) {
-        (self.presses, self.say, self.act) = (presses, say, act)
+        (self.presses, self.log, self.act) = (presses, log, act)
     }
 
     /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
         for lost in presses.append(press) {
-            say("\(lost.words): dropped, because too many actions are queued")
+            log("\(lost.words): dropped, because too many actions are queued")
         }
         await performQueued()
     }
@@ -42,11 +40,11 @@ actor ActionQueue {
                 presses.remove(press)
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
-                say("\(press.words): \(problem.sentence) It is retried automatically.")
+                log("\(press.words): \(problem.sentence) It is retried automatically.")
                 let length = backoff.next(chance: 1)
                 await pause.wait { try? await Task.sleep(for: length) }
             } catch {
-                say("\(press.words): \(error)")
+                log("\(press.words): \(error)")
                 presses.remove(press)
             }
         }

@@ -31,7 +31,7 @@ extension PersonRuntime {
                 return lock
             },
             storeOrigin: { place == ":memory:" ? nil : Machine.storeOrigin(of: place) }, watch: { watch },
-            say: { event in
+            log: { event in
                 let advice = BrokerAdvice.about(event, store: place).map { " \($0)" } ?? ""
                 switch event {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")

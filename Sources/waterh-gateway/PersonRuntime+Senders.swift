@@ -17,7 +17,7 @@ extension PersonRuntime {
                     tracker: { try plan.tracker(of: store, source: "pocket") },
                     overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
-                    say: { event in
+                    log: { event in
                         switch event {
                         case .on(let text): log.notice("Notifications go to \(text).")
                         case .trouble(let trouble):

@@ -25,7 +25,7 @@ struct ServiceDesktop: Sendable {
         (self.desktop, self.tracker, self.reminders, self.page, self.instance, self.log) = (
             desktop, tracker, reminders, page, instance, log
         )
-        self.presses = ActionQueue(presses, say: { log.warning("\($0)") }) { press in
+        self.presses = ActionQueue(presses, log: { log.warning("\($0)") }) { press in
             let (now, age) = (await tracker.tracker().now, press.age)
             let at = age >= Self.lateAge ? now.advanced(seconds: -(age / .seconds(1))) : nil
             let press = press.press

@@ -33,7 +33,7 @@ final class PhoneRig: Sendable {
             .init(
                 tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
-                say: { event in boxed.rig?.log.withLock { $0.append(event) } }, chance: { 0 }, limit: .seconds(2)))
+                log: { event in boxed.rig?.log.withLock { $0.append(event) } }, chance: { 0 }, limit: .seconds(2)))
         boxed.rig = self
         _ = try tracker().set(settings)
     }

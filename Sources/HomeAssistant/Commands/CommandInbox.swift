@@ -23,7 +23,7 @@ final class CommandInbox: Sendable {
     private let plan: MQTTPlan
     private let handler: CommandHandler
     private let denials: Denials
-    private let say: @Sendable (MQTTPublisher.LogEvent) -> Void
+    private let log: @Sendable (MQTTPublisher.LogEvent) -> Void
     private let changed: @Sendable () -> Void
 
     /// - Parameters:
@@ -31,9 +31,9 @@ final class CommandInbox: Sendable {
     ///   - changed: called after a message that changes what is published.
     init(
         _ plan: MQTTPlan, _ handler: CommandHandler, _ denials: Denials, id: String,
-        say: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
+        log: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
     ) {
-        (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
+        (self.plan, self.handler, self.denials, self.log, self.changed) = (plan, handler, denials, log, changed)
         state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, ownID: id)))
         (requests, queue) = AsyncStream.makeStream(
             of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.serviceRequestLimit))
@@ -112,6 +112,6 @@ final class CommandInbox: Sendable {
 
     private func warn(_ subject: String, _ sentence: String) {
         let isNew = state.withLock { state in state.reported.count < 100 && state.reported.insert(subject).inserted }
-        if isNew { say(.ignored(sentence)) }
+        if isNew { log(.ignored(sentence)) }
     }
 }

@@ -22,7 +22,7 @@ package actor MQTTPublisher {
         package var storeOrigin: @Sendable () -> StoreOrigin?
         /// Reports writes to the store. If `nil`, the store is polled.
         package var watch: @Sendable () -> StoreWatch?
-        package var say: @Sendable (LogEvent) -> Void
+        package var log: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
 
@@ -35,7 +35,7 @@ package actor MQTTPublisher {
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             storeOrigin: @escaping @Sendable () -> StoreOrigin? = { nil },
             watch: @escaping @Sendable () -> StoreWatch? = { nil },
-            say: @escaping @Sendable (LogEvent) -> Void,
+            log: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.tracker, self.overlay, self.service, self.sharesWaterline) = (
@@ -44,7 +44,7 @@ package actor MQTTPublisher {
             (self.version, self.wrote, self.claim, self.storeOrigin, self.watch) = (
                 version, wrote, claim, storeOrigin, watch
             )
-            (self.say, self.chance) = (say, chance)
+            (self.log, self.chance) = (log, chance)
         }
     }
 
@@ -100,7 +100,7 @@ package actor MQTTPublisher {
 
     package init(_ dependencies: Dependencies, channel: MQTTChannel) {
         (self.dependencies, self.channel) = (dependencies, channel)
-        denials = Denials { sentence, isDenied in dependencies.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
+        denials = Denials { sentence, isDenied in dependencies.log(isDenied ? .denied(sentence) : .accepted(sentence)) }
     }
 
     /// Makes the store record drinks for publication. Call it before any drink is stored.
@@ -177,7 +177,7 @@ package actor MQTTPublisher {
         (lastProblem, otherStore) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
-        dependencies.say(.connected("\(plan)"))
+        dependencies.log(.connected("\(plan)"))
         return "\(connections)-\(String(UInt32(min(1, max(0, dependencies.chance())) * Double(UInt32.max)), radix: 36))"
     }
 
@@ -185,7 +185,7 @@ package actor MQTTPublisher {
     func noteOtherStore(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
-            if let message = sharedPrefix(topics) { dependencies.say(.prefixShared(message)) }
+            if let message = sharedPrefix(topics) { dependencies.log(.prefixShared(message)) }
         }
         recordProblem()
     }
@@ -221,7 +221,7 @@ package actor MQTTPublisher {
         where !["", plan.map { "\($0.address)" }].contains(left.brokerAddress)
             && reportedBrokers.insert(left.brokerAddress).inserted
         {
-            dependencies.say(
+            dependencies.log(
                 .stays(
                     """
                     The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
@@ -237,12 +237,12 @@ package actor MQTTPublisher {
         let store = try dependencies.tracker().store
         let wasOpen = try store.closePublisher(Self.name, sparing: Self.waitingLimit)
         guard wasOn != false || wasOpen else { return }
-        if wasOn == true || wasOpen { dependencies.say(.off) }
+        if wasOn == true || wasOpen { dependencies.log(.off) }
         wasOn = false
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isPublisherOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
-            dependencies.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
+            dependencies.log(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
         try store.markTopicsStale(of: Self.name)
         reportStaleTopics(except: nil)
@@ -252,7 +252,7 @@ package actor MQTTPublisher {
         let text = MQTTAdvice.message(error, plan, isRepeated: isRepeated)
         guard text != lastProblem, !Task.isCancelled else { return }
         lastProblem = text
-        dependencies.say(
+        dependencies.log(
             isCopy(error)
                 ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .clientIDShared(text) : .trouble(text))
         // Do this last, because it can wait for the store.

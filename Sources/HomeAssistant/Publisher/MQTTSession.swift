@@ -55,7 +55,7 @@ struct MQTTSession {
         await publisher.reportStaleTopics(except: plan)
         let handler = CommandHandler(
             tracker: dependencies.tracker, service: dependencies.service, sharesWaterline: dependencies.sharesWaterline)
-        let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, say: dependencies.say) {
+        let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: dependencies.log) {
             Task {
                 await publisher.poke()
                 await dependencies.wrote()

@@ -22,7 +22,7 @@ package actor NotificationSender: NotificationSink {
         /// Reports writes to the store by any process. If `nil`, the store is polled.
         package var watch: StoreWatch?
         /// Receives events for the log.
-        package var say: @Sendable (LogEvent) -> Void
+        package var log: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
         package var limit: Duration
@@ -32,13 +32,13 @@ package actor NotificationSender: NotificationSink {
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
             watch: StoreWatch? = nil,
-            say: @escaping @Sendable (LogEvent) -> Void,
+            log: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
             (self.tracker, self.overlay, self.person, self.sharesWaterline, self.watch) = (
                 tracker, overlay, person, sharesWaterline, watch
             )
-            (self.say, self.chance, self.limit) = (say, chance, limit)
+            (self.log, self.chance, self.limit) = (log, chance, limit)
         }
     }
 
@@ -170,12 +170,12 @@ package actor NotificationSender: NotificationSink {
                 backoff.reset()
                 pausedUntil = nil
                 try after.store.clearChannelProblem(of: name)
-                if lastProblem != nil { dependencies.say(.resumed) }
+                if lastProblem != nil { dependencies.log(.resumed) }
                 lastProblem = nil
                 if !finishDelivery(message.announcement.id, true) { await arrivedLate() }
             case .refused(let problem):
                 try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .refused)
-                dependencies.say(.dropped(problem))
+                dependencies.log(.dropped(problem))
                 finishDelivery(message.announcement.id, false)
             case .later(let problem, let pause):
                 storeProblem(problem)
@@ -210,7 +210,7 @@ package actor NotificationSender: NotificationSink {
         guard age < .seconds(channel.lifetime) else {
             waitStarts[message.sequence] = nil
             let reason = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
-            dependencies.say(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
+            dependencies.log(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
             return nil
         }
         guard !message.announcement.kind.isWaterline || dependencies.sharesWaterline() else { return nil }
@@ -254,7 +254,7 @@ package actor NotificationSender: NotificationSink {
         let (state, sequence, droppedCount) = try tracker.store.post(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
         if droppedCount > 0 {
-            dependencies.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
+            dependencies.log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
         }
         // The age of an ntfy message is measured from the decision.
         if state == .waiting, !channel.sendsLate || waitStarts[sequence] == nil {
@@ -283,7 +283,7 @@ package actor NotificationSender: NotificationSink {
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
-        if let new { dependencies.say(.on("\(new)")) } else { dependencies.say(.off) }
+        if let new { dependencies.log(.on("\(new)")) } else { dependencies.log(.off) }
         // New settings might resolve the error.
         if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
         target = new
@@ -295,7 +295,7 @@ package actor NotificationSender: NotificationSink {
     private func report(_ problem: String) {
         guard problem != lastProblem, !Task.isCancelled else { return }
         lastProblem = problem
-        dependencies.say(.trouble(problem))
+        dependencies.log(.trouble(problem))
     }
 
     /// Stores an error, which `status` and `doctor` show.
