@@ -30,7 +30,7 @@ extension PersonRuntime {
                 }
                 return lock
             },
-            storeOrigin: { place == ":memory:" ? nil : Machine.storeOrigin(of: place) }, watch: { watch },
+            storeOrigin: { place == ":memory:" ? nil : Machine.storeOrigin(of: place) }, watch: watch,
             log: { event in
                 let advice = BrokerAdvice.about(event, store: place).map { " \($0)" } ?? ""
                 switch event {

@@ -21,7 +21,7 @@ package actor MQTTPublisher {
         /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
         package var storeOrigin: @Sendable () -> StoreOrigin?
         /// Reports writes to the store. If `nil`, the store is polled.
-        package var watch: @Sendable () -> StoreWatch?
+        package var watch: StoreWatch?
         package var log: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
@@ -34,7 +34,7 @@ package actor MQTTPublisher {
             wrote: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             storeOrigin: @escaping @Sendable () -> StoreOrigin? = { nil },
-            watch: @escaping @Sendable () -> StoreWatch? = { nil },
+            watch: StoreWatch? = nil,
             log: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
@@ -112,7 +112,7 @@ package actor MQTTPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = DayObserver.waking(dependencies.watch(), settling: DayObserver.settling) { await self.poke() }
+        let following = DayObserver.waking(dependencies.watch, settling: DayObserver.settling) { await self.poke() }
         isFollowing = following != nil
         defer { following?.cancel() }
         while !Task.isCancelled {
