@@ -114,6 +114,6 @@ extension GatewayDriver.Callbacks {
         self.init()
         display.todayTotal = { try tracker().totalToday() }
         display.light = { try tracker().light(ofBottle: $0) }
-        lit = { try tracker().recordLight($1, ofBottle: $0) }
+        lit = { try tracker().store.recordLight($1, ofBottle: $0) }
     }
 }

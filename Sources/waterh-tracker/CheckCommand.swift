@@ -206,7 +206,7 @@ private enum Doctor {
         }
         let hasSystemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let hasBus = SessionBus.find() != nil
-        let isOff = (try? context.tracker.effectiveSettings())?.desktopNotifications == false
+        let isOff = (try? context.store.settings())?.desktopNotifications == false
         let hasDesktop = await TrackerDesktop.open(store: context.path) { _ in }.canShow()
         return [
             finding(

@@ -110,7 +110,7 @@ struct LoggedDrink: Decodable {
     var drink: Drink
 
     static func stored(_ answer: Data, _ context: CommandContext) throws -> StoredDrink? {
-        try context.tracker.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
+        try context.store.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
     }
 }
 

@@ -48,6 +48,7 @@ struct CommandContext {
 
     func clock(speed: Double) -> CommandClock { CommandClock(from: fixedTime, speed: speed) }
 
+    var store: TrackerStore { tracker.store }
     var path: String { tracker.path }
     var context: WriteContext { tracker.context }
     var now: Instant { tracker.now }
@@ -94,11 +95,11 @@ struct CommandContext {
     }
 
     /// An amount in the configured unit.
-    func amount(_ ml: Int) -> String { ((try? tracker.effectiveSettings().amountUnits) ?? .ml).text(ml) }
+    func amount(_ ml: Int) -> String { ((try? store.settings().amountUnits) ?? .ml).text(ml) }
 
     /// A water's volume in the configured unit: `8 oz`, `237 ml`.
     func volume(_ oz: Double) throws -> String {
-        switch try tracker.effectiveSettings().units {
+        switch try store.settings().units {
         case .oz: "\(Amounts.decimal((oz * 10).rounded() / 10)) oz"
         case .ml: "\(Ounces.millilitres(oz)) ml"
         }

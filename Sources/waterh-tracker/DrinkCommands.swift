@@ -85,7 +85,7 @@ struct Undo: ServiceCommand {
 
     /// The text for an undone change, with amounts in the configured unit. The store's text has millilitres.
     private static func text(_ undone: String, _ context: CommandContext) -> String {
-        let units = (try? context.tracker.effectiveSettings().amountUnits) ?? .ml
+        let units = (try? context.store.settings().amountUnits) ?? .ml
         let shown =
             units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
         return "Undid: \(shown)."

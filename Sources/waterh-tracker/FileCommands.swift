@@ -52,11 +52,11 @@ struct Export: StoreCommand {
 
     func run(_ context: CommandContext) async throws {
         guard isStream else { return try write(context) }
-        guard try context.tracker.isChange(after ?? 0) else {
+        guard try context.store.isDrinkPosition(after ?? 0) else {
             throw CommandFailure(
                 .badInput,
                 """
-                invalid --after \(after ?? 0): this store's last change is \(try context.tracker.lastChange())
+                invalid --after \(after ?? 0): this store's last change is \(try context.store.lastDrinkPosition())
                 """,
                 advice:
                     """
@@ -193,7 +193,7 @@ struct Backup: StoreCommand {
             file, kind: .database, sparing: context.storeFiles + [options.config ?? Paths.configuration])
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
-        try context.tracker.backUp(to: copy, secrets: secrets)
+        try context.store.backUp(to: copy, secrets: secrets)
         do {
             try InputFile(copy).read { try output.write($0) }
             try output.commit()
@@ -241,7 +241,7 @@ struct Restore: StoreCommand {
             try input.read { try spool.write($0) }
             try spool.commit()
         }
-        if try context.tracker.isUsed() {
+        if try context.store.isUsed() {
             try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes, console: context.console)
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)

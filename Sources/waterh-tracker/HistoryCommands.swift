@@ -128,7 +128,7 @@ private enum MonthView {
     /// The lines of a calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
     private static func lines(_ days: [DayReport], _ met: Int, _ context: CommandContext) -> [String] {
         guard let first = days.first?.day else { return [] }
-        let firstDay = (try? context.tracker.effectiveSettings().weekFirstDay.weekday) ?? 0
+        let firstDay = (try? context.store.settings().weekFirstDay.weekday) ?? 0
         let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
         var lines = ["\(first.description.prefix(7))", (0..<7).map { names[(firstDay + $0) % 7].padded(5) }.joined()]
         var row = String(repeating: " ", count: 5 * ((first.weekday - firstDay + 7) % 7))

@@ -149,7 +149,7 @@ struct Setup: AsyncParsableCommand {
         var changes = zip(TrackerAPI.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         // Validate the given settings before any question.
-        var settings = try context.tracker.effectiveSettings()
+        var settings = try context.store.settings()
         for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try context.tracker.isFirstVisit()
         let asksQuestions = !yes && !context.isJSON && context.console.isInteractive
@@ -190,7 +190,7 @@ struct Setup: AsyncParsableCommand {
             ("waterline.warningThreshold", "Value that causes a warning?"),
             ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Daily goal, in ml or with a unit (80oz)?"),
         ]
-        var settings = try context.tracker.effectiveSettings()
+        var settings = try context.store.settings()
         var changes: [(name: String, text: String)] = []
         for (name, question) in questions where !given.contains(name) {
             while true {

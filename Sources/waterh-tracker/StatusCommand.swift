@@ -60,7 +60,7 @@ struct Status: StoreCommand {
         let snapshot = try context.tracker.state()
         if formatInForce == .json {
             return context.console.line(
-                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.tracker.publisherErrors())))
+                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.store.publisherErrors())))
         }
         if let line = try line(TrackerAPI.json(snapshot)) { return context.console.line(line) }
         for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
@@ -84,7 +84,7 @@ extension StatusText {
         let console = context.console
         let colour = console.colour(pace.displayUrgency)
         let summary =
-            try context.tracker.hasBegun()
+            try context.store.hasBegun()
             ? console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
         let amount = snapshot.amountText
         let expected = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
@@ -110,7 +110,7 @@ extension StatusText {
                 """
             )
         }
-        for trouble in try context.tracker.publisherErrors() {
+        for trouble in try context.store.publisherErrors() {
             lines.append(
                 console.paint("\(trouble.title): \(trouble.text(now: context.now, at: context.dateTime))", .amber))
         }

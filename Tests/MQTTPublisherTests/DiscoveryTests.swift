@@ -23,7 +23,7 @@ import TrackerService
         let tracker = TrackerAPI(
             store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
         return HomeDevice.bottle(
-            try #require(try tracker.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
+            try #require(tracker.store.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
             commands: commands, isOnly: isOnly)
     }
 

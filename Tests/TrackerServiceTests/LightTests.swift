@@ -17,7 +17,7 @@ import TrackerService
         #expect(
             try tracker.lightsDue() == [Self.red: .strong] && tracker.light(ofBottle: Self.red) == .strong
                 && tracker.light(ofBottle: Self.blue) == nil)
-        try tracker.recordLight(.strong, ofBottle: Self.red)
+        try tracker.store.recordLight(.strong, ofBottle: Self.red)
         #expect(try tracker.lightsDue().isEmpty && tracker.light(ofBottle: Self.red) == nil)
         // At night no poll starts for the light; a lit bottle gets the request at the next poll.
         #expect(
@@ -26,13 +26,13 @@ import TrackerService
         // With the setting off the light is off.
         _ = try fixture.tracker().set([("bottle.light", "false")])
         #expect(try fixture.tracker("15:01").lightsDue() == [Self.red: .off])
-        try tracker.recordLight(.off, ofBottle: Self.red)
+        try tracker.store.recordLight(.off, ofBottle: Self.red)
         #expect(try fixture.tracker("15:02").lightsDue().isEmpty)
         // The bottle is the same under another name. Nothing is stored for an unknown bottle.
         _ = try fixture.tracker().set([("bottle.light", "true"), ("bottle.alias", "kitchen")], ofBottle: Self.red)
-        try tracker.recordLight(.gentle, ofBottle: Self.red)
+        try tracker.store.recordLight(.gentle, ofBottle: Self.red)
         #expect(try fixture.store.light(ofBottle: "kitchen") == .gentle)
-        try tracker.recordLight(.strong, ofBottle: "A4:C1:38:00:00:09")
+        try tracker.store.recordLight(.strong, ofBottle: "A4:C1:38:00:00:09")
         #expect(try fixture.store.bottles().count == 2)
     }
 }

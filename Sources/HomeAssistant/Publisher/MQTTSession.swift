@@ -201,7 +201,7 @@ struct MQTTSession {
             if !hasChanged, let known = sentTexts[topic] { return known }
             return try TrackerAPI.json(payload)
         }
-        let bottles = try tracker.bottles().filter(\.isOwn)
+        let bottles = try tracker.store.bottles().filter(\.isOwn)
         let devices = try devices(bottles, sharesWaterline: sharesWaterline)
         // Publish devices before their values, and availability last.
         var all = devices.messages

@@ -61,14 +61,6 @@ extension TrackerAPI {
             settings: rows["setting"] ?? 0)
     }
 
-    /// Writes a backup of the store without tokens to a new file, while other processes write.
-    /// - Parameters:
-    ///   - file: must not exist, or must be empty.
-    ///   - secrets: whether the backup contains passwords and tokens of other services.
-    package func backUp(to file: String, secrets: Bool = false) throws {
-        try store.backUp(to: file, secrets: secrets)
-    }
-
     /// Replaces the whole store by a backup, or changes nothing. Saves the previous content next to the store.
     /// - Parameter scratch: an existing directory for temporary files.
     /// - Returns: the contents, and the backup's settings that version 0.10 no longer has.

@@ -172,9 +172,6 @@ extension TrackerAPI {
         return options
     }
 
-    /// All known bottles, in the order of their first receipt.
-    package func bottles() throws -> [KnownBottle] { try store.bottles() }
-
     package func adoptedBottles() throws -> [AdoptedBottle] { try Self.adoptedBottles(of: store) }
 
     /// The store's own bottles, in the form that a poll uses.
@@ -250,11 +247,6 @@ extension TrackerAPI {
         // The user might have released the bottle since the poll began.
         guard try store.isOwn(bottle) else { return nil }
         return try changedLight(of: bottle, try store.look(context))
-    }
-
-    /// Records that the light was set.
-    package func recordLight(_ light: BottleLight, ofBottle bottle: String) throws {
-        try store.recordLight(light, ofBottle: bottle)
     }
 
     /// The store's own bottles whose light must be set by an extra poll; none in quiet hours.

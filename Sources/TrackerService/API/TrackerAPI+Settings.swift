@@ -8,8 +8,6 @@ extension TrackerAPI {
         return SettingsReport(shown(Settings.catalogue.map(\.name), settings), refused: refused)
     }
 
-    package func effectiveSettings() throws -> Settings { try store.settings() }
-
     package func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         guard settings.value(of: name) != nil else {

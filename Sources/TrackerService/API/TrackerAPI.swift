@@ -133,9 +133,6 @@ extension TrackerAPI {
     /// The total of the current day in millilitres.
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
-    /// The drinks with this number (`d12`) or key; usually at most one.
-    package func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
-
     /// The active session, else the last one; `nil` if there is none.
     package func sessionIfAny() throws -> SessionReport? {
         if let active = try store.activeSession(at: now) { return SessionReport(view: active) }
@@ -163,25 +160,11 @@ extension TrackerAPI {
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,
-            troubles: try publisherErrors(), listen: settings.service.httpListen, bottles: try store.bottles())
+            troubles: try store.publisherErrors(), listen: settings.service.httpListen, bottles: try store.bottles())
     }
-
-    /// The publishers that failed at their last attempt.
-    package func publisherErrors() throws -> [PublisherError] { try store.publisherErrors() }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
     package func staleTopicCount() throws -> Int { try store.staleTopics().reduce(0) { $0 + $1.topics.count } }
-
-    package func isUsed() throws -> Bool { try store.isUsed() }
-
-    /// Whether the store has data or its setup is finished. Before that, no goal applies.
-    package func hasBegun() throws -> Bool { try store.hasBegun() }
-
-    /// The position of the last change of a drink. A client that reads changes resumes from a position.
-    package func lastChange() throws -> Int64 { try store.lastDrinkPosition() }
-
-    /// Whether this store has issued a position, so that a client can resume from it.
-    package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPosition(position) }
 }
 
 extension TrackerAPI {

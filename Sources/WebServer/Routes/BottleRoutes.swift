@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import Store
 import TrackerCore
 import TrackerService
 
@@ -32,7 +33,7 @@ enum BottleRoutes {
             }
             return .json(["answer": try await call.service().send([command] + arguments)])
         }
-        table.get("bottles") { call in .json(["bottles": try call.person.tracker().bottles()]) }
+        table.get("bottles") { call in .json(["bottles": try call.person.tracker().store.bottles()]) }
         table.get("bottles/:bottle/settings") { call in
             .json(try call.person.tracker().settings(ofBottle: try call.part("bottle")))
         }

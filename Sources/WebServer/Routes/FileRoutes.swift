@@ -53,7 +53,7 @@ enum FileRoutes {
             let (tracker, scratch) = (
                 try call.person.tracker(), try ScratchFolder(besideStore: call.person.tracker().store.path)
             )
-            try tracker.backUp(to: scratch.file("answer"))
+            try tracker.store.backUp(to: scratch.file("answer"))
             log.notice("Backup downloaded by \(call.context.caller.name).")
             return try file("waterh-\(tracker.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
