@@ -126,10 +126,9 @@ import TrackerCore
         try store.recordProblem("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())
         // A different message is the same failure.
-        try store.recordProblem("not let in", of: "mqtt", at: now.advanced(seconds: 60))
+        try store.recordProblem("denied", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
-            try store.publisherErrors() == [PublisherError(outlet: "mqtt", words: "not let in", since: now, waiting: 1)]
-        )
+            try store.publisherErrors() == [PublisherError(outlet: "mqtt", words: "denied", since: now, waiting: 1)])
         try store.recordProblem(nil, of: "mqtt", at: now.advanced(seconds: 120))
         #expect(try store.publisherErrors().isEmpty)
         try store.recordProblem("away", of: "mqtt", at: now.advanced(seconds: 180))
