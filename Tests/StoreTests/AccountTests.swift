@@ -1,5 +1,6 @@
 import Foundation
 import TrackerService
+import Support
 import Synchronization
 import Testing
 import TrackerCore
@@ -7,12 +8,12 @@ import TrackerCore
 @testable import Store
 
 @Suite struct AccountTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let store: TrackerStore
 
     init() throws {
-        scratch = try ScratchStore()
-        store = try TrackerStore(path: scratch.path)
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
     }
 
     @Test func `a token is valid until it is revoked`() throws {
@@ -29,15 +30,15 @@ import TrackerCore
         }
         #expect(try store.revokeTokens(nil, now) == 1)
         let bytes =
-            try Data(contentsOf: URL(fileURLWithPath: scratch.path + "-wal"))
-            + Data(contentsOf: URL(fileURLWithPath: scratch.path))
+            try Data(contentsOf: URL(fileURLWithPath: scratch.store + "-wal"))
+            + Data(contentsOf: URL(fileURLWithPath: scratch.store))
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)
     }
 
     /// D4: a change of drinks replaces the files, and a modified file is repaired.
     @Test func `health files follow the store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let folder = scratch.directory.appendingPathComponent("health")
+        let folder = scratch.url("health")
         func keys(_ name: String) throws -> [String] {
             let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
             return try HealthReader.samples(text).compactMap(\.uuid).sorted()
@@ -64,7 +65,7 @@ import TrackerCore
     /// Service, poll and commands update the files concurrently after their commits.
     @Test func `health files written by several processes have each drink once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let path = scratch.path
+        let path = scratch.store
         try store.changeSettings([("health.enabled", "true")], now)
         let troubles = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 6) { number in
@@ -83,7 +84,7 @@ import TrackerCore
         #expect(stored.count == 150)
         for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
             let text = try String(
-                contentsOf: scratch.directory.appendingPathComponent("health/\(name)"), encoding: .utf8)
+                contentsOf: scratch.url("health/\(name)"), encoding: .utf8)
             #expect(try HealthReader.samples(text).compactMap(\.uuid).sorted() == stored, "\(name)")
         }
     }
@@ -91,14 +92,14 @@ import TrackerCore
     @Test func `a health file that cannot be written is reported with the system's error`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)
-        try Data().write(to: scratch.directory.appendingPathComponent("health"))
+        try Data().write(to: scratch.url("health"))
         _ = try store.logDrink(ml: 100, now)
         let troubles = store.afterCommit(now)
         #expect(
             troubles == [
                 """
                 Writing the health files failed (the store is not affected): Not a directory, at \
-                \(scratch.directory.path)/health
+                \(scratch.path)/health
                 """
             ])
         for (error, words) in [
@@ -130,7 +131,7 @@ import TrackerCore
         #expect(try store.rowCounts().filter { $0.rows > 0 }.map(\.table) == ["drink_sequence"])
         #expect(try store.read(Schema.statements) == Schema.tables, "VACUUM keeps the order of the tables")
         for suffix in ["", "-wal"] {
-            let bytes = (try? Data(contentsOf: URL(fileURLWithPath: scratch.path + suffix))) ?? Data()
+            let bytes = (try? Data(contentsOf: URL(fileURLWithPath: scratch.store + suffix))) ?? Data()
             #expect(bytes.range(of: Data("BOTTLE-TO-FORGET".utf8)) == nil)
         }
         #expect(try store.finishOnboarding(now), "setup runs again after a purge")

@@ -9,10 +9,9 @@ import TrackerCore
 @testable import Store
 
 @Suite struct BackupTests {
-    let scratch: ScratchStore
-    var folder: URL { scratch.directory }
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     /// Every row of every table as text, except the positions of changes, which belong to one file.
     private func dump(_ store: TrackerStore, without: Set<String> = ["drink_sequence"]) throws -> [String] {
@@ -47,7 +46,7 @@ import TrackerCore
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func `a random store has equal results after a restore`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
         var now = try #require(Instant(iso: "2026-02-03T18:00:00Z"))
         func context() throws -> WriteContext {
@@ -78,9 +77,9 @@ import TrackerCore
             default: _ = try store.finishOnboarding(at); _ = try store.evaluate(at, sinks: [MemorySink()])
             }
         }
-        let backup = folder.appendingPathComponent("backup").path
+        let backup = scratch.file("backup")
         try store.backUp(to: backup)
-        let other = try TrackerStore(path: folder.appendingPathComponent("other.sqlite").path)
+        let other = try TrackerStore(path: scratch.file("other.sqlite"))
         _ = try other.logDrink(ml: 1, try context())
         #expect(try other.isUsed())
         try other.restore(from: backup, scratch: try newFolder())
@@ -94,7 +93,7 @@ import TrackerCore
     }
 
     @Test func `a backup is consistent while others write`() async throws {
-        let path = scratch.path
+        let path = scratch.store
         let writer = Task.detached {
             let store = try TrackerStore(path: path)
             for number in 1...300 {
@@ -106,7 +105,7 @@ import TrackerCore
         }
         let store = try TrackerStore(path: path)
         for number in 0..<8 {
-            let file = folder.appendingPathComponent("b\(number)").path
+            let file = scratch.file("b\(number)")
             try store.backUp(to: file)
             let copy = try TrackerStore(path: file)
             #expect(try copy.integrityProblems().isEmpty)
@@ -117,11 +116,11 @@ import TrackerCore
     }
 
     @Test func `an invalid backup changes nothing`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         #expect(try !store.isUsed())
         _ = try store.logDrink(ml: 250, try context("2026-02-03T18:00:00Z"))
         let before = try dump(store)
-        let intact = folder.appendingPathComponent("intact").path
+        let intact = scratch.file("intact")
         try store.backUp(to: intact)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: intact))
         var damaged = bytes
@@ -131,7 +130,7 @@ import TrackerCore
             ("damaged", damaged),
         ]
         for (name, data) in files {
-            let file = folder.appendingPathComponent(name)
+            let file = scratch.url(name)
             try data.write(to: file)
             #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: try newFolder()) }
             #expect(try Data(contentsOf: file) == data, "the file is only read")
@@ -141,19 +140,19 @@ import TrackerCore
             try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END")
         }
         try foreign.close()
-        for file in [intact, folder.appendingPathComponent("nowhere").path] {
+        for file in [intact, scratch.file("nowhere")] {
             #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
         }
         #expect(try dump(store) == before)
     }
 
     @Test func `a backup has no tokens, and passwords only on request`() throws {
-        let store = try TrackerStore(path: folder.appendingPathComponent("secrets").path)
+        let store = try TrackerStore(path: scratch.file("secrets"))
         let now = try context("2026-02-03T18:00:00Z")
         _ = try store.addToken("wt_secret", label: "phone", now)
         _ = try store.changeSettings([("mqtt.password", "hunter2"), ("hydration.goalMl", "2100")], now)
         for (name, secrets) in [("with", true), ("without", false)] {
-            let file = folder.appendingPathComponent(name).path
+            let file = scratch.file(name)
             try store.backUp(to: file, secrets: secrets)
             let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
             #expect((bytes.range(of: Data("hunter2".utf8)) != nil) == secrets)
@@ -170,11 +169,11 @@ import TrackerCore
     /// current one.
     @Test func `a restore does not restore old errors`() throws {
         let (now, other) = (
-            try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+            try context("2026-02-03T18:00:00Z"), try TrackerStore(path: scratch.file("other.db"))
         )
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try store.recordConnection(ConnectionProblem(.notFound), at: now.now)
-        let file = folder.appendingPathComponent("backup").path
+        let file = scratch.file("backup")
         try store.backUp(to: file)
         try other.restore(from: file, scratch: try newFolder())
         #expect(try other.look(now).snapshot.connection == ConnectionStatus())
@@ -189,7 +188,7 @@ import TrackerCore
             Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
         }
         let (store, other) = (
-            try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+            try TrackerStore(path: scratch.store), try TrackerStore(path: scratch.file("other.db"))
         )
         func next(_ store: TrackerStore) throws -> QueuedNotification? {
             if case .message(let message) = try store.claimNextNotification(from: "ntfy", as: "me", at: now.now) {
@@ -199,7 +198,7 @@ import TrackerCore
             }
         }
         for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
-        let file = folder.appendingPathComponent("backup").path
+        let file = scratch.file("backup")
         try store.backUp(to: file)
         let first = try #require(try next(store))
         try store.finishNotification(first, from: "ntfy", as: "me", at: now.now, .sent)
@@ -217,11 +216,11 @@ import TrackerCore
     /// Records that the bottle has delivered since an old backup exist only in the replaced store.
     @Test func `a restore keeps the replaced store as a backup`() async throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.path)
-        let old = folder.appendingPathComponent("old").path
+        let store = try TrackerStore(path: scratch.store)
+        let old = scratch.file("old")
         try store.backUp(to: old)
         // A concurrent write of another program is in the restored store or in the kept copy.
-        let path = scratch.path
+        let path = scratch.store
         let writers = Task.detached {
             let other = try TrackerStore(path: path)
             for number in 1...200 {
@@ -247,7 +246,7 @@ import TrackerCore
         found += try store.allDrinks().map(\.ml)
         #expect(found.sorted() == Array(1...200) + [500])
         let names = {
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }
                 .sorted()
         }
         #expect(
@@ -257,27 +256,27 @@ import TrackerCore
         let foreign = [
             "waterh.sqlite-replaced-", "waterh.sqlite-replaced-20260203T180000Z.txt", "other-replaced-20260203T180000Z",
         ]
-        for name in foreign { try Data().write(to: folder.appendingPathComponent(name)) }
+        for name in foreign { try Data().write(to: scratch.url(name)) }
         try store.removeWrittenFiles()
         #expect(try names() == foreign.sorted(), "a purge deletes only the files of its store")
     }
 
     @Test func `a restore deletes the unfinished copy of a killed restore`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.path)
-        let old = folder.appendingPathComponent("old").path
+        let store = try TrackerStore(path: scratch.store)
+        let old = scratch.file("old")
         try store.backUp(to: old)
         _ = try store.logDrink(ml: 500, now)
-        let unfinished = scratch.path + "-replaced-20260203T170000Z.new"
+        let unfinished = scratch.store + "-replaced-20260203T170000Z.new"
         for file in [unfinished, unfinished + "-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: file))
         }
         let kept = try store.restore(from: old, scratch: try newFolder(), keepingAt: now.now).kept
         func names() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }
         }
         #expect(try names() == ["waterh.sqlite-replaced-20260203T180000Z"])
-        #expect(kept == scratch.path + "-replaced-20260203T180000Z")
+        #expect(kept == scratch.store + "-replaced-20260203T180000Z")
         try store.removeWrittenFiles()
         #expect(try names().isEmpty)
     }
@@ -286,10 +285,10 @@ import TrackerCore
 
     @Test func `a restore does not revert deliveries, revocations and numbers`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let first = try store.logDrink(ml: 100, now)
         _ = try store.addToken("secret", label: "phone", now)
-        let backup = folder.appendingPathComponent("backup").path
+        let backup = scratch.file("backup")
         try store.backUp(to: backup)
         #expect(try TrackerStore(path: backup).tokens().isEmpty, "a backup has no tokens")
         _ = try store.noteGiven([first.key])
@@ -301,7 +300,7 @@ import TrackerCore
         #expect(try store.tokens().map { $0.revokedAt != nil } == [true])
         #expect(try store.logDrink(ml: 300, now).number > second.number)
         // A new installation has the deliveries to the phone.
-        let other = try TrackerStore(path: folder.appendingPathComponent("other.sqlite").path)
+        let other = try TrackerStore(path: scratch.file("other.sqlite"))
         try store.backUp(to: backup + "-2")
         try other.restore(from: backup + "-2", scratch: try newFolder())
         #expect(try other.drinksMissingOnPhone(since: Instant(milliseconds: 0), limit: 9).map(\.ml) == [300])
@@ -315,9 +314,9 @@ import TrackerCore
     /// A folder `health` with other files is not deleted, and two stores write files of their own.
     @Test func `a purge deletes only files of its store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let health = folder.appendingPathComponent("health")
-        let store = try TrackerStore(path: scratch.path)
-        let other = try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+        let health = scratch.url("health")
+        let store = try TrackerStore(path: scratch.store)
+        let other = try TrackerStore(path: scratch.file("other.db"))
         for (each, ml) in [(store, 100), (other, 200)] {
             try each.changeSettings([("health.enabled", "true")], now)
             _ = try each.logDrink(ml: ml, now)
@@ -345,11 +344,11 @@ import TrackerCore
 
     @Test func `a purge waits for writers of health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("health.enabled", "true")], now)
         _ = try store.logDrink(ml: 777, now)
         try store.updateHealthFiles()
-        let health = folder.appendingPathComponent("health").path
+        let health = scratch.file("health")
         /// Starts `body` while another program holds the lock. That program then runs `last` and releases it.
         func begin(_ body: @escaping @Sendable () throws -> Void, thenBeside last: () throws -> Void) throws -> Bool {
             let lockedFolder = open(health, O_RDONLY | O_DIRECTORY)
@@ -391,7 +390,7 @@ import TrackerCore
     }
 
     private func newFolder() throws -> String {
-        let path = folder.appendingPathComponent(UUID().uuidString).path
+        let path = scratch.file(UUID().uuidString)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         return path
     }

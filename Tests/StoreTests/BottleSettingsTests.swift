@@ -7,13 +7,13 @@ import Testing
 import TrackerCore
 
 @Suite struct BottleSettingsTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let store: TrackerStore
     let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "id" })
 
     init() throws {
-        scratch = try ScratchStore()
-        store = try TrackerStore(path: scratch.path)
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
         _ = try store.append([entry("A4:C1:38:00:00:01"), entry("A4:C1:38:00:00:02")])
     }
 
@@ -59,7 +59,7 @@ import TrackerCore
 
     @Test func `an invalid value of a bottle falls back to the store's setting`() throws {
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
-        try DatabaseQueue(path: scratch.path).write {
+        try DatabaseQueue(path: scratch.store).write {
             try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'")
         }
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 180)

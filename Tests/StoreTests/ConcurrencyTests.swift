@@ -8,8 +8,8 @@ import TrackerCore
 
 @Suite(.timeLimit(.minutes(20))) struct ConcurrencyTests {
     @Test func `writes and other reads do not wait while eight exports are open`() async throws {
-        let scratch = try ScratchStore()
-        let store = try TrackerStore(path: scratch.path)
+        let scratch = try TemporaryFolder()
+        let store = try TrackerStore(path: scratch.store)
         let now = try context("2026-02-03T18:00:00Z", counted: true)
         for ml in 1...3 { _ = try store.logDrink(ml: ml, now) }
         let mark = try store.changeMark()
@@ -32,7 +32,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 4, now)
         #expect(try store.changeMark() != mark)
         #expect(try store.allDrinks().map(\.ml) == [1, 2, 3, 4])
-        try store.backUp(to: scratch.path + "-backup")
+        try store.backUp(to: scratch.store + "-backup")
         for _ in 0..<8 { gate.signal() }
         #expect(
             await event(within: 30) { counts.withLock { $0 } == Array(repeating: 3, count: 8) ? true : nil } == true)

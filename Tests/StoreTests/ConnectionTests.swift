@@ -13,14 +13,14 @@ import TrackerCore
 
     @Test(arguments: problems)
     func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem) throws {
-        let scratch = try ScratchStore()
-        let store = try TrackerStore(path: scratch.path)
+        let scratch = try TemporaryFolder()
+        let store = try TrackerStore(path: scratch.store)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
         try store.recordConnection(problem, at: sampleInstant)
         try store.recordConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Another process sees the problem, too.
-        let shown = try TrackerStore(path: scratch.path, for: .reading).look(context).snapshot.connection
+        let shown = try TrackerStore(path: scratch.store, for: .reading).look(context).snapshot.connection
         #expect(shown.error == problem.description)
         #expect(shown.hint == problem.hint)
         try store.recordConnection(nil, at: sampleInstant)
@@ -28,8 +28,8 @@ import TrackerCore
     }
 
     @Test func `the state contains the bottle that was polled last`() throws {
-        let scratch = try ScratchStore()
-        let store = try TrackerStore(path: scratch.path)
+        let scratch = try TemporaryFolder()
+        let store = try TrackerStore(path: scratch.store)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
         #expect(try store.look(context).snapshot.bottle == nil)
         for (number, battery) in [(1, 80), (2, 40)] {

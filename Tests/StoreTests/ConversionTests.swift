@@ -8,16 +8,16 @@ import TrackerCore
 @testable import Store
 
 @Suite struct ConversionTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let removed = ["gotify.token", "gotify.url", "notify.tray", "push.contact", "webhook.templateFile"]
 
     init() async throws {
-        scratch = try ScratchStore()
-        try await Release09Store.unpack(to: scratch.path)
+        scratch = try TemporaryFolder()
+        try await Release09Store.unpack(to: scratch.store)
     }
 
     private func raw<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
-        let database = try DatabaseQueue(path: path ?? scratch.path)
+        let database = try DatabaseQueue(path: path ?? scratch.store)
         defer { try? database.close() }
         return try database.writeWithoutTransaction(body)
     }
@@ -77,13 +77,13 @@ import TrackerCore
 
     @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
         let before = try raw(nil, rows)
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         #expect(store.found == .store && store.removedSettings == removed)
         try expectNoLoss(store, since: before)
         func schema(_ db: Database) throws -> [String] {
             try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql")
         }
-        #expect(try store.read(schema) == TrackerStore(path: scratch.path + "-new").read(schema))
+        #expect(try store.read(schema) == TrackerStore(path: scratch.store + "-new").read(schema))
         #expect(try store.read(Schema.statements) == Schema.tables)
         #expect(try version() == Schema.version)
         // The positions continue after those of 0.9.
@@ -91,10 +91,10 @@ import TrackerCore
         _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
         #expect(try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") } == last + 1)
         #expect(try store.read(amounts)[3968] == 100)
-        #expect(try TrackerStore(path: scratch.path).removedSettings.isEmpty)
+        #expect(try TrackerStore(path: scratch.store).removedSettings.isEmpty)
 
         // The copy is a store of 0.9 with owner-only permissions.
-        let copy = StoreCopy.beforeConversion(of: scratch.path)
+        let copy = StoreCopy.beforeConversion(of: scratch.store)
         #expect(try version(copy) == Schema.release09 && raw(copy, rows) == before)
         let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
         #expect(mode == 0o600)
@@ -103,7 +103,7 @@ import TrackerCore
     }
 
     @Test func `records of 0.9 are known after a conversion`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let entries = try raw { db in
             try Row.fetchAll(
                 db,
@@ -129,21 +129,21 @@ import TrackerCore
 
     @Test func `a reader converts a copy in memory and leaves the file unchanged`() throws {
         let before = try raw(nil, rows)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
-        let store = try TrackerStore(path: scratch.path, for: .reading)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
+        let store = try TrackerStore(path: scratch.store, for: .reading)
         #expect(store.found == .older)
         try expectNoLoss(store, since: before)
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 1, context("2026-11-22T22:00:00Z")) }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == bytes)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path) == ["waterh.sqlite"])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["waterh.sqlite"])
     }
 
     @Test func `a backup of 0.9 is converted when it is restored`() throws {
         let before = try raw(nil, rows)
-        let other = try TrackerStore(path: scratch.path + "-other")
-        let folder = scratch.directory.appendingPathComponent("scratch").path
+        let other = try TrackerStore(path: scratch.store + "-other")
+        let folder = scratch.file("scratch")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        #expect(try other.restore(from: scratch.path, scratch: folder).removedSettings == removed)
+        #expect(try other.restore(from: scratch.store, scratch: folder).removedSettings == removed)
         #expect(try version() == Schema.release09)
         try expectDrinks(other)
         let after = try other.read(rows)
@@ -154,7 +154,7 @@ import TrackerCore
     }
 
     @Test func `a conversion that is killed leaves the old store or the new one`() throws {
-        let (path, folder) = (scratch.path, scratch.directory)
+        let (path, scratch) = (scratch.store, scratch)
         let copies = Mutex<[String]>([]), statements = Mutex(0)
         _ = try TrackerStore(
             path: path, hostZone: nil,
@@ -163,7 +163,7 @@ import TrackerCore
                     $0 += 1; return $0
                 }
                 guard number % 25 == 0 else { return }
-                let copy = folder.appendingPathComponent("kill-\(number).sqlite").path
+                let copy = scratch.file("kill-\(number).sqlite")
                 for suffix in ["", "-wal"] {
                     try? FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
                 }
@@ -183,7 +183,7 @@ import TrackerCore
     }
 
     @Test func `two processes convert a store at once`() async throws {
-        let path = scratch.path
+        let path = scratch.store
         let counts = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<2 { group.addTask { try TrackerStore(path: path).allDrinks().count } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -192,13 +192,13 @@ import TrackerCore
     }
 
     @Test func `a store that cannot be copied is not converted`() throws {
-        let copy = StoreCopy.beforeConversion(of: scratch.path) + ".new"
+        let copy = StoreCopy.beforeConversion(of: scratch.store) + ".new"
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
-        let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path) }
+        let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store) }
         #expect(error?.what.contains("Writing or deleting a copy of the store failed") == true)
         #expect(try version() == Schema.release09)
         try FileManager.default.removeItem(atPath: copy)
-        #expect(try TrackerStore(path: scratch.path).allDrinks().count == 3964)
+        #expect(try TrackerStore(path: scratch.store).allDrinks().count == 3964)
     }
 
     @Test(arguments: [
@@ -208,7 +208,7 @@ import TrackerCore
     func `a damaged store of 0.9 is rejected and stays unchanged`(_ sql: String) throws {
         try raw { try $0.execute(sql: sql) }
         for purpose in [TrackerStore.Access.writing, .reading] {
-            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsWrong", "\(String(describing: error))")
         }
         #expect(try version() == Schema.release09)
@@ -218,7 +218,7 @@ import TrackerCore
     @Test func `a store of an unreleased version is rejected`() throws {
         try raw { try $0.execute(sql: "PRAGMA user_version = 29") }
         for purpose in [TrackerStore.Access.writing, .reading] {
-            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
         }
         #expect(try version() == 29)
@@ -233,7 +233,7 @@ import TrackerCore
                     INSERT INTO leaving (place, id, topic) VALUES (:broker, 'old', 't'), ('', 'old', 'u')
                     """, arguments: ["broker": broker])
         }
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         #expect(
             try store.staleTopics() == [
                 StaleTopics(brokerAddress: "", id: "old", topics: ["u"]),
@@ -254,7 +254,7 @@ import TrackerCore
                     CREATE VIEW litres AS SELECT ml / 1000.0 AS l FROM drink
                     """)
         }
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
         let counts = Dictionary(uniqueKeysWithValues: try store.rowCounts().map { ($0.table, $0.rows) })
         #expect(counts["outlet"] == 0 && counts["drink_change"] == 0 && counts["pocket_message"] == 1)

@@ -10,14 +10,14 @@ import TrackerCore
 /// A damaged page can contain values that the schema forbids: NULL, or a blob instead of a text or a number. No query
 /// may trap.
 @Suite struct DamagedCellTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     /// A store with rows in every table of a day, and a schema without constraints, as a damaged page can have.
     private func template() throws -> [(table: String, column: String)] {
         do {
-            let store = try TrackerStore(path: scratch.path), now = try context("2026-02-02T22:41:00Z")
+            let store = try TrackerStore(path: scratch.store), now = try context("2026-02-02T22:41:00Z")
             _ = try store.append([
                 entry(), entry(ml: 40), entry(second: 59, verdict: .notADrink(reason: "flag")),
                 entry(minute: 59, verdict: .quarantined(reason: "bottleClock"), hasWall: false),
@@ -33,7 +33,7 @@ import TrackerCore
             _ = try store.evaluate(now, sinks: [])
             _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
         }
-        let raw = try DatabaseQueue(path: scratch.path)
+        let raw = try DatabaseQueue(path: scratch.store)
         defer { try? raw.close() }
         return try raw.writeWithoutTransaction { db in
             let names = try String.fetchAll(
@@ -99,19 +99,19 @@ import TrackerCore
     func `damaged cells do not trap`(value: String) throws {
         let columns = try template()
         #expect(columns.count > 80)
-        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         var refused = 0
         for (table, column) in columns {
-            try? FileManager.default.removeItem(at: scratch.directory)
-            try FileManager.default.createDirectory(at: scratch.directory, withIntermediateDirectories: true)
-            try complete.write(to: URL(fileURLWithPath: scratch.path))
-            let raw = try DatabaseQueue(path: scratch.path)
+            try? FileManager.default.removeItem(atPath: scratch.path)
+            try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
+            try complete.write(to: URL(fileURLWithPath: scratch.store))
+            let raw = try DatabaseQueue(path: scratch.store)
             try raw.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
                 try? db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value)")
             }
             try raw.close()
-            guard let store = try? TrackerStore(path: scratch.path) else { continue }
+            guard let store = try? TrackerStore(path: scratch.store) else { continue }
             refused += try useAll(store)
         }
         #expect(refused > 0)

@@ -1,15 +1,16 @@
 import Foundation
 import GatewaySupport
 import GRDB
+import Support
 import Testing
 import TrackerCore
 
 @testable import Store
 
 @Suite struct DecisionTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     private func berlin(_ instant: Instant) throws -> WriteContext {
         WriteContext(
@@ -19,15 +20,15 @@ import TrackerCore
     /// B4-S2 minute by minute, with a new process before every evaluation.
     @Test func `scenario B4-S2 has the same result with a restart at every tick`() throws {
         let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
-        try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
+        try TrackerStore(path: scratch.store).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
         let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
         var delivered: [String] = []
         // A new process at random and at each hour: opening the store dominates the time of the test.
-        var store = try TrackerStore(path: scratch.path)
+        var store = try TrackerStore(path: scratch.store)
         for minute in 0..<(24 * 60) {
             let context = try berlin(start.advanced(seconds: Double(minute * 60)))
             let time = String(context.zone.wall(at: context.now).description.dropFirst(11).prefix(5))
-            if minute % 20 == 0 { store = try TrackerStore(path: scratch.path) }
+            if minute % 20 == 0 { store = try TrackerStore(path: scratch.store) }
             if let ml = drinks[time] { _ = try store.logDrink(ml: ml, context) }
             let sink = MemorySink()
             _ = try store.evaluate(context, sinks: [sink])
@@ -43,7 +44,7 @@ import TrackerCore
     }
 
     @Test func `rejected decisions are offered again`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
         let rejecting = MemorySink(accepts: false)
         let first = try store.evaluate(berlin(noon), sinks: [rejecting])
@@ -59,7 +60,7 @@ import TrackerCore
     }
 
     @Test func `a repeated evaluation changes nothing`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
         _ = try store.startSession(noon)
         _ = try store.evaluate(noon, sinks: [MemorySink()])
@@ -72,7 +73,7 @@ import TrackerCore
 
     /// D3: each day keeps the goal that it ended with. A streak survives a raised goal.
     @Test func `each day keeps its goal`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
         func noon(_ day: LocalDay) throws -> WriteContext {
             try berlin(try #require(Instant(iso: "\(day)T12:00:00+02:00")))
@@ -93,13 +94,13 @@ import TrackerCore
 
     @Test func `settings are stored, and rejected with the rule`() throws {
         let context = try berlin(Instant(seconds: 1_780_000_000))
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("schedule.wake", "06:30"), ("day.zone", "America/Nuuk")], context)
         let refusal = #expect(throws: SettingRefusal.self) {
             try store.changeSettings([("hydration.glassMl", "300"), ("hydration.goalMl", "100")], context)
         }
         #expect(refusal?.description.contains("500 to 5000") == true)
-        let again = try TrackerStore(path: scratch.path).settings()
+        let again = try TrackerStore(path: scratch.store).settings()
         #expect(
             again.wake == TimeOfDay("06:30") && again.dayZone == "America/Nuuk" && again.glassMl == 200, "all or none")
         try store.database.write { try $0.execute(sql: "INSERT INTO setting VALUES ('hydration.goalMl', '7')") }
@@ -109,7 +110,7 @@ import TrackerCore
 
     /// An alias keeps the history of the only bottle.
     @Test func `an alias renames the bottle`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         _ = try store.append([entry("A4:C1:38:00:00:01"), entry("recorded")])
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
@@ -117,7 +118,7 @@ import TrackerCore
     }
 
     @Test func `an alias can be removed`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
         try store.changeSettings([("bottle.alias", "unset")], berlin(sampleInstant))

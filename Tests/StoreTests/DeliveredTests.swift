@@ -8,9 +8,9 @@ import TrackerCore
 
 /// Deliveries have one order and keep their text, for channels that were down and after a killed process.
 @Suite struct DeliveredTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     private func berlin(_ wall: String) throws -> WriteContext {
         try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
@@ -28,7 +28,7 @@ import TrackerCore
     }
 
     @Test func `delivered notifications keep their order and text`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let through = try store.lastProcessed("mqtt")
         let first = try deliver(store, "08:00")
         let second = try deliver(store, "11:00")
@@ -52,7 +52,7 @@ import TrackerCore
 
     /// The clock is set back, and the position is in use: the order is that of delivery.
     @Test func `a clock set back does not change the order`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         try deliver(store, "12:00")
         _ = try store.logDrink(ml: 2000, berlin("08:00"))
         _ = try store.logDrink(ml: 600, berlin("08:00"))
@@ -63,7 +63,7 @@ import TrackerCore
     /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
     /// new ones, and counts.
     @Test func `the delivery of a killed process is completed with the same text`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
@@ -79,7 +79,7 @@ import TrackerCore
 
     /// The phone had the notification before the new decision: all channels get the phone's text.
     @Test func `a notification that one channel has sent keeps its text`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
         _ = try store.post(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) { "key" }
@@ -101,7 +101,7 @@ import TrackerCore
 
     /// The notification of a running session is a state, so only the last one is kept.
     @Test func `only the last resident notification of a session is kept`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         _ = try store.startSession(berlin("20:00"))
         try store.changeSettings([("waterline.discreet", "false"), ("reminders.enabled", "false")], berlin("20:00"))
         for minute in 1...3 {
@@ -121,7 +121,7 @@ import TrackerCore
         let first = try deliver(other, "08:00")
         _ = try other.offer(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
@@ -135,7 +135,7 @@ import TrackerCore
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
     @Test func `notifications by a slow clock are not deleted at once`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let through = try store.lastProcessed("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
         try store.database.write { db in
@@ -154,7 +154,7 @@ import TrackerCore
     }
 
     @Test func `old notifications are deleted and their position is known`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let first = try deliver(store, "08:00")
         #expect(try store.deliveryPositions().forgotten == 0)
         try store.database.write { db in

@@ -7,13 +7,13 @@ import Testing
 import TrackerCore
 
 @Suite struct DrinkLineTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let store: TrackerStore
     let context: WriteContext
 
     init() throws {
-        scratch = try ScratchStore()
-        store = try TrackerStore(path: scratch.path)
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
         let numbers = Numbers()
         context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
     }
@@ -60,7 +60,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 200, context)
         _ = try store.append([entry(second: 2), entry(second: 3)])
         _ = try store.editDrink("d1", ml: 110, context)
-        let rows = try DatabaseQueue(path: scratch.path).read {
+        let rows = try DatabaseQueue(path: scratch.store).read {
             try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map {
                 [$0["born"], $0["place"]] as [Int64]
             }
@@ -91,8 +91,8 @@ import TrackerCore
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
         let seen = try store.lastDrinkPosition()
         #expect(try store.isDrinkPosition(seen) && store.isDrinkPosition(seen - 1) && !store.isDrinkPosition(seen + 1))
-        let copy = try ScratchStore()
-        let other = try TrackerStore(path: copy.path)
+        let copy = try TemporaryFolder()
+        let other = try TrackerStore(path: copy.store)
         for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
         #expect(try !other.isDrinkPosition(seen) && !store.isDrinkPosition(other.lastDrinkPosition()))
         try store.purge()
@@ -101,7 +101,7 @@ import TrackerCore
         #expect(try !store.isDrinkPosition(seen) && store.isDrinkPosition(0) && reported(after: 0).count == 5)
         // Positions continue in every process and are exact as JavaScript numbers.
         let last = try store.lastDrinkPosition()
-        #expect(try TrackerStore(path: scratch.path, for: .reading).isDrinkPosition(last) && last < 1 << 53)
+        #expect(try TrackerStore(path: scratch.store, for: .reading).isDrinkPosition(last) && last < 1 << 53)
     }
 
     @Test func `a drink added and deleted between two reads is not reported`() throws {
@@ -121,7 +121,7 @@ import TrackerCore
     /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
     @Test func `a restored backup invalidates reader positions`() throws {
         _ = try store.logDrink(ml: 100, context)
-        let backup = scratch.path + ".backup"
+        let backup = scratch.store + ".backup"
         _ = try store.backUp(to: backup)
         _ = try store.logDrink(ml: 200, context)
         let seen = try store.lastDrinkPosition()
@@ -137,10 +137,10 @@ import TrackerCore
     @Test(arguments: [1, 2, 500]) func `a restored backup with more changes invalidates reader positions`(limit: Int)
         throws
     {
-        let busy = try ScratchStore()
-        let other = try TrackerStore(path: busy.path)
+        let busy = try TemporaryFolder()
+        let other = try TrackerStore(path: busy.store)
         for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
-        let backup = busy.path + ".backup"
+        let backup = busy.store + ".backup"
         _ = try other.backUp(to: backup)
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPosition()

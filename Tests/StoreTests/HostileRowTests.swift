@@ -8,13 +8,13 @@ import TrackerCore
 @testable import Store
 
 @Suite struct HostileRowTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     private func tampered(_ sql: String) throws -> TrackerStore {
         do {
-            let store = try TrackerStore(path: scratch.path)
+            let store = try TrackerStore(path: scratch.store)
             _ = try store.append([entry(), entry(ml: 40)])
             _ = try store.logDrink(ml: 330, try context("2026-02-02T22:40:00Z"))
             _ = try store.startSession(try context("2026-02-02T22:30:00Z"))
@@ -25,10 +25,10 @@ import TrackerCore
             _ = try store.addToken("t", label: "l", try context("2026-02-02T22:30:00Z"))
             _ = try store.evaluate(try context("2026-02-02T22:41:00Z"), sinks: [])
         }
-        let raw = try DatabaseQueue(path: scratch.path)
+        let raw = try DatabaseQueue(path: scratch.store)
         try raw.writeWithoutTransaction { try $0.execute(sql: sql) }
         try raw.close()
-        return try TrackerStore(path: scratch.path)
+        return try TrackerStore(path: scratch.store)
     }
 
     /// Invalid rows of the settings count as unset in every query: the day of a drink must use the same hour as the
@@ -67,6 +67,6 @@ import TrackerCore
     func `an invalid schema number is reported`(_ version: Int) throws {
         let error = #expect(throws: StoreError.self) { _ = try tampered("PRAGMA user_version = \(version)") }
         #expect(version >= 0 || error?.kind == .damaged && error?.what.contains("\(version)") == true)
-        #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: .reading) }
+        #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: .reading) }
     }
 }

@@ -16,26 +16,18 @@ extension TrackerStore {
     }
 }
 
-/// A file in a temporary folder, removed with the value.
-final class ScratchStore {
-    let directory: URL
-    var path: String { directory.appendingPathComponent("waterh.sqlite").path }
-
-    init() throws {
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-store-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: directory) }
+extension TemporaryFolder {
+    /// The path of a store in this folder.
+    var store: String { file("waterh.sqlite") }
 }
 
 @Suite struct JournalTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let store: TrackerStore
 
     init() throws {
-        scratch = try ScratchStore()
-        store = try TrackerStore(path: scratch.path)
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
     }
 
     @Test func `records are counted by verdict`() throws {
@@ -53,7 +45,7 @@ final class ScratchStore {
 
     @Test func `stored records are visible to other processes at once`() throws {
         _ = try store.append([entry()])
-        let second = try TrackerStore(path: scratch.path)
+        let second = try TrackerStore(path: scratch.store)
         #expect(try second.append([entry(), entry(ml: 20)]) == [.duplicate, .stored])
         #expect(try store.append([entry(ml: 20)]) == [.duplicate])
     }

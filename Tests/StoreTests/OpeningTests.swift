@@ -10,13 +10,13 @@ import TrackerCore
 
 /// The error names the path, the cause and an action. The file is unchanged.
 @Suite struct OpeningTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     private func failure(_ path: String? = nil) -> StoreError? {
         do {
-            _ = try TrackerStore(path: path ?? scratch.path)
+            _ = try TrackerStore(path: path ?? scratch.store)
             return nil
         } catch {
             return error as? StoreError
@@ -27,20 +27,20 @@ import TrackerCore
         "x", "SQLite format 2\0 and more", String(repeating: "no database at all ", count: 500), "{\"a\": 1}",
     ])
     func `a file of another kind is rejected and not changed`(text: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.store))
         let error = try #require(failure())
-        #expect(error.kind == .damaged && error.description.contains(scratch.path))
-        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == Data(text.utf8))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path).count == 1)
+        #expect(error.kind == .damaged && error.description.contains(scratch.store))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == Data(text.utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 1)
     }
 
     /// SQLite keeps its log next to the file, not next to the link.
     @Test func `a store behind a symbolic link is writable`() throws {
-        let folder = scratch.directory.appendingPathComponent("elsewhere").path
+        let folder = scratch.file("elsewhere")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         _ = try TrackerStore(path: folder + "/real.sqlite")
-        try FileManager.default.createSymbolicLink(atPath: scratch.path, withDestinationPath: "elsewhere/real.sqlite")
-        let store = try TrackerStore(path: scratch.path)
+        try FileManager.default.createSymbolicLink(atPath: scratch.store, withDestinationPath: "elsewhere/real.sqlite")
+        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("hydration.goalMl", "2100")], try context("2026-02-02T22:30:00Z"))
         try store.changeSettings([("hydration.goalMl", "2200")], try context("2026-02-02T22:31:00Z"))
         #expect(try TrackerStore(path: folder + "/real.sqlite").settings().goalMl == 2200)
@@ -48,16 +48,16 @@ import TrackerCore
 
     /// Each name has a log of its own, so commits under one name would be lost under the other. Reading is permitted.
     @Test func `a store with two hard links is read-only`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
-        let other = scratch.directory.appendingPathComponent("other.sqlite").path
-        try FileManager.default.linkItem(atPath: scratch.path, toPath: other)
-        for name in [scratch.path, other] {
+        _ = try TrackerStore(path: scratch.store).append([entry()])
+        let other = scratch.file("other.sqlite")
+        try FileManager.default.linkItem(atPath: scratch.store, toPath: other)
+        for name in [scratch.store, other] {
             let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: name) }
             #expect(error.code == "hasOtherNames" && error.path == name, "\(error)")
             #expect(try TrackerStore(path: name, for: .reading).allDrinks().count == 1)
         }
         try FileManager.default.removeItem(atPath: other)
-        #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
+        #expect(try TrackerStore(path: scratch.store).append([entry(hour: 3)]) == [.stored])
     }
 
     /// A container's volume of one file: the log's path would differ between programs. A folder can be mounted.
@@ -77,41 +77,41 @@ import TrackerCore
     }
 
     @Test func `an empty file becomes a store`() throws {
-        try Data().write(to: URL(fileURLWithPath: scratch.path))
+        try Data().write(to: URL(fileURLWithPath: scratch.store))
         #expect(failure() == nil)
     }
 
     @Test func `directories are created, and a directory is not a store`() throws {
-        #expect(failure(scratch.directory.appendingPathComponent("a/b/c.sqlite").path) == nil)
-        #expect(try #require(failure(scratch.directory.path)).kind == .cannotOpen)
-        let blocked = scratch.directory.appendingPathComponent("file")
+        #expect(failure(scratch.file("a/b/c.sqlite")) == nil)
+        #expect(try #require(failure(scratch.path)).kind == .cannotOpen)
+        let blocked = scratch.url("file")
         try Data().write(to: blocked)
         #expect(try #require(failure(blocked.appendingPathComponent("waterh.sqlite").path)).kind == .cannotOpen)
     }
 
     @Test func `a database of another program is rejected and not changed`() throws {
-        let other = try DatabaseQueue(path: scratch.path)
+        let other = try DatabaseQueue(path: scratch.store)
         try other.write { try $0.execute(sql: "CREATE TABLE drink (key TEXT); INSERT INTO drink VALUES ('theirs')") }
         try other.close()
-        let before = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let before = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         #expect(try #require(failure()).kind == .foreign)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == before)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == before)
     }
 
     @Test func `a store of a newer version is rejected and not changed`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
-        let raw = try DatabaseQueue(path: scratch.path)
+        _ = try TrackerStore(path: scratch.store).append([entry()])
+        let raw = try DatabaseQueue(path: scratch.store)
         let version = try raw.read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
         try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version + 1)") }
         let error = try #require(failure())
         #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
         try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
-        #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
+        #expect(try TrackerStore(path: scratch.store).append([entry()]) == [.duplicate])
     }
 
     /// A reader during the creation of a file, or after a power failure, must see all tables or none.
     @Test func `a new store gets all tables in one transaction`() throws {
-        let path = scratch.path
+        let path = scratch.store
         let seen = Mutex<Set<Int>>([])
         _ = try TrackerStore(
             path: path, hostZone: nil,
@@ -124,28 +124,28 @@ import TrackerCore
     }
 
     @Test func `a read changes nothing`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let error = #expect(throws: StoreError.self) {
             try store.read { try $0.execute(sql: "INSERT INTO counter (name, value) VALUES ('read', 1)") }
         }
         #expect(error?.kind == .readOnly)
         #expect(try store.read { try Counter.value("read", $0) } == 0)
-        #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.stored])
+        #expect(try TrackerStore(path: scratch.store).append([entry()]) == [.stored])
         #expect(try store.allDrinks().count == 1)
     }
 
     /// Cut at every page and at other sizes: an error, or a working store if no required part is missing.
     @Test func `a truncated store does not trap`() throws {
         do {
-            let store = try TrackerStore(path: scratch.path)
+            let store = try TrackerStore(path: scratch.store)
             for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
         }
         try checkpoint()
-        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         let cuts =
             [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: complete.count, by: 2048))
         for cut in cuts {
-            let copy = scratch.directory.appendingPathComponent("cut-\(cut).sqlite")
+            let copy = scratch.url("cut-\(cut).sqlite")
             try complete.prefix(cut).write(to: copy)
             do {
                 let store = try TrackerStore(path: copy.path)
@@ -159,30 +159,30 @@ import TrackerCore
 
     /// Writes to an unlinked file are lost when it is closed, so they must fail.
     @Test(arguments: ["", "-wal"]) func `a removed store rejects writes`(suffix: String) throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         #expect(try store.append([entry()]) == [.stored])
-        try FileManager.default.removeItem(atPath: scratch.path + suffix)
+        try FileManager.default.removeItem(atPath: scratch.store + suffix)
         let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
         #expect(error.kind == .cannotOpen && error.code == "storeWasRemoved", "\(error)")
         #expect(throws: StoreError.self) { _ = try store.isOwn(entry().bottle) }
         // Another file with its name is not the store.
-        _ = try? TrackerStore(path: scratch.path)
+        _ = try? TrackerStore(path: scratch.store)
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
     @Test func `a write to a store whose file was moved is rejected and not stored`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
-        let movedPath = scratch.path + "-away"
+        let movedPath = scratch.store + "-away"
         for suffix in ["", "-wal", "-shm"] {
-            try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: movedPath + suffix)
+            try FileManager.default.moveItem(atPath: scratch.store + suffix, toPath: movedPath + suffix)
         }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
         #expect(throws: StoreError.self) { try store.requireSameFile() }
         // The service must not show the contents of the removed file.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         for suffix in ["", "-wal", "-shm"] {
-            try FileManager.default.moveItem(atPath: movedPath + suffix, toPath: scratch.path + suffix)
+            try FileManager.default.moveItem(atPath: movedPath + suffix, toPath: scratch.store + suffix)
         }
         try store.requireSameFile()
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
@@ -192,55 +192,57 @@ import TrackerCore
     /// If only the file is replaced, its WAL is next to the other file.
     @Test func `a store that replaces an open one is not read with its WAL`() throws {
         let files = FileManager.default
-        let (movedPath, copy) = (scratch.path + "-away", scratch.path + "-copy")
-        let other = try TrackerStore(path: scratch.path + "-other")
+        let (movedPath, copy) = (scratch.store + "-away", scratch.store + "-copy")
+        let other = try TrackerStore(path: scratch.store + "-other")
         for ml in [1, 2] { _ = try other.logDrink(ml: ml, try context("2026-02-02T12:0\(ml):00Z")) }
         try other.backUp(to: copy)
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         for ml in 100..<140 { _ = try store.logDrink(ml: ml, try context("2026-02-02T12:00:00Z")) }
-        try files.moveItem(atPath: scratch.path, toPath: movedPath)
-        try files.moveItem(atPath: copy, toPath: scratch.path)
+        try files.moveItem(atPath: scratch.store, toPath: movedPath)
+        try files.moveItem(atPath: copy, toPath: scratch.store)
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
-        let next = try TrackerStore(path: scratch.path)
+        let next = try TrackerStore(path: scratch.store)
         _ = try next.logDrink(ml: 3, try context("2026-02-02T12:10:00Z"))
         // The WAL of the new store must not be removed.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         #expect(try next.allDrinks().map(\.ml) == [1, 2, 3])
         #expect(try next.integrityProblems().isEmpty)
         // The first store no longer has a WAL, so it must be opened again.
-        try files.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
-        try files.moveItem(atPath: movedPath, toPath: scratch.path)
+        try files.moveItem(atPath: scratch.store, toPath: scratch.store + "-next")
+        try files.moveItem(atPath: movedPath, toPath: scratch.store)
         #expect(throws: StoreError.self) { try store.requireSameFile() }
-        try files.moveItem(atPath: scratch.path, toPath: movedPath)
+        try files.moveItem(atPath: scratch.store, toPath: movedPath)
         #expect(try TrackerStore(path: movedPath, for: .reading).allDrinks().count == 40)
     }
 
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
     @Test(arguments: [false, true]) func `a file that is not a store keeps its permissions`(isDatabase: Bool) throws {
         if isDatabase {
-            let raw = try DatabaseQueue(path: scratch.path)
+            let raw = try DatabaseQueue(path: scratch.store)
             try raw.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
             try raw.close()
         } else {
-            try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.path))
+            try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.store))
         }
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.store)
         for purpose in [TrackerStore.Access.writing, .reading] {
-            #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
         }
-        #expect(try FileManager.default.attributesOfItem(atPath: scratch.path)[.posixPermissions] as? Int == 0o644)
+        #expect(try FileManager.default.attributesOfItem(atPath: scratch.store)[.posixPermissions] as? Int == 0o644)
     }
 
     @Test(arguments: [
         "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
     ])
     func `a store with unexpected tables is reported as damaged`(_ sql: String) throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
-        let raw = try DatabaseQueue(path: scratch.path)
+        _ = try TrackerStore(path: scratch.store).append([entry()])
+        let raw = try DatabaseQueue(path: scratch.store)
         try raw.write { try $0.execute(sql: sql) }
         try raw.close()
         for purpose in [TrackerStore.Access.writing, .reading] {
-            let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            let error = try #require(throws: StoreError.self) {
+                _ = try TrackerStore(path: scratch.store, for: purpose)
+            }
             #expect(error.kind == .damaged, "\(error)")
         }
     }
@@ -252,18 +254,18 @@ import TrackerCore
 
     @Test func `flipped bytes do not trap`() throws {
         do {
-            let store = try TrackerStore(path: scratch.path)
+            let store = try TrackerStore(path: scratch.store)
             _ = try store.append((0..<59).map { entry(second: $0) })
         }
         try checkpoint()
-        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         var random = SeededGenerator(seed: 5)
         for round in 0..<60 {
             var damaged = complete
             for _ in 0..<20 {
                 damaged[Int.random(in: 16..<complete.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            let copy = scratch.directory.appendingPathComponent("flip-\(round).sqlite")
+            let copy = scratch.url("flip-\(round).sqlite")
             try damaged.write(to: copy)
             do {
                 let store = try TrackerStore(path: copy.path)
@@ -277,7 +279,7 @@ import TrackerCore
 
     /// Invariant 1 for a power failure: SQLite syncs at each commit (2 is FULL).
     @Test func `a commit waits for the disk`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         let (mode, synchronous) = try store.writeWithoutTransaction { db in
             (try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"))
         }
@@ -285,7 +287,7 @@ import TrackerCore
     }
 
     @Test func `concurrent openers of a new file agree`() async throws {
-        let path = scratch.path
+        let path = scratch.store
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask { _ = try TrackerStore(path: path).append([entry(second: number), entry(second: 30)]) }
@@ -296,7 +298,7 @@ import TrackerCore
     }
 
     @Test func `a full disk rejects the batch and loses nothing`() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         _ = try store.append([entry()])
         try limitPages(store, to: 1)
         let batch = (0..<60).flatMap { minute in (0..<60).map { entry(minute: minute, second: $0) } }
@@ -308,21 +310,21 @@ import TrackerCore
     }
 
     @Test func `a read-only file is reported`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
+        _ = try TrackerStore(path: scratch.store).append([entry()])
         try checkpoint()
-        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.path)
-        guard access(scratch.path, W_OK) != 0 else {
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.store)
+        guard access(scratch.store, W_OK) != 0 else {
             print("skipped: this user may write read-only files (root)")
             return
         }
         let error = #expect(throws: StoreError.self) {
-            _ = try TrackerStore(path: scratch.path).append([entry(ml: 99)])
+            _ = try TrackerStore(path: scratch.store).append([entry(ml: 99)])
         }
         #expect(error?.kind == .readOnly)
     }
 
     private func checkpoint() throws {
-        let raw = try DatabaseQueue(path: scratch.path)
+        let raw = try DatabaseQueue(path: scratch.store)
         _ = try raw.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try raw.close()
     }

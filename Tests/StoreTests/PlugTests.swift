@@ -12,9 +12,9 @@ import TrackerCore
 /// Copies the files before every SQL statement: the state after SIGKILL. The copy must show the state before or after
 /// the write.
 @Suite struct PlugTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     /// A named write.
     struct Step: CustomTestStringConvertible {
@@ -70,10 +70,9 @@ import TrackerCore
 
     @Test(arguments: steps) func `a process killed before any statement leaves a consistent store`(step: Step) throws {
         try prepare()
-        let before = try dump(scratch.path)
+        let before = try dump(scratch.store)
         let copies = Mutex(0)
-        let directory = scratch.directory
-        let path = scratch.path
+        let (scratch, path) = (scratch, scratch.store)
         let isArmed = Mutex(false)
         let store = try TrackerStore(path: path, hostZone: nil) { _ in
             guard isArmed.withLock({ $0 }) else { return }
@@ -82,8 +81,7 @@ import TrackerCore
             }
             for suffix in ["", "-wal"] {
                 try? FileManager.default.copyItem(
-                    atPath: path + suffix,
-                    toPath: directory.appendingPathComponent("kill-\(number).sqlite").path + suffix)
+                    atPath: path + suffix, toPath: scratch.file("kill-\(number).sqlite") + suffix)
             }
         }
         isArmed.withLock { $0 = true }
@@ -94,7 +92,7 @@ import TrackerCore
         let count = copies.withLock { $0 }
         try #require(count >= 3, "a transaction has at least begin, a write and commit")
         for number in 1...count {
-            let left = try dump(directory.appendingPathComponent("kill-\(number).sqlite").path)
+            let left = try dump(scratch.file("kill-\(number).sqlite"))
             #expect(left == before || left == after, "killed before statement \(number) of \(step.testDescription)")
         }
     }
@@ -102,9 +100,9 @@ import TrackerCore
     /// The N-th statement fails, for every N: nothing of the write remains, and the same write succeeds afterwards.
     @Test(arguments: steps) func `a failing statement leaves a consistent store`(step: Step) throws {
         try prepare()
-        let before = try dump(scratch.path)
+        let before = try dump(scratch.store)
         let left = Mutex(Int.max)
-        let store = try TrackerStore(path: scratch.path, hostZone: nil) { db in
+        let store = try TrackerStore(path: scratch.store, hostZone: nil) { db in
             let fires = left.withLock { left in
                 left -= 1
                 return left == 0
@@ -121,15 +119,15 @@ import TrackerCore
             } catch {
                 left.withLock { $0 = Int.max }
                 failures += 1
-                #expect(try dump(scratch.path) == before, "statement \(number) of \(step.testDescription)")
+                #expect(try dump(scratch.store) == before, "statement \(number) of \(step.testDescription)")
             }
         }
         #expect(failures >= 1)
-        #expect(try dump(scratch.path) != before)
+        #expect(try dump(scratch.store) != before)
     }
 
     private func prepare() throws {
-        let store = try TrackerStore(path: scratch.path)
+        let store = try TrackerStore(path: scratch.store)
         _ = try store.append([
             try sip("2026-02-03T09:00:00", 100), try sip("2026-02-02T09:00:00", 70),
             entry("b2", verdict: .quarantined(reason: "implausibleTimestamp")),

@@ -9,16 +9,16 @@ import TrackerCore
 
 /// Opening a store read-only creates, migrates and changes nothing.
 @Suite struct ReadOnlyTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     /// All files of the folder with their bytes. (`-shm` is SQLite's shared memory: its bytes can change.)
     private func folder() throws -> [String: Data] {
         let files = FileManager.default
         return try Dictionary(
-            uniqueKeysWithValues: files.contentsOfDirectory(atPath: scratch.directory.path).map { name in
-                let path = scratch.directory.path + "/" + name
+            uniqueKeysWithValues: files.contentsOfDirectory(atPath: scratch.path).map { name in
+                let path = scratch.file(name)
                 return (name, name.hasSuffix("-shm") ? Data() : files.contents(atPath: path) ?? Data("unreadable".utf8))
             })
     }
@@ -26,7 +26,7 @@ import TrackerCore
     /// Opens the store, runs the doctor's queries, and closes it.
     @discardableResult
     private func openAndRead(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
-        let store = try TrackerStore(path: path ?? scratch.path, for: .reading)
+        let store = try TrackerStore(path: path ?? scratch.store, for: .reading)
         _ = try store.look(context("2026-02-03T12:00:00Z"))
         #expect(try store.integrityProblems().isEmpty)
         return (try store.allDrinks().count, store.found)
@@ -34,15 +34,15 @@ import TrackerCore
 
     @Test func `reading creates no store and leaves an empty file empty`() throws {
         #expect(try openAndRead().found == .nothing)
-        #expect(try openAndRead(scratch.directory.path + "/a/b/c.sqlite").found == .nothing)
+        #expect(try openAndRead(scratch.path + "/a/b/c.sqlite").found == .nothing)
         #expect(try folder().isEmpty)
-        try Data().write(to: URL(fileURLWithPath: scratch.path))
+        try Data().write(to: URL(fileURLWithPath: scratch.store))
         #expect(try openAndRead().found == .nothing)
         #expect(try folder() == ["waterh.sqlite": Data()])
     }
 
     @Test func `reading a closed store does not change it`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
+        _ = try TrackerStore(path: scratch.store).append([entry()])
         let before = try folder()
         #expect(try openAndRead() == (1, .store))
         #expect(try folder() == before)
@@ -50,12 +50,12 @@ import TrackerCore
 
     /// SIGKILL leaves a log with commits that the file does not have. They are read and stay in the log.
     @Test func `reading uses the WAL of a killed program`() throws {
-        let copy = try ScratchStore()
+        let copy = try TemporaryFolder()
         do {
-            let store = try TrackerStore(path: copy.path)
+            let store = try TrackerStore(path: copy.store)
             _ = try store.append([entry()])
             for suffix in ["", "-wal"] {
-                try FileManager.default.copyItem(atPath: copy.path + suffix, toPath: scratch.path + suffix)
+                try FileManager.default.copyItem(atPath: copy.store + suffix, toPath: scratch.store + suffix)
             }
         }
         let before = try folder()
@@ -66,21 +66,21 @@ import TrackerCore
     }
 
     @Test func `a read-only store rejects every write`() throws {
-        _ = try TrackerStore(path: scratch.path).append([entry()])
-        for path in [scratch.path, scratch.path + ".none"] {
+        _ = try TrackerStore(path: scratch.store).append([entry()])
+        for path in [scratch.store, scratch.store + ".none"] {
             let store = try TrackerStore(path: path, for: .reading)
             #expect(throws: StoreError.self) { _ = try store.append([entry(ml: 99)]) }
             #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 99, context("2026-02-03T12:00:00Z")) }
             #expect(throws: StoreError.self) { try store.purge() }
         }
-        #expect(try TrackerStore(path: scratch.path).allDrinks().map(\.ml) == [16])
+        #expect(try TrackerStore(path: scratch.store).allDrinks().map(\.ml) == [16])
     }
 
     /// A pipe is rejected at once: SQLite would block on it.
     @Test(.timeLimit(.minutes(20)), arguments: [TrackerStore.Access.reading, .writing])
     func `pipes, sockets and devices are not stores`(access: TrackerStore.Access) throws {
-        try #require(mkfifo(scratch.path, 0o600) == 0)
-        for path in [scratch.path, "/dev/null", "/dev/zero", "", scratch.directory.path] {
+        try #require(mkfifo(scratch.store, 0o600) == 0)
+        for path in [scratch.store, "/dev/null", "/dev/zero", "", scratch.path] {
             let error = #expect(throws: StoreError.self, "\(path)") { _ = try TrackerStore(path: path, for: access) }
             #expect(error?.kind == .cannotOpen)
         }
@@ -89,7 +89,7 @@ import TrackerCore
     /// SQLite interprets some of these names. Here each is a file.
     @Test(arguments: [":memory:", "file:x?mode=memory", "a b%20#?&.sqlite", "Größe 水.sqlite", "file:memdb"])
     func `a store name is validated`(_ name: String) throws {
-        let path = scratch.directory.path + "/" + name
+        let path = scratch.file(name)
         _ = try TrackerStore(path: path).append([entry()])
         #expect(try openAndRead(path) == (1, .store))
         #expect(try folder().keys.sorted() == [name])
@@ -98,9 +98,9 @@ import TrackerCore
 
 /// File permissions of a store: owner only.
 @Suite struct PrivacyTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
 
-    init() throws { scratch = try ScratchStore() }
+    init() throws { scratch = try TemporaryFolder() }
 
     private func mode(_ path: String) -> mode_t {
         var status = stat()
@@ -108,23 +108,23 @@ import TrackerCore
     }
 
     @Test func `a new store is private`() throws {
-        let path = scratch.directory.path + "/state/waterh/waterh.sqlite"
+        let path = scratch.path + "/state/waterh/waterh.sqlite"
         let store = try TrackerStore(path: path)
         _ = try store.append([entry()])
-        for folder in ["/state", "/state/waterh"] { #expect(mode(scratch.directory.path + folder) == 0o700) }
+        for folder in ["/state", "/state/waterh"] { #expect(mode(scratch.path + folder) == 0o700) }
         for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
     }
 
     @Test func `permissions of a store are restricted, those of its directory are not`() throws {
-        do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
-        let writer = try TrackerStore(path: scratch.path)
+        do { _ = try TrackerStore(path: scratch.store).append([entry()]) }
+        let writer = try TrackerStore(path: scratch.store)
         _ = try writer.append([entry(ml: 99)])
-        chmod(scratch.directory.path, 0o755)
-        for suffix in ["", "-wal", "-shm"] { chmod(scratch.path + suffix, 0o644) }
-        _ = try TrackerStore(path: scratch.path, for: .reading)
-        #expect(mode(scratch.path) == 0o644, "opening for reading does not change the permissions")
-        _ = try TrackerStore(path: scratch.path)
-        for suffix in ["", "-wal", "-shm"] { #expect(mode(scratch.path + suffix) == 0o600, "\(suffix)") }
-        #expect(mode(scratch.directory.path) == 0o755)
+        chmod(scratch.path, 0o755)
+        for suffix in ["", "-wal", "-shm"] { chmod(scratch.store + suffix, 0o644) }
+        _ = try TrackerStore(path: scratch.store, for: .reading)
+        #expect(mode(scratch.store) == 0o644, "opening for reading does not change the permissions")
+        _ = try TrackerStore(path: scratch.store)
+        for suffix in ["", "-wal", "-shm"] { #expect(mode(scratch.store + suffix) == 0o600, "\(suffix)") }
+        #expect(mode(scratch.path) == 0o755)
     }
 }

@@ -9,12 +9,12 @@ import TrackerCore
 
 /// At most one version of a drink counts after any sequence of edits, imports and restores.
 @Suite struct VersionTests {
-    let scratch: ScratchStore
+    let scratch: TemporaryFolder
     let store: TrackerStore
 
     init() throws {
-        scratch = try ScratchStore()
-        store = try TrackerStore(path: scratch.path)
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
     }
 
     private func export(_ store: TrackerStore) throws -> [HealthSample] { try Self.samples(store) }
@@ -38,11 +38,11 @@ import TrackerCore
     ) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
-        let backup = scratch.path + "-backup"
+        let backup = scratch.store + "-backup"
         try store.backUp(to: backup)
         _ = try store.editDrink("d\(drink.number)", ml: 200, now)
         let file = try export(store)
-        try store.restore(from: backup, scratch: scratch.directory.path)
+        try store.restore(from: backup, scratch: scratch.path)
         _ = try isCorrected ? store.editDrink(drink.key, ml: 300, now) : store.deleteDrink(drink.key, now)
         #expect(try store.importSamples(file, now).added == 0)
         #expect(try amounts() == (isCorrected ? [300] : []))
@@ -123,7 +123,7 @@ import TrackerCore
         (correction.uuid, correction.original, correction.ml) = ("c", drink.key, 200)
         #expect(try store.importSamples([correction], now).added == 1)
         try store.updateHealthFiles()
-        let file = scratch.directory.appendingPathComponent("health/waterh.sqlite-drinks.csv")
+        let file = scratch.url("health/waterh.sqlite-drinks.csv")
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 2 && lines[1].contains("200"), "\(lines)")
     }
@@ -156,8 +156,8 @@ import TrackerCore
 
     @Test(arguments: (1...20).map { UInt64($0) }) func `totals equal those of a simple model`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let scratch = try ScratchStore()
-        let store = try TrackerStore(path: scratch.path)
+        let scratch = try TemporaryFolder()
+        let store = try TrackerStore(path: scratch.store)
         var model = Model(), undo: [(model: Model, keys: Set<String>)] = []
         var saved: [(file: String, model: Model)] = []
         var exports: [(samples: [HealthSample], model: Model)] = []
@@ -267,13 +267,13 @@ import TrackerCore
                 }
             case 10:
                 if saved.isEmpty || Bool.random(using: &random) {
-                    let file = scratch.path + "-backup\(step)"
+                    let file = scratch.store + "-backup\(step)"
                     try store.backUp(to: file)
                     saved.append((file, model))
                     exports.append((try VersionTests.samples(store), model))
                     log.append("backup")
                 } else if let backup = saved.randomElement(using: &random) {
-                    try store.restore(from: backup.file, scratch: scratch.directory.path)
+                    try store.restore(from: backup.file, scratch: scratch.path)
                     model = backup.model
                     undo.removeAll()
                     log.append("restore")
