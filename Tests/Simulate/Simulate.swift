@@ -33,12 +33,12 @@ import Synchronization
         }
         let start = ContinuousClock.now
         let campaign = Campaign(seeds: from..<(from + count), workers: ProcessInfo.processInfo.activeProcessorCount)
-        let told = Mutex(0)
+        let printed = Mutex(0)
         let outcome = try await campaign.run { sofar in
             // Printed at once: a run of a million seeds takes an hour.
-            let new = told.withLock { told in
-                defer { told = sofar.violations.count }
-                return sofar.violations[min(told, most)..<min(sofar.violations.count, most)]
+            let new = printed.withLock { printed in
+                defer { printed = sofar.violations.count }
+                return sofar.violations[min(printed, most)..<min(sofar.violations.count, most)]
             }
             for violation in new { say(violation) }
             if sofar.seeds % 50_000 == 0 {

@@ -34,21 +34,21 @@ package struct BrokerObserver: Sendable {
     /// - Parameter entries: the entries of the journal.
     package func broken(_ entries: [JournalEntry]) -> [InvariantViolation] {
         var broken: [InvariantViolation] = []
-        var told: [Sip: Int] = [:]
+        var received: [Sip: Int] = [:]
         for drink in known.values where !drink.isDeleted {
-            if let ml = drink.ml, let at = drink.at { told[Sip(at: at, ml: ml), default: 0] += 1 }
+            if let ml = drink.ml, let at = drink.at { received[Sip(at: at, ml: ml), default: 0] += 1 }
         }
         for entry in entries {
             guard case .drink(let at, _) = entry.verdict else { continue }
             let sip = Sip(at: at, ml: entry.amountMl)
-            guard let left = told[sip], left > 0 else {
+            guard let left = received[sip], left > 0 else {
                 broken.append(
                     InvariantViolation(code: .unheard, sentence: "the last message of \(sip) never reached the broker"))
                 continue
             }
-            told[sip] = left - 1
+            received[sip] = left - 1
         }
-        for sip in told.filter({ $0.value > 0 }).keys.sorted() {
+        for sip in received.filter({ $0.value > 0 }).keys.sorted() {
             broken.append(
                 InvariantViolation(code: .invented, sentence: "the broker received a drink that does not count: \(sip)")
             )
@@ -58,7 +58,8 @@ package struct BrokerObserver: Sendable {
                 InvariantViolation(
                     code: .repeated,
                     sentence:
-                        "the broker had confirmed message \(drink.sequence), \(drink.ml ?? 0) ml, and was told again"))
+                        "the broker had confirmed message \(drink.sequence), \(drink.ml ?? 0) ml, and received it again"
+                ))
         }
         return broken
     }

@@ -25,7 +25,7 @@ package struct ScenarioExpectation: Hashable, Sendable {
     /// The broker received the drinks in the order of their times.
     package var hearsInOrder = false
     /// Kinds of failures and codes of warnings, each reported at least once.
-    package var told: [String] = []
+    package var reported: [String] = []
 
     package init() {}
 }

@@ -15,7 +15,7 @@ package struct ScenarioOutcome: Hashable, Sendable {
     package var scanned = 0
     package var heardAgain = 0
     package var isHeardInOrder = true
-    package var told: [String] = []
+    package var reported: [String] = []
 
     package init() {}
 }

@@ -9,10 +9,10 @@ extension World {
     mutating func tickBroker() {
         let wall = wall
         do {
-            guard let told = try broker?.tick(at: now, wall: wall), told > 0, keepsStory else { return }
-            note("The broker has \(told) drink\(told == 1 ? "" : "s") more.")
+            guard let count = try broker?.tick(at: now, wall: wall), count > 0, keepsStory else { return }
+            note("The broker has \(count) drink\(count == 1 ? "" : "s") more.")
         } catch {
-            fail(.figures, "what the broker is to be told cannot be read: \(error)")
+            fail(.figures, "the messages for the broker cannot be read: \(error)")
             broker?.close(at: now)
         }
     }

@@ -176,12 +176,12 @@ extension World {
         broken += promise.days.sorted { $0.key < $1.key }.map {
             check("\($0.key)", $0.value, outcome.days[$0.key] ?? 0)
         }
-        broken += promise.told.map {
-            outcome.told.contains($0)
+        broken += promise.reported.map {
+            outcome.reported.contains($0)
                 ? nil
                 : """
-                told: \($0) promised, and told were: \
-                \(outcome.told.isEmpty ? "nothing" : outcome.told.joined(separator: ", "))
+                reported: \($0) promised, and found were: \
+                \(outcome.reported.isEmpty ? "nothing" : outcome.reported.joined(separator: ", "))
                 """
         }
         for sentence in broken { if let sentence { fail(.promised, sentence) } }
@@ -212,7 +212,7 @@ extension World {
             (outcome.scanned, outcome.heardAgain) = (broker.ear.first.count, broker.ear.again)
             outcome.isHeardInOrder = broker.ear.firstOutOfOrder == nil
         }
-        outcome.told = told.sorted()
+        outcome.reported = reported.sorted()
         return outcome
     }
 

@@ -52,7 +52,7 @@ package struct World {
     package var swallowedForGood: Set<[UInt8]> = []
     package private(set) var reports: [PollReport] = []
     /// Reported kinds of failures and codes of warnings.
-    var told: Set<String> = []
+    var reported: Set<String> = []
     private(set) var steps = 0
 
     var now = MonotonicInstant(nanoseconds: 0)
@@ -342,7 +342,7 @@ package struct World {
             case .link(let request): post(.central(.request(request)))
             case .done(let report): end(report)
             case .diagnostic(let diagnostic):
-                if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
+                if diagnostic.severity == .warning, let code = diagnostic.code { reported.insert(code) }
             case .journaled, .report, .progress, .lit: break
             }
             if effectsLeft == 0 { return kill() }
@@ -354,7 +354,7 @@ package struct World {
         if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
         if poll?.other == nil {
             reports.append(report)
-            if let kind = report.failure?.kind { told.insert(kind.rawValue) }
+            if let kind = report.failure?.kind { reported.insert(kind.rawValue) }
         }
         check(report, gone: gone - goneBefore)
     }

@@ -53,8 +53,8 @@ import TrackerCore
         }
         let slept = try Self.play(day)
         #expect(slept.violations == [])
-        let told = try #require(slept.story.first { $0.line.hasPrefix("The broker has") })
-        #expect(told.at >= .seconds(13 * 3600), "\(slept.story)")
+        let delivery = try #require(slept.story.first { $0.line.hasPrefix("The broker has") })
+        #expect(delivery.at >= .seconds(13 * 3600), "\(slept.story)")
     }
 
     @Test func `a second kill continues from the second position`() throws {
@@ -62,8 +62,8 @@ import TrackerCore
         day.steps.insert(ScenarioStep(.seconds(13 * 3600 + 1800), .brokerAway(.seconds(4 * 3600))), at: day.steps.count)
         let world = try Self.play(day)
         #expect(world.violations == [])
-        let told = try #require(world.story.first { $0.line.hasPrefix("The broker has") })
-        #expect(told.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
+        let delivery = try #require(world.story.first { $0.line.hasPrefix("The broker has") })
+        #expect(delivery.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
     }
 
     @Test(arguments: FaultyPublisher.Fault.allCases)

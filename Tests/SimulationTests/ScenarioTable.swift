@@ -43,7 +43,7 @@ enum ScenarioTable {
                 sip(200, at: 8.h + 30.m, times: 8, every: 1.h),
                 poll(at: 8.h + 15.m, times: 40, every: 15.m),
             ],
-            expect: promise(sips: 8, ml: 1600, days: ["2026-06-15": 1600], told: ["notFound"])),
+            expect: promise(sips: 8, ml: 1600, days: ["2026-06-15": 1600], reported: ["notFound"])),
         scenario(
             "a bottle clock an hour ahead",
             [
@@ -149,7 +149,7 @@ enum ScenarioTable {
                 at(12.h + 30.m, .disk(isFull: false)),
                 poll(at: 13.h),
             ],
-            expect: promise(sips: 10, ml: 1000, told: ["cannotStore"])),
+            expect: promise(sips: 10, ml: 1000, reported: ["cannotStore"])),
         scenario(
             "sips during a poll",
             [
@@ -262,7 +262,7 @@ enum ScenarioTable {
                 sip(150, at: 7.h + 5.m, times: 9, every: 10.m),
                 poll("mtu=23", at: 9.h, times: 3, every: 1.h),
             ],
-            expect: promise(sips: 9, ml: 1350, failedPolls: 3, told: ["unexpectedResponse"])),
+            expect: promise(sips: 9, ml: 1350, failedPolls: 3, reported: ["unexpectedResponse"])),
         scenario(
             "the year 2027",
             [
@@ -292,7 +292,7 @@ enum ScenarioTable {
                 poll(at: 10.h),
             ],
             failingWrites: [1, 6],
-            expect: promise(sips: 10, ml: 1000, failedPolls: 2, told: ["cannotStore"])),
+            expect: promise(sips: 10, ml: 1000, failedPolls: 2, reported: ["cannotStore"])),
         scenario(
             "a phone that holds the connection",
             [
@@ -300,7 +300,7 @@ enum ScenarioTable {
                 at(8.h + 5.m, .away(2.h)),
                 poll(at: 8.h + 10.m, times: 10, every: 15.m),
             ],
-            expect: promise(sips: 12, told: ["notFound"])),
+            expect: promise(sips: 12, reported: ["notFound"])),
         scenario(
             "a power loss",
             [
@@ -415,13 +415,13 @@ private func at(_ at: Duration, _ act: ScenarioStep.Act) -> [ScenarioStep] { [Sc
 private func promise(
     sips: Int? = nil, ml: Int? = nil, days: [String: Int] = [:], doubted: Int? = nil, acknowledged: Int? = nil,
     lost: Int? = nil, elsewhere: Int? = nil, failedPolls: Int? = nil, scanned: Int? = nil, heardAgain: Int? = nil,
-    hearsInOrder: Bool = false, told: [String] = []
+    hearsInOrder: Bool = false, reported: [String] = []
 ) -> ScenarioExpectation {
     var promise = ScenarioExpectation()
     (promise.sips, promise.ml, promise.doubted, promise.acknowledged) = (sips, ml, doubted, acknowledged)
     (promise.lost, promise.elsewhere, promise.failedPolls) = (lost, elsewhere, failedPolls)
     (promise.scanned, promise.heardAgain, promise.hearsInOrder) = (scanned, heardAgain, hearsInOrder)
-    promise.told = told
+    promise.reported = reported
     for (day, ml) in days { promise.days[valid(LocalDay(day), day)] = ml }
     return promise
 }

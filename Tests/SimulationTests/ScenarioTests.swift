@@ -22,11 +22,11 @@ import TrackerCore
         scenario.steps = [
             ScenarioStep(.seconds(8 * 3600), .sip(ml: 100)), ScenarioStep(.seconds(9 * 3600), .poll(.init())),
         ]
-        (scenario.promise.sips, scenario.promise.told) = (2, ["notFound"])
+        (scenario.promise.sips, scenario.promise.reported) = (2, ["notFound"])
         let world = try Self.play(scenario)
         #expect(
             world.violations.map(\.sentence) == [
-                "sips: 2 promised, 1 found", "told: notFound promised, and told were: nothing",
+                "sips: 2 promised, 1 found", "reported: notFound promised, and found were: nothing",
             ])
         #expect(world.violations.allSatisfy { $0.code == .promised })
         #expect(world.story.contains { $0.line == "The gateway asked: 1 received, 1 new, 1 acknowledged." })
