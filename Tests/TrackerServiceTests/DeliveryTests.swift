@@ -8,31 +8,6 @@ import TrackerService
 
 /// Sinks are called outside transactions, and only notifications that a user could see count.
 @Suite struct DeliveryTests {
-    /// A sink with scripted results that records its calls.
-    final class Sink: NotificationSink {
-        let name: String
-        let timeLimit: Duration
-        private let able: Bool
-        private let show: @Sendable (TrackerNotification) async -> Bool
-        private let heard = Mutex<[TrackerNotification]>([])
-
-        init(
-            _ name: String, able: Bool = true, timeLimit: Duration = .seconds(600),
-            show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }
-        ) {
-            (self.name, self.able, self.timeLimit, self.show) = (name, able, timeLimit, show)
-        }
-
-        var given: [NotificationKind] { heard.withLock { $0.map(\.kind) } }
-
-        func canShow() async -> Bool { able }
-
-        func deliver(_ notification: TrackerNotification) async -> Bool {
-            heard.withLock { $0.append(notification) }
-            return await show(notification)
-        }
-    }
-
     let fixture: TrackerFixture
 
     init() throws { fixture = try TrackerFixture() }
@@ -40,7 +15,8 @@ import TrackerService
     @Test
     func `a notification is recorded with the channels that showed it`() async throws {
         let (desktop, rejecting, broker, absent) = (
-            Sink("desktop"), Sink("rejecting") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
+            ScriptedSink("desktop"), ScriptedSink("rejecting") { _ in false }, ScriptedSink("mqtt"),
+            ScriptedSink("absent", able: false)
         )
         let report = try await fixture.tracker().deliver([desktop, rejecting, broker, absent])
         #expect(
@@ -54,14 +30,14 @@ import TrackerService
 
     @Test
     func `a notification that no channel showed is not counted`() async throws {
-        let rejecting = Sink("rejecting") { _ in false }
+        let rejecting = ScriptedSink("rejecting") { _ in false }
         for _ in 0..<3 {
             let report = try await fixture.tracker().deliver([rejecting])
             #expect(
                 report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false]
                     && !report.state.hasNotificationServer)
         }
-        let report = try await fixture.tracker().deliver([Sink("absent", able: false)])
+        let report = try await fixture.tracker().deliver([ScriptedSink("absent", able: false)])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer)
         #expect(try fixture.store.notifications().isEmpty && fixture.tracker().state().remindersSent == 0)
     }
@@ -72,13 +48,13 @@ import TrackerService
     func `the counters in the state do not reveal a hidden session`() async throws {
         _ = try fixture.tracker().startSession()
         for _ in 0..<2 { _ = try fixture.tracker("12:01").drink() }
-        let blind = Sink("blind") { !$0.kind.isWaterline }
+        let blind = ScriptedSink("blind") { !$0.kind.isWaterline }
         let report = try await fixture.tracker("12:02").deliver([blind])
         #expect(
             report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline },
             "\(report.unseen)")
         #expect(report.state.hasNotificationServer)
-        _ = try await fixture.tracker("12:03").deliver([Sink("desktop")])
+        _ = try await fixture.tracker("12:03").deliver([ScriptedSink("desktop")])
         let whole = try fixture.tracker("12:04").state()
         var counted = whole
         counted.syncReport.waiting = 7
@@ -97,11 +73,11 @@ import TrackerService
     func `a channel that hangs does not delay delivery to others`() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
         // Ignores cancellation.
-        let hanging = Sink("hanging", timeLimit: .milliseconds(100)) { _ in
+        let hanging = ScriptedSink("hanging", timeLimit: .milliseconds(100)) { _ in
             await withCheckedContinuation { continuation in stuck.withLock { $0.append(continuation) } }
             return true
         }
-        let report = try await fixture.tracker().deliver([hanging, Sink("desktop")])
+        let report = try await fixture.tracker().deliver([hanging, ScriptedSink("desktop")])
         #expect(report.unseen.isEmpty)
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
         for continuation in stuck.withLock({ $0 }) { continuation.resume() }
@@ -115,7 +91,7 @@ import TrackerService
         )
         let noon = try fixture.tracker().context
         let didWrite = Mutex(false)
-        let sink = Sink("desktop") { _ in
+        let sink = ScriptedSink("desktop") { _ in
             let drink = try? TrackerAPI(other, noon).logDrink(.ml(100))
             didWrite.withLock { $0 = drink != nil }
             return true
@@ -132,7 +108,7 @@ import TrackerService
         let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    let sink = Sink("desktop")
+                    let sink = ScriptedSink("desktop")
                     let store = try TrackerStore(path: folder.file("waterh.sqlite"))
                     try await TrackerAPI(
                         store,
@@ -148,7 +124,7 @@ import TrackerService
 
     @Test
     func `an evaluation without a due notification writes nothing`() async throws {
-        let absent = Sink("absent", able: false)
+        let absent = ScriptedSink("absent", able: false)
         _ = try await fixture.tracker().deliver([absent])
         let before = try fixture.store.changeMark()
         #expect(try await fixture.tracker().deliver([absent]).unseen.map(\.kind) == [.pace])
@@ -159,39 +135,39 @@ import TrackerService
 
     @Test
     func `an unconfirmed delivery does not count`() async throws {
-        let delivery = try await fixture.tracker().offer(to: [Sink("output")])
+        let delivery = try await fixture.tracker().offer(to: [ScriptedSink("output")])
         #expect(delivery.report.notifications.map(\.isShown) == [true])
         try fixture.tracker().settle(delivery, except: "output")
         #expect(try fixture.store.notifications().isEmpty)
-        let again = try await fixture.tracker().offer(to: [Sink("output"), Sink("desktop")])
+        let again = try await fixture.tracker().offer(to: [ScriptedSink("output"), ScriptedSink("desktop")])
         try fixture.tracker().settle(again, except: "output")
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
     }
 
     @Test
     func `unread notifications are those since the last view`() async throws {
-        try await fixture.tracker("12:00").deliver([Sink("desktop")])
+        try await fixture.tracker("12:00").deliver([ScriptedSink("desktop")])
         #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)
         try fixture.tracker("12:02").markNotificationsRead()
         #expect(try fixture.tracker("12:03").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
-        try await fixture.tracker("12:32").deliver([Sink("desktop")])
+        try await fixture.tracker("12:32").deliver([ScriptedSink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
         #expect(try fixture.tracker("2026-06-16T12:00").state().unread == 0, "a new day")
         let printed = try TrackerFixture()
-        try await printed.tracker().deliver([Sink("output"), Sink("desktop")])
+        try await printed.tracker().deliver([ScriptedSink("output"), ScriptedSink("desktop")])
         #expect(try printed.tracker("12:01").state().unread == 0, "a printed notification counts as read")
     }
 
     @Test
     func `a view recorded by a fast clock does not hide later notifications`() async throws {
-        try await fixture.tracker("12:00").deliver([Sink("desktop")])
+        try await fixture.tracker("12:00").deliver([ScriptedSink("desktop")])
         try fixture.tracker("2027-06-15T12:01").markNotificationsRead()
         #expect(try fixture.tracker("12:02").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
-        try await fixture.tracker("12:32").deliver([Sink("desktop")])
+        try await fixture.tracker("12:32").deliver([ScriptedSink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
         try fixture.tracker("12:34").markNotificationsRead()
         #expect(try fixture.tracker("12:35").state().unread == 0)
@@ -208,7 +184,7 @@ import TrackerService
         let clock = Mutex(try fixture.tracker("09:20").now)
         let deliveries = Mutex<[Int64]>([])
         let end = try fixture.tracker("09:45").now
-        let sink = Sink("desktop") { _ in
+        let sink = ScriptedSink("desktop") { _ in
             let now = clock.withLock { $0 }
             deliveries.withLock { $0.append(now.wholeSeconds) }
             return true
@@ -232,7 +208,7 @@ import TrackerService
     @Test
     func `a service reacts to changes at once and reports each error once`() async throws {
         let wall = Mutex("12:00")
-        let sink = Sink("desktop")
+        let sink = ScriptedSink("desktop")
         let fixture = fixture
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(

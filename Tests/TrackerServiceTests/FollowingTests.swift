@@ -43,22 +43,6 @@ struct FollowingTests {
         await work.value
     }
 
-    /// Shows nothing and counts the calls.
-    private struct Sink: NotificationSink {
-        let name = "desktop"
-        let given = Collected()
-        final class Collected: Sendable {
-            private let held = Mutex<[NotificationKind]>([])
-            var kinds: [NotificationKind] { held.withLock { $0 } }
-            func add(_ kind: NotificationKind) { held.withLock { $0.append(kind) } }
-        }
-
-        func deliver(_ notification: TrackerNotification) async -> Bool {
-            given.add(notification.kind)
-            return true
-        }
-    }
-
     @Test
     func `changes by another process are detected at once`() async throws {
         let folder = try TemporaryFolder()
@@ -72,7 +56,7 @@ struct FollowingTests {
             try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path)
         )
         _ = try tracker(store).set([("reminders.enabled", "false")])
-        let sink = Sink()
+        let sink = ScriptedSink("desktop")
         let looks = Mutex(0)
         let loop = ReminderLoop(
             sinks: [sink], tracker: { tracker(store) }, trouble: { _ in },
@@ -83,7 +67,7 @@ struct FollowingTests {
             })
         // A loop without a working sink, on the same store.
         let rejecting = ReminderLoop(
-            sinks: [RejectingSink()], tracker: { tracker(third) }, trouble: { _ in },
+            sinks: [ScriptedSink("rejecting") { _ in false }], tracker: { tracker(third) }, trouble: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [
@@ -94,16 +78,11 @@ struct FollowingTests {
         _ = try tracker(other).startSession()
         _ = try tracker(other).drink()
         #expect(
-            await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
-                == true, "\(sink.given.kinds)")
+            await event(within: 60) { Set(sink.given) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
+                == true, "\(sink.given)")
         // Writes about the delivery itself must not wake the loops endlessly.
         #expect(
             await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
         for task in work { task.cancel() }
-    }
-
-    private struct RejectingSink: NotificationSink {
-        let name = "rejecting"
-        func deliver(_ notification: TrackerNotification) async -> Bool { false }
     }
 }

@@ -101,7 +101,7 @@ import TrackerService
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
         let late = { (wall: String) in BufferedSink(screen, tracker: { [fixture] in try fixture.tracker(wall) }) }
-        let phone = MemoryChannel()
+        let phone = ScriptedSink("phone")
         _ = try fixture.tracker("11:00").set([("notify.desktop", "false")])
         try await fixture.tracker("12:00").deliver([late("12:00"), phone])
         #expect(screen.delivered.isEmpty)
@@ -110,11 +110,6 @@ import TrackerService
         #expect(screen.delivered.isEmpty)
         try await fixture.tracker("2026-06-16T12:00").deliver([late("2026-06-16T12:00"), phone])
         #expect(screen.delivered == [.pace])
-    }
-
-    private struct MemoryChannel: NotificationSink {
-        let name = "phone"
-        func deliver(_ notification: TrackerNotification) async -> Bool { true }
     }
 
     @Test func `a Waterline notification closes when its reason is gone`() async throws {
