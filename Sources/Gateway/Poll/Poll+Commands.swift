@@ -62,9 +62,9 @@ extension Poll {
     // MARK: - Answers of the link
 
     mutating func write(_ bytes: [UInt8]) {
-        guard let table = state.session?.table else { return }
+        guard let handles = state.session?.handles else { return }
         state.session?.pendingWrites += 1
-        perform(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse))
+        perform(.write(handle: handles.command, value: bytes, withResponse: handles.commandWithResponse))
     }
 
     mutating func answered(_ event: CentralEvent) throws {
@@ -75,7 +75,7 @@ extension Poll {
         case .writeFailed(_, let error):
             guard let session = noteWrite(), error.code != .disconnected else { return }
             try writeFailed(error, session)
-        case .read(let handle, let value) where handle == state.session?.table?.response:
+        case .read(let handle, let value) where handle == state.session?.handles?.response:
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
@@ -136,11 +136,9 @@ extension Poll {
 
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
     private mutating func switchWriteKind(_ error: LinkError, _ session: Session) -> Bool {
-        guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
-            return false
-        }
-        state.session?.table?.handles.commandWithResponse = false
-        state.session?.table?.handles.commandBothWays = false
+        guard error.code == .refused, session.handles?.commandBothWays == true else { return false }
+        state.session?.handles?.commandWithResponse = false
+        state.session?.handles?.commandBothWays = false
         return true
     }
 

@@ -11,12 +11,11 @@ extension Poll {
 
     private mutating func read(_ session: Session) throws {
         var session = session
-        guard let table = session.table else { return }
+        guard let handles = session.handles else { return }
         session.log.readings += 1
         var reader = LogReader(
-            profile: table.profile, canFetch: table.responseReads, isQuiet: !session.log.expectsStaleData,
-            hasRadio: hasRadio,
-            limits: limits, at: now)
+            profile: handles.profile, canFetch: handles.responseReads, isQuiet: !session.log.expectsStaleData,
+            hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
@@ -42,7 +41,7 @@ extension Poll {
             arrival.last = now
             write(reader.logRequest.encoded)
         case .fetch:
-            if let table = session.table { perform(.read(handle: table.response)) }
+            if let handles = session.handles { perform(.read(handle: handles.response)) }
         case .done:
             try flushAssembler()
             if case .reading(let session, let reader) = state { try finishReading(session, reader) }
@@ -256,7 +255,7 @@ extension Poll {
     ) throws {
         if records.isEmpty {
             // The empty frame of a draft bottle can be the end of a log whose frames were lost.
-            let needed = session.table?.profile == .draft && reader.isNotified ? 2 : 1
+            let needed = session.handles?.profile == .draft && reader.isNotified ? 2 : 1
             return session.log.agreement.count < needed ? try readAgain(session) : try finishLog(session)
         }
         let isStored = stored.isSuperset(of: records)

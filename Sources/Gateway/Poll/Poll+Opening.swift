@@ -53,14 +53,15 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            let tables = try BottleTable.all(in: services)
-            session.table = tables[candidate % tables.count]
-            session.candidates = tables.count
+            let pairs = try ProfileHandles.all(matching: services.flatMap(\.offered))
+            session.handles = pairs[candidate % pairs.count]
+            session.candidates = pairs.count
         } catch {
-            return try rejectServices(error)
+            return try rejectServices(services, error)
         }
-        report.profile = session.table?.profile
-        if let handle = session.table?.deviceName, report.name == nil {
+        session.serialNumberHandle = services.readable(0x2A25, in: 0x180A)
+        report.profile = session.handles?.profile
+        if let handle = services.readable(0x2A00, in: 0x1800), report.name == nil {
             request(.read(handle: handle), session, .readingName)
         } else {
             try readSerial(session)
@@ -68,20 +69,25 @@ extension Poll {
     }
 
     /// Rejects the services. Removes the device from the system's cache once, because the cached table can be outdated.
-    private mutating func rejectServices(_ error: BottleTable.NoMatchingProfile) throws {
+    private mutating func rejectServices(
+        _ services: [RemoteService], _ error: ProfileHandles.NoMatchingProfile
+    ) throws {
+        let names = services.prefix(12).map(\.uuid.description).joined(separator: ", ")
+        let found = names.isEmpty ? "no services" : "the services \(names)"
+        let sentence = "it has \(found): \(error.reasons.joined(separator: "; "))."
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
             return try lose(
                 LinkError(
-                    .protocolViolation, "\(peer) does not have the services of a bottle: \(error.sentence)",
+                    .protocolViolation, "\(peer) does not have the services of a bottle: \(sentence)",
                     isTransient: true))
         }
         reject(
-            PollFailure(.unexpectedResponse, "\(peer) is not a WaterH bottle: \(error.sentence)", code: "noBottle"))
+            PollFailure(.unexpectedResponse, "\(peer) is not a WaterH bottle: \(sentence)", code: "noBottle"))
     }
 
     private mutating func readSerial(_ session: Session) throws {
-        guard let handle = session.table?.serialNumber, address == nil else { return try identify(session) }
+        guard let handle = session.serialNumberHandle, address == nil else { return try identify(session) }
         request(.read(handle: handle), session, .readingSerial)
     }
 
@@ -128,10 +134,10 @@ extension Poll {
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
         if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
-        guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
+        guard let handles = session.handles, handles.responseNotifies, !session.isSubscribed else {
             return try command(session, isSubscribed: session.isSubscribed)
         }
-        request(.subscribe(handle: table.response), session, .subscribing)
+        request(.subscribe(handle: handles.response), session, .subscribing)
     }
 
     private func isNamed(_ identity: String) -> Bool {
@@ -200,7 +206,7 @@ extension Poll {
 
     private mutating func subscribeFailed(_ error: LinkError, _ session: Session) throws {
         guard error.code != .disconnected else { return }
-        guard session.table?.responseReads == true else {
+        guard session.handles?.responseReads == true else {
             return giveUp(
                 PollFailure(
                     .unexpectedResponse,
@@ -223,7 +229,7 @@ extension Poll {
 
     private func steps(_ session: Session) -> [Session.Step] {
         if case .send(let commands) = options.job { return commands.map { .send($0) } }
-        guard session.table?.profile == .retail, !options.writesNothing else { return [.log] }
+        guard session.handles?.profile == .retail, !options.writesNothing else { return [.log] }
         return [.snapshot, .log, .clock, .goal] + (options.managesTodayAmount ? [.total] : [])
             + (options.managesLight ? [.light] : [])
     }
@@ -273,7 +279,7 @@ extension Poll {
             state = .over
             return .lost
         case .mtuChanged(let size): session.mtu = size
-        case .notification(let handle, let value) where handle == session.table?.response:
+        case .notification(let handle, let value) where handle == session.handles?.response:
             // Without a current request, log bytes are the response to an earlier one.
             if (try? Frame(decoding: value))?.operation != .report { session.log.expectsStaleData = true }
             state = .held(session)

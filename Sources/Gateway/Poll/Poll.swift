@@ -52,7 +52,7 @@ package struct Poll: Sendable {
     var neighbours = Neighbours()
     var seen: Advertisement?
     var serialNumber: String?
-    /// The index of the current table in `BottleTable.all`.
+    /// The index of the current handles in `ProfileHandles.all`.
     var candidate = 0
     var hasAnswered = false
     var memory = BottleMemory()
@@ -171,7 +171,7 @@ package struct Poll: Sendable {
             if state.session != nil { try lose(error) }
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
-            if handle == state.session?.table?.response { try receive(value) }
+            if handle == state.session?.handles?.response { try receive(value) }
         case (.opening(let session, let opening, _), _): try opened(session, opening, event)
         default: try answered(event)
         }

@@ -21,9 +21,11 @@ struct Session: Sendable {
 
     let peer: PeerID
     var mtu: Int
-    var table: BottleTable?
+    var handles: ProfileHandles?
     /// The number of pairs of characteristics that could be the bottle's.
     var candidates = 1
+    /// The value handle of Serial Number String (2A25), if readable.
+    var serialNumberHandle: UInt16?
     var isSubscribed = false
     /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
