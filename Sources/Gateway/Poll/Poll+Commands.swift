@@ -44,8 +44,8 @@ extension Poll {
             case .send, .set(_, shows: .some): true
             default: false
             }
-        state = .commanding(
-            session, step, Exchange(command, limits: limits, awaitsAnyResponse: awaitsAnyResponse, at: now))
+        let exchange = Exchange(command, limits: limits, awaitsAnyResponse: awaitsAnyResponse, at: now)
+        state = .connected(session, .commanding(step, exchange))
         write(command.encoded)
     }
 
@@ -98,20 +98,20 @@ extension Poll {
     }
 
     private mutating func wrote(_ session: Session) throws {
-        switch state {
-        case .commanding(_, let step, var exchange):
+        switch state.activity {
+        case .commanding(let step, var exchange):
             exchange.wrote(at: now)
-            state = .commanding(session, step, exchange)
+            state.activity = .commanding(step, exchange)
         case .reading: updateReader { $0.asked(at: $1) }
         case .acknowledging: try readAgain(session)
-        default: break
+        case .opening, nil: break
         }
     }
 
     private mutating func writeFailed(_ error: LinkError, _ session: Session) throws {
-        switch state {
+        switch state.activity {
         case .acknowledging: return try acknowledgementRefused(session)
-        case .commanding(_, let step, let exchange):
+        case .commanding(let step, let exchange):
             if switchWriteKind(error, session) { return write(exchange.command.encoded) }
             if case .send(let command) = step {
                 report.answers.append(CommandAnswer(command: command, sent: false))
@@ -121,9 +121,9 @@ extension Poll {
             var session = session
             session.steps.removeAll { if case .set = $0 { true } else { false } }
             return try advance(session)
-        case .reading(_, let reader):
+        case .reading(let reader):
             if switchWriteKind(error, session) { return write(reader.logRequest.encoded) }
-        default: break
+        case .opening, nil: break
         }
         guard error.code == .refused else { return try lose(error) }
         try storeRest()
@@ -148,7 +148,7 @@ extension Poll {
         var exchange = exchange
         switch exchange.tick(at: now) {
         case .repeatCommand:
-            state = .commanding(session, step, exchange)
+            state.activity = .commanding(step, exchange)
             write(exchange.command.encoded)
         case .silentLink:
             if session.isAfterLog {
@@ -188,14 +188,14 @@ extension Poll {
         if frame.operation == .report { emit(.report) }
         note(message)
         switch (state, message) {
-        case (.commanding(let session, let step, var exchange), _):
+        case (.connected(let session, .commanding(let step, var exchange)), _):
             if exchange.waitsForButton(message, frame, at: now) {
-                state = .commanding(session, step, exchange)
+                state.activity = .commanding(step, exchange)
                 say(.warning, "Press the button on the bottle within \(limits.button.components.seconds) s.")
             } else if exchange.isAnswered(by: message, frame) {
                 try complete(exchange, step, session, with: frame)
             }
-        case (.reading, .logFollows), (.reading, .logEmpty):
+        case (.connected(_, .reading), .logFollows), (.connected(_, .reading), .logEmpty):
             try follow(updateReader { $0.status(follows: message == .logFollows, at: $1) })
         case (_, .logFollows), (_, .logEmpty): state.session?.log.expectsStaleData = true
         default: break

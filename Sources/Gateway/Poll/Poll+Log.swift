@@ -19,21 +19,21 @@ extension Poll {
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
-        state = .reading(session, reader)
+        state = .connected(session, .reading(reader))
         try follow(action)
     }
 
     /// Passes an event to the current reading of the log, if there is one.
     @discardableResult
     mutating func updateReader<Result>(_ change: (inout LogReader, MonotonicInstant) -> Result) -> Result? {
-        guard case .reading(let session, var reader) = state else { return nil }
+        guard var reader = state.reader else { return nil }
         let result = change(&reader, now)
-        state = .reading(session, reader)
+        state.activity = .reading(reader)
         return result
     }
 
     mutating func follow(_ action: LogReader.Action?) throws {
-        guard case .reading(let session, let reader) = state, let action else { return }
+        guard case .connected(let session, .reading(let reader)) = state, let action else { return }
         switch action {
         case .none: break
         case .ask:
@@ -44,7 +44,7 @@ extension Poll {
             if let handles = session.handles { perform(.read(handle: handles.response)) }
         case .done:
             try flushAssembler()
-            if case .reading(let session, let reader) = state { try finishReading(session, reader) }
+            if case .connected(let session, .reading(let reader)) = state { try finishReading(session, reader) }
         case .silent: try lose(silence("read the log"))
         }
     }
@@ -139,7 +139,7 @@ extension Poll {
     }
 
     mutating func fetched(_ value: [UInt8]) throws {
-        guard case .reading(let session, let reader) = state, case .fetching = reader.stage else { return }
+        guard case .connected(let session, .reading(let reader)) = state, case .fetching = reader.stage else { return }
         var assembler = LogAssembler()
         var transfers: [LogTransfer] = []
         for event in assembler.receive(value) + assembler.finish() {
@@ -291,7 +291,7 @@ extension Poll {
         session.log.agreement.discard()
         unverified = records
         noteFigures()
-        state = .acknowledging(session, until: now.advanced(by: limits.request))
+        state = .connected(session, .acknowledging(until: now.advanced(by: limits.request)))
         write(HostCommand.acknowledge(bytes: UInt16(records.count * DrinkRecord.size)).encoded)
     }
 

@@ -28,7 +28,8 @@ extension Poll {
         connections += 1
         report.history.failedScans = 0
         show(.connected)
-        state = .opening(Session(peer: peer, mtu: mtu), .discovering, until: now.advanced(by: limits.discover))
+        let opening = Activity.opening(.discovering, until: now.advanced(by: limits.discover))
+        state = .connected(Session(peer: peer, mtu: mtu), opening)
         perform(.discover)
     }
 
@@ -92,7 +93,7 @@ extension Poll {
     }
 
     private mutating func request(_ request: CentralRequest, _ session: Session, _ opening: Opening) {
-        state = .opening(session, opening, until: now.advanced(by: limits.request))
+        state = .connected(session, .opening(opening, until: now.advanced(by: limits.request)))
         perform(request)
     }
 
@@ -254,7 +255,7 @@ extension Poll {
         session.isResumed = true
         session.log = LogProgress(
             expectsStaleData: session.log.expectsStaleData, truncatedLength: session.log.truncatedLength)
-        state = .opening(session, .subscribing, until: now.advanced(by: limits.request))
+        state = .connected(session, .opening(.subscribing, until: now.advanced(by: limits.request)))
         try identify(session)
     }
 

@@ -12,17 +12,22 @@ package struct Poll: Sendable {
         case idle
         case scanning(until: MonotonicInstant)
         case connecting(PeerID, until: MonotonicInstant)
-        /// Discovering the services, identifying the bottle and subscribing.
-        case opening(Session, Opening, until: MonotonicInstant)
-        case commanding(Session, Session.Step, Exchange)
-        case reading(Session, LogReader)
-        case acknowledging(Session, until: MonotonicInstant)
+        case connected(Session, Activity)
         case recovering(PeerID?, until: MonotonicInstant)
         case pausing(until: MonotonicInstant)
         case disconnecting(Next, until: MonotonicInstant)
         /// The poll is over and its connection is kept.
         case held(Session)
         case over
+    }
+
+    /// The procedure that runs on a connection.
+    enum Activity: Sendable {
+        /// Discovering the services, identifying the bottle and subscribing.
+        case opening(Opening, until: MonotonicInstant)
+        case commanding(Session.Step, Exchange)
+        case reading(LogReader)
+        case acknowledging(until: MonotonicInstant)
     }
 
     enum Next: Hashable, Sendable {
@@ -172,7 +177,7 @@ package struct Poll: Sendable {
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
             if handle == state.session?.handles?.response { try receive(value) }
-        case (.opening(let session, let opening, _), _): try opened(session, opening, event)
+        case (.connected(let session, .opening(let opening, _)), _): try opened(session, opening, event)
         default: try answered(event)
         }
     }
@@ -185,11 +190,11 @@ package struct Poll: Sendable {
         case .connecting:
             perform(.disconnect)
             fail(LinkError(.connectFailed, "The bottle did not connect within \(limits.connect).", isTransient: true))
-        case .opening(_, let opening, _): try lose(silence(opening.action))
-        case .commanding(let session, let step, let exchange): try exchangeTick(session, step, exchange)
-        case .reading(let session, _):
+        case .connected(_, .opening(let opening, _)): try lose(silence(opening.action))
+        case .connected(let session, .commanding(let step, let exchange)): try exchangeTick(session, step, exchange)
+        case .connected(let session, .reading):
             try follow(updateReader { $0.tick(isWriting: session.pendingWrites > 0, at: $1) })
-        case .acknowledging: try lose(silence("acknowledge the records"))
+        case .connected(_, .acknowledging): try lose(silence("acknowledge the records"))
         case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
         case .disconnecting(let next, _): proceed(next)
@@ -226,7 +231,7 @@ package struct Poll: Sendable {
             state = .disconnecting(.finish, until: until)
         case .idle, .pausing: close(failure)
         case .held, .over: break
-        case .opening, .commanding, .reading, .acknowledging: try stopSession(failure)
+        case .connected: try stopSession(failure)
         }
     }
 
@@ -354,35 +359,25 @@ package struct Poll: Sendable {
 
 extension Poll.State {
     var session: Session? {
-        get {
-            switch self {
-            case .opening(let session, _, _), .commanding(let session, _, _), .reading(let session, _),
-                .acknowledging(let session, _):
-                session
-            case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: nil
-            }
-        }
-        set {
-            guard let session = newValue else { return }
-            switch self {
-            case .opening(_, let opening, let until): self = .opening(session, opening, until: until)
-            case .commanding(_, let step, let exchange): self = .commanding(session, step, exchange)
-            case .reading(_, let reader): self = .reading(session, reader)
-            case .acknowledging(_, let until): self = .acknowledging(session, until: until)
-            case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: break
-            }
-        }
+        get { if case .connected(let session, _) = self { session } else { nil } }
+        set { if let newValue, case .connected(_, let activity) = self { self = .connected(newValue, activity) } }
     }
 
-    var reader: LogReader? { if case .reading(_, let reader) = self { reader } else { nil } }
+    var activity: Poll.Activity? {
+        get { if case .connected(_, let activity) = self { activity } else { nil } }
+        set { if let newValue, case .connected(let session, _) = self { self = .connected(session, newValue) } }
+    }
+
+    var reader: LogReader? { if case .reading(let reader)? = activity { reader } else { nil } }
 
     var deadline: MonotonicInstant? {
         switch self {
-        case .scanning(let until), .connecting(_, let until), .opening(_, _, let until), .acknowledging(_, let until),
-            .recovering(_, let until), .pausing(let until), .disconnecting(_, let until):
+        case .scanning(let until), .connecting(_, let until), .connected(_, .opening(_, let until)),
+            .connected(_, .acknowledging(let until)), .recovering(_, let until), .pausing(let until),
+            .disconnecting(_, let until):
             until
-        case .commanding(_, _, let exchange): exchange.deadline
-        case .reading(_, let reader): reader.deadline
+        case .connected(_, .commanding(_, let exchange)): exchange.deadline
+        case .connected(_, .reading(let reader)): reader.deadline
         case .idle, .held, .over: nil
         }
     }
