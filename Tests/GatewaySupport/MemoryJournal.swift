@@ -12,7 +12,7 @@ package final class MemoryJournal: Journal {
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
-        var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
+        var quarantineReason: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
 
     struct Bottle {
@@ -122,7 +122,7 @@ package final class MemoryJournal: Journal {
             return rows.prefix(limit).map {
                 UnsettledRecord(
                     id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received,
-                    doubt: $0.doubt)
+                    quarantineReason: $0.quarantineReason)
             }
         }
     }
@@ -173,10 +173,10 @@ package final class MemoryJournal: Journal {
 
 extension MemoryJournal.Row {
     fileprivate func isWorthALook(_ reading: String) -> Bool {
-        guard let doubt else { return entry.reading.map { $0 != reading } ?? false }
-        if doubt == JournalQuarantine.bottleClock { return false }
+        guard let quarantineReason else { return entry.reading.map { $0 != reading } ?? false }
+        if quarantineReason == JournalQuarantine.bottleClock { return false }
         return
-            !(["impossibleDate", "implausibleYear", JournalQuarantine.refused].contains(doubt)
+            !(["impossibleDate", "implausibleYear", JournalQuarantine.refused].contains(quarantineReason)
             && entry.reading == reading)
     }
 }
@@ -224,16 +224,17 @@ extension MemoryJournal.State {
                 return .duplicate
             }
             if let waiting {
-                guard rows[waiting].doubt != JournalQuarantine.bottleClock else { return .waiting }
+                guard rows[waiting].quarantineReason != JournalQuarantine.bottleClock else { return .waiting }
                 // A complete record is no longer quarantined, also for an older poll.
                 guard
                     entry.verdict != .quarantined(reason: JournalQuarantine.pieced)
-                        || rows[waiting].doubt == JournalQuarantine.pieced
+                        || rows[waiting].quarantineReason == JournalQuarantine.pieced
                 else { return .waiting }
                 if entry.verdict == rows[waiting].entry.verdict, entry.reading == rows[waiting].entry.reading {
                     return .waiting
                 }
-                let takesTime = [JournalQuarantine.hostClock, JournalQuarantine.pieced].contains(rows[waiting].doubt)
+                let takesTime = [JournalQuarantine.hostClock, JournalQuarantine.pieced].contains(
+                    rows[waiting].quarantineReason)
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received

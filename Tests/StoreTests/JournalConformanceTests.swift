@@ -63,10 +63,12 @@ import TrackerCore
         let journal = try kind.make()
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock)]) == [.stored])
         #expect(try journal.append([quarantined(JournalQuarantine.pieced, as: strict)]) == [.waiting])
-        #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalQuarantine.hostClock])
+        #expect(try unsettled(journal, as: strict).map(\.quarantineReason) == [JournalQuarantine.hostClock])
         #expect(try journal.append([quarantined(JournalQuarantine.pieced, second: 16)]) == [.stored])
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
-        #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalQuarantine.pieced }.isEmpty)
+        #expect(
+            try unsettled(journal, as: calendar).map(\.quarantineReason).filter { $0 == JournalQuarantine.pieced }
+                .isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a drink, a bookkeeping record and 0 ml in one second are distinct`(
@@ -135,7 +137,7 @@ import TrackerCore
             let page = try unsettled(journal, as: calendar, after: last, limit: 500)
             #expect(
                 page.map(\.id) == page.map(\.id).sorted()
-                    && page.allSatisfy { $0.id > last && $0.doubt == JournalQuarantine.refused })
+                    && page.allSatisfy { $0.id > last && $0.quarantineReason == JournalQuarantine.refused })
             found += page.count
             guard let end = page.last else { break }
             last = end.id
@@ -150,7 +152,7 @@ import TrackerCore
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
-            #expect(try unsettled(journal, as: reading).map(\.doubt) == [nil])
+            #expect(try unsettled(journal, as: reading).map(\.quarantineReason) == [nil])
             #expect(try journal.append([read(as: reading)]) == [.duplicate])
             #expect(try unsettled(journal, as: reading).isEmpty)
             let expected = reading == strict ? 500 & 0xFF : 500

@@ -27,14 +27,18 @@ package enum QuarantineReview {
 
     private static func entry(_ row: UnsettledRecord, _ bottle: String, _ options: PollOptions) -> JournalEntry? {
         guard
-            ![JournalQuarantine.pieced, JournalQuarantine.hostClock, JournalQuarantine.bottleClock].contains(row.doubt)
+            ![JournalQuarantine.pieced, JournalQuarantine.hostClock, JournalQuarantine.bottleClock].contains(
+                row.quarantineReason)
         else {
             return nil
         }
         var dates = RecordDates(
             bottle: bottle, options: options, received: row.received, trust: .plausible)
         let entry = dates.entry(row.raw)
-        if case .quarantined(let reason) = entry.verdict, row.doubt == nil || row.doubt == reason { return nil }
+        if case .quarantined(let reason) = entry.verdict, row.quarantineReason == nil || row.quarantineReason == reason
+        {
+            return nil
+        }
         return entry
     }
 }

@@ -75,7 +75,7 @@ extension TrackerStore: Journal {
             return try rows.map { row in
                 UnsettledRecord(
                     id: try row.decode(atIndex: 0), bottle: try row.decode(atIndex: 1), raw: try row.bytes("raw"),
-                    received: try row.decode(atIndex: 3), doubt: try row.decode(atIndex: 4))
+                    received: try row.decode(atIndex: 3), quarantineReason: try row.decode(atIndex: 4))
             }
         }
     }

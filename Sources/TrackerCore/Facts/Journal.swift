@@ -167,14 +167,14 @@ package struct UnsettledRecord: Hashable, Sendable {
     /// The time of receipt by the host's clock.
     package var received: Instant
     /// The reason not to count the record; `nil` if the record has a date.
-    package var doubt: String?
+    package var quarantineReason: String?
 
-    package init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
+    package init(id: Int64, bottle: String, raw: [UInt8], received: Instant, quarantineReason: String?) {
         self.id = id
         self.bottle = bottle
         self.raw = raw
         self.received = received
-        self.doubt = doubt
+        self.quarantineReason = quarantineReason
     }
 }
 
