@@ -301,9 +301,11 @@ struct WhyCommand: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         var report = try context.tracker.why(at: at)
-        // Only a service knows whether it has polled.
+        // Only a service waits for the setup and for its first poll.
         for index in report.explanation.reminders.indices {
-            report.explanation.reminders[index].conditions.removeAll { $0.name == .firstPollEnded }
+            report.explanation.reminders[index].conditions.removeAll {
+                [.setupFinished, .firstPollEnded].contains($0.name)
+            }
         }
         try context.printReport(report) {
             [context.dateTime(report.explanation.at) + " " + report.explanation.zone]
