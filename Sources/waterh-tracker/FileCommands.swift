@@ -12,8 +12,8 @@ struct Export: StoreCommand {
         abstract: "Export drinks",
         discussion: """
             apple-health (XML) is for importer apps, csv for importer apps and spreadsheets, and json has every field. \
-            A drink from a bottle has the bottle's address, wall clock and bytes, so that another store recognises its \
-            record.
+            Without --follow and --after, these three have the address, wall clock and bytes of a bottle's drink, so \
+            that another store recognises the record.
             jsonl and influx (line protocol) have one line for each drink. With --follow, these and csv have one line \
             for each change, by any program: added, corrected (with the uuid of the original), changed or deleted \
             (0 ml in line protocol). A reader continues with --after and the last line's position.
