@@ -312,11 +312,7 @@ struct WhyCommand: StoreCommand {
                 + report.explanation.reminders.flatMap { lines($0, context) }
                 + (report.state.hasNotificationServer
                     ? []
-                    : [
-                        """
-                        Notifications cannot be shown from here: no desktop session with a notification server.
-                        """
-                    ])
+                    : ["Notifications cannot be shown from here: no desktop session with a notification server."])
         }
     }
 

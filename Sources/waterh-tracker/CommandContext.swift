@@ -76,11 +76,7 @@ struct CommandContext {
                 "No store at \(store.path) yet: the output is that of an empty store. The first drink creates it.")
         }
         if let other = place.serviceStore, try store.lastDrink() == nil {
-            remarks.append(
-                """
-                This store has no drinks (\(store.path)). A service uses another store: --store \(other)
-                """
-            )
+            remarks.append("This store has no drinks (\(store.path)). A service uses another store: --store \(other)")
         }
         return remarks
     }

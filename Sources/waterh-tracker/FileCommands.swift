@@ -58,11 +58,7 @@ struct Export: StoreCommand {
                 """
                 invalid --after \(after ?? 0): this store's last change is \(try context.store.lastDrinkPosition())
                 """,
-                advice:
-                    """
-                    The store was replaced, purged or restored. Start again without --after.
-                    """
-            )
+                advice: "The store was replaced, purged or restored. Start again without --after.")
         }
         do {
             try await DrinkStream(options: options, place: context.place, format: format?.lines ?? .jsonl).run(

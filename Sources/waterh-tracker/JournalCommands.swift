@@ -143,11 +143,7 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "resolve",
             abstract: "Date quarantined records again",
-            discussion:
-                """
-                Every poll does so automatically. A record that counts keeps its date.
-                """
-        )
+            discussion: "Every poll does so automatically. A record that counts keeps its date.")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
