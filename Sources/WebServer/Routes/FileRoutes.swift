@@ -50,9 +50,8 @@ enum FileRoutes {
                     """
                 )
             }
-            let (tracker, scratch) = (
-                try call.person.tracker(), try ScratchFolder(besideStore: call.person.tracker().store.path)
-            )
+            let tracker = try call.person.tracker()
+            let scratch = try ScratchFolder(besideStore: tracker.store.path)
             try tracker.store.backUp(to: scratch.file("answer"))
             log.notice("Backup downloaded by \(call.context.caller.name).")
             return try file("waterh-\(tracker.today()).sqlite", "application/vnd.sqlite3", in: scratch)
