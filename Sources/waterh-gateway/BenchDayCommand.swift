@@ -29,9 +29,7 @@ struct BenchDayCommand: AsyncParsableCommand {
     var folder: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Store for the drinks (default: one in the folder)",
-            valueName: "file"), completion: .file())
+        help: ArgumentHelp("Store for the drinks (default: one in the folder)", valueName: "file"), completion: .file())
     var store: String?
 
     @Option(help: .configuration, completion: .file())
@@ -39,10 +37,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            """
-            Time zone of the bottle's clock (default: $WATERH_ZONE, else waterh.toml, else the \
-            system's)
-            """,
+            "Time zone of the bottle's clock (default: $WATERH_ZONE, else waterh.toml, else the system's)",
             valueName: "zone"))
     var zone: String?
 

@@ -8,10 +8,7 @@ struct Run: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run the polling service",
         discussion:
-            """
-            Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).
-            """
-    )
+            "Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions

@@ -88,9 +88,7 @@ struct ServicePlan: Sendable {
 
     /// The plan in one line: store and link.
     var summary: String {
-        """
-        the store \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")
-        """
+        "the store \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")"
     }
 }
 
