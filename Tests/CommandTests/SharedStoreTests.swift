@@ -56,6 +56,17 @@ import TrackerCore
             try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted() == [5, 5, 5, 120] + (130..<130 + rounds))
     }
 
+    @Test(arguments: 1...4) func `six programs that start at once create one store`(round: Int) async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("deep/down/waterh.sqlite")
+        let runs = try (1...6).map { try Program.tracker.start(["log", "\($0)", "--store", store]) }
+        for run in runs {
+            let result = try await run.finish()
+            #expect(result.exitCode == 0, "\(result.error)")
+        }
+        #expect(try TrackerStore(path: store).allDrinks().map(\.ml).sorted() == Array(1...6))
+    }
+
     /// Service, tracker, a second gateway and doctors on one store, killed at random times. Every `log` that succeeded
     /// is stored. Every drink is in the store once or still in the bottle, and SQLite's integrity check passes.
     /// `WATERH_SHARED_SEED=n` repeats the choices as far as the machine allows.
