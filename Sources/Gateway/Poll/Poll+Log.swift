@@ -55,7 +55,7 @@ extension Poll {
     mutating func receive(_ value: [UInt8]) throws {
         guard let session = state.session, !value.isEmpty else { return }
         values += 1
-        guard values + report.quarantined <= limits.notifications else {
+        guard values + unreadableCount <= limits.notifications else {
             try storeRest()
             return giveUp(
                 PollFailure(
@@ -154,9 +154,11 @@ extension Poll {
     }
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
+        unreadableCount += 1
+        if unreadableCount <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
+        guard report.identity != nil else { return }
         report.quarantined += 1
-        if report.quarantined <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
-        guard report.identity != nil, report.quarantined <= limits.quarantined else { return }
+        guard report.quarantined <= limits.quarantined else { return }
         try turn?.journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: wall)
     }
 
@@ -412,7 +414,7 @@ extension Poll {
                 """,
                 code: "smallMTU", values: ["mtu": "\(Self.logMTU)"])
         }
-        if report.received == 0, report.quarantined > 0 { return notTheProtocol }
+        if report.received == 0, unreadableCount > 0 { return notTheProtocol }
         return PollFailure(
             .didNotAnswer, "its log is incomplete: \(note ?? "it broke off").", code: "logBrokeOff")
     }
@@ -420,7 +422,7 @@ extension Poll {
     private var notTheProtocol: PollFailure {
         PollFailure(
             .unexpectedResponse,
-            "the response is not the WaterH protocol (\(report.quarantined) unreadable pieces were stored).",
+            "the response is not the WaterH protocol (\(unreadableCount) unreadable pieces were stored).",
             code: "notTheProtocol")
     }
 
@@ -441,7 +443,7 @@ extension Poll {
             return try lose(
                 LinkError(.timeout, "The bottle did not respond on the kept connection.", isTransient: true))
         }
-        if report.received == 0, report.quarantined > 0 { return giveUp(notTheProtocol) }
+        if report.received == 0, unreadableCount > 0 { return giveUp(notTheProtocol) }
         giveUp(
             PollFailure(
                 .didNotAnswer, "it did not respond to \(limits.sendings) log requests.", code: "saidNothing"))

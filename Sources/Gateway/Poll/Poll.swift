@@ -66,6 +66,7 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
+    var unreadableCount = 0
     var values = 0
     /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
