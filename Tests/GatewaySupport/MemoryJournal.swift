@@ -11,6 +11,10 @@ package final class MemoryJournal: Journal {
         var isSuperseded = false
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
+        /// Whether an untrusted clock or a fragment gave the time of receipt.
+        var hasUncertainReceipt: Bool {
+            quarantineReason == JournalQuarantine.hostClock || quarantineReason == JournalQuarantine.pieced
+        }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
         var quarantineReason: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
@@ -172,6 +176,12 @@ package final class MemoryJournal: Journal {
 }
 
 extension MemoryJournal.Row {
+    fileprivate mutating func replace(by entry: JournalEntry) {
+        let received = hasUncertainReceipt ? entry.received : self.entry.received
+        self.entry = entry
+        self.entry.received = received
+    }
+
     fileprivate func isWorthALook(_ reading: String) -> Bool {
         guard let quarantineReason else { return entry.reading.map { $0 != reading } ?? false }
         if quarantineReason == JournalQuarantine.bottleClock { return false }
@@ -230,14 +240,14 @@ extension MemoryJournal.State {
                     entry.verdict != .quarantined(reason: JournalQuarantine.pieced)
                         || rows[waiting].quarantineReason == JournalQuarantine.pieced
                 else { return .waiting }
+                guard
+                    entry.verdict != .quarantined(reason: JournalQuarantine.hostClock)
+                        || rows[waiting].hasUncertainReceipt
+                else { return .waiting }
                 if entry.verdict == rows[waiting].entry.verdict, entry.reading == rows[waiting].entry.reading {
                     return .waiting
                 }
-                let takesTime = [JournalQuarantine.hostClock, JournalQuarantine.pieced].contains(
-                    rows[waiting].quarantineReason)
-                let received = takesTime ? entry.received : rows[waiting].entry.received
-                rows[waiting].entry = entry
-                rows[waiting].entry.received = received
+                rows[waiting].replace(by: entry)
                 return .waiting
             }
         } else if let dated {
@@ -245,7 +255,7 @@ extension MemoryJournal.State {
             if let reading = entry.reading, reading != rows[dated].entry.reading { reread(dated, entry) }
             return .duplicate
         } else if let waiting {
-            rows[waiting].entry = entry
+            rows[waiting].replace(by: entry)
             return .promoted
         }
         rows.append(MemoryJournal.Row(id: Int64(rows.count + 1), bottle: bottle, entry: entry))

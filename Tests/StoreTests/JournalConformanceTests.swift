@@ -112,6 +112,21 @@ import TrackerCore
         #expect(try unsettled(journal, as: strict).map(\.received) == [counted.received, counted.received])
     }
 
+    @Test(arguments: Kind.allCases) func `an untrusted clock changes no reason and receipt of a waiting record`(
+        _ kind: Kind
+    ) throws {
+        let (journal, rejected) = (try kind.make(), read(verdict: .quarantined(reason: JournalQuarantine.refused)))
+        var untrusted = read(as: strict, verdict: .quarantined(reason: JournalQuarantine.hostClock))
+        untrusted.received = rejected.received.advanced(seconds: -300 * 86_400)
+        #expect(try journal.append([rejected, untrusted]) == [.stored, .waiting])
+        let waiting = try #require(try unsettled(journal, as: strict).first)
+        #expect(waiting.quarantineReason == JournalQuarantine.refused && waiting.received == rejected.received)
+        var later = read(as: strict)
+        later.received = rejected.received.advanced(seconds: 86_400)
+        #expect(try journal.append([later]) == [.promoted])
+        #expect(try unsettled(journal, as: calendar).map(\.received) == [rejected.received])
+    }
+
     @Test(arguments: Kind.allCases) func `a stored date is never removed`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])

@@ -49,7 +49,7 @@ struct JournalWriter {
             try update(waiting, entry, reason)
             return (.waiting, false)
         }
-        if let waiting { try date(waiting, entry, received: entry.received) } else { try insert(entry, bottle.id) }
+        if let waiting { try date(waiting, entry) } else { try insert(entry, bottle.id) }
         return (waiting == nil ? .stored : .promoted, try addDrink(entry, bottle, keepsZone: keepsZone))
     }
 
@@ -75,14 +75,16 @@ struct JournalWriter {
             arguments: [bottle, Data(raw)])
     }
 
-    /// Replaces a time of receipt by an untrusted clock, or of a fragment. A record with a wrong date of the bottle
-    /// stays quarantined. A record that was received completely does not become a fragment.
+    /// Replaces the time of receipt if an untrusted clock or a fragment gave it. A record with a wrong date of the
+    /// bottle stays quarantined. A record that was received completely does not become a fragment, and one with another
+    /// reason does not wait for a trusted clock again.
     private func update(_ row: Int64, _ entry: JournalEntry, _ reason: String) throws {
         try db.run(
             """
             UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml,
                 about = :about, received = iif(reason IN ('hostClock', :pieced), :received, received)
             WHERE id = :id AND reason IS NOT 'bottleClock' AND (:reason IS NOT :pieced OR reason IS :pieced)
+                AND (:reason IS NOT 'hostClock' OR reason IN ('hostClock', :pieced))
                 AND (reason IS NOT :reason OR reading IS NOT :reading)
             """,
             [
@@ -92,17 +94,17 @@ struct JournalWriter {
             ])
     }
 
-    /// Stores the values of an entry with a date.
-    /// - Parameter received: the time of receipt; `nil` keeps the stored one.
-    private func date(_ row: Int64, _ entry: JournalEntry, received: Instant?) throws {
+    /// Stores the values of an entry with a date. Replaces the time of receipt as `update` does.
+    private func date(_ row: Int64, _ entry: JournalEntry) throws {
         let (verdict, reason) = Self.columns(entry)
         try db.run(
             """
             UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?,
-                about = NULL, received = coalesce(?, received) WHERE id = ?
+                about = NULL, received = iif(reason IN ('hostClock', 'pieced'), ?, received) WHERE id = ?
             """,
             [
-                Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, received, row,
+                Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, entry.received,
+                row,
             ])
     }
 
@@ -150,7 +152,7 @@ struct JournalWriter {
         guard
             row.wall != Self.wall(entry) || row.amountMl != entry.amountMl || row.verdict != Self.columns(entry).verdict
         else { return try storeReading(entry, of: row) }
-        try date(row.id, entry, received: nil)
+        try date(row.id, entry)
         let oldKey = Drink.bottleKey(bottle: bottle.origin, wall: row.wall ?? "", amountMl: row.amountMl)
         switch (row.verdict, entry.verdict) {
         case ("drink", .drink(let instant, let zone)):
