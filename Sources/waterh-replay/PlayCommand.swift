@@ -26,7 +26,7 @@ struct PlayCommand: AsyncParsableCommand {
     )
     var link: LinkName = .bluez(adapter: nil)
 
-    @Option(help: "Speed, as a multiple of the recorded one")
+    @Option(help: "Speed, as a multiple of the recorded one (at least 0.001)")
     var speed: Double = 1
 
     @Flag(help: "Answer without delay")
@@ -41,11 +41,10 @@ struct PlayCommand: AsyncParsableCommand {
     var bottle: BluetoothAddress?
 
     func validate() throws {
-        guard speed > 0, speed.isFinite else {
-            throw ValidationError("invalid --speed: expected a number above 0")
-        }
         // The delays at a lower speed could exceed the range of a clock.
-        guard speed >= 0.001 else { throw ValidationError("invalid --speed: expected at least 0.001") }
+        guard speed >= 0.001, speed.isFinite else {
+            throw ValidationError("invalid --speed \(speed): expected a number of at least 0.001")
+        }
         if case .capture = link {
             throw ValidationError(
                 "invalid --link capture:FILE: it is for a gateway; expected unix:PATH, bluez or l2cap:ADAPTER")
