@@ -19,7 +19,8 @@ package struct BasicFrames: Sendable {
     package init() {}
 
     package static func frame(_ pdu: [UInt8], channel: UInt16 = channel) -> [UInt8] {
-        pdu.count.littleEndianBytes(2) + channel.littleEndianBytes(2) + pdu
+        let length = UInt16(truncatingIfNeeded: pdu.count)
+        return [UInt8(length & 0xFF), UInt8(length >> 8), UInt8(channel & 0xFF), UInt8(channel >> 8)] + pdu
     }
 
     package mutating func append(_ more: some Sequence<UInt8>) {
