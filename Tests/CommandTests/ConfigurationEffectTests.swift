@@ -134,7 +134,7 @@ import Testing
                 }.first
             }
             let text = try #require(line, "\(service.error)")
-            let start = String(text[..<(text.range(of: end)?.lowerBound ?? text.endIndex)])
+            let start = String(text[..<(try #require(text.range(of: end), "\(text)").lowerBound)])
             return start.replacing(folder.path, with: "~").replacing(pair.folder.path, with: "~")
         }
     }

@@ -133,5 +133,6 @@ struct Bench {
 
 /// Decodes records as the original app does (tracker spec A1): 13 bytes each from offset 6, in the strict dialect.
 func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
-    DrinkRecord.all(in: Array(packet.dropFirst(6)), dialect: .strict)
+    guard packet.starts(with: Array("PT".utf8)) else { return [] }
+    return DrinkRecord.all(in: Array(packet.dropFirst(6)), dialect: .strict)
 }
