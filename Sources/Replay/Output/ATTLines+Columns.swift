@@ -34,43 +34,14 @@ extension ATTLines {
         if isJSON { out.put("{") }
         for (index, column) in columns.enumerated() {
             if index > 0 { if isJSON { out.put(",") } else { out.put("\t") } }
-            if isJSON { putKey(column) }
+            if isJSON {
+                out.put(json: column.rawValue)
+                out.put(":")
+            }
             put(column, observation, pdu, sent)
         }
         if isJSON { out.put("}") }
         out.endLine()
-    }
-
-    /// Writes the default JSON object. Only error responses and MTU exchanges have members for their parameters.
-    func json(_ observation: ATTObservation, _ pdu: RawSpan) {
-        out.put("{")
-        putKey(.frame)
-        out.put(number: observation.frame)
-        for column in Self.defaultColumns { putMember(column, observation, pdu) }
-        if let request = Self.rejectedRequest(pdu) {
-            putMember(.error, observation, pdu)
-            out.put(#","request":"#)
-            out.put(json: request.description)
-            putMember(.handle, observation, pdu)
-        }
-        if Self.mtu(pdu) != nil { putMember(.mtu, observation, pdu) }
-        putMember(.uuid, observation, pdu)
-        out.put("}\n")
-    }
-
-    /// The columns between the frame and the parameters of a PDU in the default JSON object.
-    private static let defaultColumns: [ATTColumn] = [.time, .adapter, .connection, .direction, .peer, .pdu, .name]
-
-    private func putMember(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan) {
-        out.put(",")
-        putKey(column)
-        put(column, observation, pdu, nil)
-    }
-
-    private func putKey(_ column: ATTColumn) {
-        out.put("\"")
-        out.put(text: column.rawValue)
-        out.put("\":")
     }
 
     private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ sent: RequestPairs.Request?)
@@ -80,11 +51,11 @@ extension ATTLines {
         case .time: putTime(observation.time)
         case .adapter: out.put(number: Int(observation.connection.adapter))
         case .connection: out.put(number: Int(observation.connection.handle))
-        case .peer: put(peerText(observation))
+        case .peer: put(observation.connection.peer?.description)
         case .direction: put(observation.direction.map { $0 == .sent ? "sent" : "received" })
-        case .name: put(pdu.first.map { names[Int($0)] })
+        case .name: put(pdu.first.map { ATTOpcode(rawValue: $0).description })
         case .handle: put(handle(pdu, sent))
-        case .uuid: put(conversation.typeText(of: pdu, observation))
+        case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
         case .length: out.put(number: pdu.byteCount)
         case .error: put(Self.error(pdu)?.description)
         case .mtu:
@@ -96,14 +67,6 @@ extension ATTLines {
             out.put(hex: pdu)
             quote()
         }
-    }
-
-    /// Puts a text without characters that JSON escapes.
-    private func put(_ text: [UInt8]?) {
-        guard let text else { return put(nil as String?) }
-        quote()
-        out.put(bytes: text)
-        quote()
     }
 
     private func quote() {

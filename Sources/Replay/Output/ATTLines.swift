@@ -8,10 +8,9 @@ package final class ATTLines {
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
     let timestampWriter = TimestampWriter()
-    let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
+    private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     private var peerConnection = -1
-    /// The text of the peer of `peerConnection`.
-    private var peer: [UInt8]?
+    private var peer: [UInt8] = []
 
     private var gate: TrafficGate?
     private let hasFilter: Bool
@@ -84,6 +83,46 @@ package final class ATTLines {
 
     private var repeated: Repeated?
 
+    private func json(_ observation: ATTObservation, _ pdu: RawSpan) {
+        out.put(#"{"frame":"#)
+        out.put(number: observation.frame)
+        out.put(#","time":"#)
+        if let time = observation.time {
+            out.put(byte: UInt8(ascii: "\""))
+            TimestampWriter.epoch(time, out)
+            out.put(byte: UInt8(ascii: "\""))
+        } else {
+            out.put("null")
+        }
+        out.put(#","adapter":"#)
+        out.put(number: Int(observation.connection.adapter))
+        out.put(#","connection":"#)
+        out.put(number: Int(observation.connection.handle))
+        out.put(#","direction":"#)
+        switch observation.direction {
+        case .sent: out.put(#""sent""#)
+        case .received: out.put(#""received""#)
+        case nil: out.put("null")
+        }
+        out.put(#","peer":"#)
+        putPeer(observation, quoted: true)
+        out.put(#","pdu":""#)
+        out.put(hex: pdu)
+        out.put(#"","name":""#)
+        if let opcode = pdu.first { out.put(bytes: names[Int(opcode)]) }
+        out.put("\"")
+        if let opcode = pdu.first, opcode <= 3 { putParameters(pdu) }
+        out.put(#","uuid":"#)
+        if let type = conversation.typeText(of: pdu, observation) {
+            out.put(byte: UInt8(ascii: "\""))
+            out.put(bytes: type)
+            out.put(byte: UInt8(ascii: "\""))
+        } else {
+            out.put("null")
+        }
+        out.put("}\n")
+    }
+
     /// `  12  2026-02-02T22:21:20.123Z  A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  1b0900…`
     private func text(_ observation: ATTObservation, _ pdu: RawSpan) {
         let frame = observation.frame
@@ -123,12 +162,7 @@ package final class ATTLines {
             out.put(number: Int(observation.connection.adapter))
             out.put("  ")
         }
-        if let peer = peerText(observation) {
-            out.put(bytes: peer)
-        } else {
-            out.put("connection ")
-            out.put(number: Int(observation.connection.handle))
-        }
+        putPeer(observation, quoted: false)
         if isColoured { out.put(bytes: Self.colour(of: pdu.first, observation.direction)) }
         switch observation.direction {
         case .sent: out.put("  sent      ")
@@ -152,6 +186,22 @@ package final class ATTLines {
             out.put(bytes: type)
         }
         out.put("  ")
+    }
+
+    /// Adds the parameters of some PDUs to JSON: the error with its request and handle; the MTU.
+    private func putParameters(_ pdu: RawSpan) {
+        if let error = Self.error(pdu), let request = Self.rejectedRequest(pdu) {
+            out.put(#","error":"#)
+            out.put(json: error.description)
+            out.put(#","request":"#)
+            out.put(json: request.description)
+            out.put(#","handle":"#)
+            out.put(number: Int(Self.rejectedHandle(pdu) ?? 0))
+        }
+        if let mtu = Self.mtu(pdu) {
+            out.put(#","mtu":"#)
+            out.put(number: mtu)
+        }
     }
 
     func put(handle: UInt16?) {
@@ -190,12 +240,22 @@ package final class ATTLines {
     private static let blue = Array("\u{1B}[34m".utf8)
     private static let green = Array("\u{1B}[32m".utf8)
 
-    /// The address of the peer as text; `nil` if it is not in the capture.
-    func peerText(_ observation: ATTObservation) -> [UInt8]? {
+    private func putPeer(_ observation: ATTObservation, quoted: Bool) {
         if peerConnection != observation.connection.id {
             peerConnection = observation.connection.id
-            peer = observation.connection.peer.map { Array($0.description.utf8) }
+            peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []
         }
-        return peer
+        if peer.isEmpty {
+            if quoted {
+                out.put("null")
+            } else {
+                out.put("connection ")
+                out.put(number: Int(observation.connection.handle))
+            }
+            return
+        }
+        if quoted { out.put(byte: UInt8(ascii: "\"")) }
+        out.put(bytes: peer)
+        if quoted { out.put(byte: UInt8(ascii: "\"")) }
     }
 }
