@@ -28,7 +28,7 @@ extension BottleModel {
 }
 
 extension BottleModel {
-    package var usualName: String {
+    package var factoryName: String {
         switch self {
         case .boost: "WaterH-Boost-24oz"
         case .vita: "WaterH-Bottle-1"

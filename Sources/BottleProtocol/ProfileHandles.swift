@@ -15,8 +15,8 @@ package struct OfferedCharacteristic: Hashable, Sendable {
     }
 
     var canBeRead: Bool { properties & 0x02 != 0 }
-    var takesWritesWithoutResponse: Bool { properties & 0x04 != 0 }
-    var takesWrites: Bool { properties & 0x08 != 0 }
+    var acceptsWritesWithoutResponse: Bool { properties & 0x04 != 0 }
+    var acceptsWrites: Bool { properties & 0x08 != 0 }
     /// Whether the characteristic supports notifications or indications.
     var notifies: Bool { properties & 0x30 != 0 }
 }
@@ -27,13 +27,13 @@ package struct OfferedCharacteristic: Hashable, Sendable {
 package struct ProfileHandles: Hashable, Sendable {
     package var profile: BottleProfile
     package var command: UInt16
-    package var commandWithResponse: Bool
+    package var writesCommandWithResponse: Bool
     /// Whether the command characteristic supports both kinds of writes.
-    package var commandBothWays: Bool
+    package var commandAcceptsBothWrites: Bool
     package var response: UInt16
-    package var responseNotifies: Bool
+    package var responseCanNotify: Bool
     /// Whether responses can be read, as in the draft profile.
-    package var responseReads: Bool
+    package var responseCanBeRead: Bool
 
     /// The error for a GATT table that matches no profile.
     package struct NoMatchingProfile: Error, Hashable, Sendable {
@@ -87,7 +87,7 @@ package struct ProfileHandles: Hashable, Sendable {
         guard !responses.isEmpty else {
             throw NoMatchingProfile(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
         }
-        guard let command = commands.first(where: { $0.takesWrites || $0.takesWritesWithoutResponse }) else {
+        guard let command = commands.first(where: { $0.acceptsWrites || $0.acceptsWritesWithoutResponse }) else {
             throw NoMatchingProfile(reasons: ["\(commandName) cannot be written"])
         }
         let notifying = responses.first { $0.notifies }
@@ -99,10 +99,10 @@ package struct ProfileHandles: Hashable, Sendable {
         }
         self.profile = profile
         self.command = command.handle
-        commandWithResponse = command.takesWrites
-        commandBothWays = command.takesWrites && command.takesWritesWithoutResponse
+        writesCommandWithResponse = command.acceptsWrites
+        commandAcceptsBothWrites = command.acceptsWrites && command.acceptsWritesWithoutResponse
         self.response = response.handle
-        responseNotifies = notifying != nil
-        responseReads = profile == .draft && response.canBeRead
+        responseCanNotify = notifying != nil
+        responseCanBeRead = profile == .draft && response.canBeRead
     }
 }

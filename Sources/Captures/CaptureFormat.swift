@@ -161,7 +161,7 @@ package struct CaptureFileFacts: Sendable, Hashable {
     package var linkTypes: [LinkType] = []
     package var packets = 0
     /// The number of records with an unsupported link type or packet type.
-    package var unreadable = 0
+    package var unreadableRecords = 0
     /// The number of bytes read so far.
     package var offset = 0
     /// The device name in the header of a text capture.
@@ -180,11 +180,11 @@ package struct CaptureFileFacts: Sendable, Hashable {
 
     package init() {}
 
-    mutating func remark(_ sentence: String) {
+    mutating func addRemark(_ sentence: String) {
         if remarks.count < 8, !remarks.contains(sentence) { remarks.append(sentence) }
     }
 
-    mutating func note(_ linkType: LinkType, of container: CaptureFormat.Container, isBigEndian: Bool = false) {
+    mutating func addLinkType(_ linkType: LinkType, of container: CaptureFormat.Container, isBigEndian: Bool = false) {
         if format == nil { format = CaptureFormat(container, linkType, isBigEndian: isBigEndian) }
         if !linkTypes.contains(linkType) { linkTypes.append(linkType) }
     }
@@ -213,7 +213,7 @@ package struct CaptureError: Error, Sendable, Hashable {
         case unrecognised
         /// A known format with an unsupported link type or version.
         case unsupported
-        case cut
+        case truncated
         /// The bytes do not conform to their format.
         case broken
         /// The output format cannot store the packet.
@@ -237,18 +237,18 @@ package struct CaptureError: Error, Sendable, Hashable {
     ///   - record: the number from 1, or `nil` for the file header.
     ///   - start, end: the file offsets of the start of the record and of the end of the file.
     ///   - needed: the length of the record in bytes.
-    static func cut(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
-        let what = record.map { "record \($0)" } ?? "the file header"
+    static func truncated(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
+        let part = record.map { "record \($0)" } ?? "the file header"
         return CaptureError(
-            .cut, at: start,
+            .truncated, at: start,
             """
-            the file ends at byte \(end), in the middle of \(what), which needs \(needed) bytes and has \
+            the file ends at byte \(end), in the middle of \(part), which needs \(needed) bytes and has \
             \(end - start); everything before it was read
             """)
     }
 
-    static func broken(at offset: Int, _ what: String) -> CaptureError {
-        CaptureError(.broken, at: offset, "\(what): the file is damaged here; everything before it was read")
+    static func broken(at offset: Int, _ problem: String) -> CaptureError {
+        CaptureError(.broken, at: offset, "\(problem): the file is damaged here; everything before it was read")
     }
 
     static func tooLong(record: Int, start: Int, length: UInt64) -> CaptureError {

@@ -7,7 +7,7 @@ package struct CaptureWriter {
     package private(set) var output: [UInt8] = []
     /// The number of records with a changed time, because the format cannot store the original time. The first of them
     /// gets the format's earliest time (1970), and the others keep their distance from the first.
-    package private(set) var retimed = 0
+    package private(set) var retimedRecords = 0
     private var firstRetimed: Duration?
     private var encoder: any FormatEncoder
 
@@ -47,7 +47,7 @@ package struct CaptureWriter {
         guard let time = packet.time, !timeRange.contains(time) else { return packet }
         let start = firstRetimed ?? time
         firstRetimed = start
-        retimed += 1
+        retimedRecords += 1
         var packet = packet
         packet.time = min(timeRange.upperBound, max(max(.zero, timeRange.lowerBound), time - start))
         return packet

@@ -42,7 +42,7 @@ struct HexTextParser: LineParser {
     }
 
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         var rest = line
         guard let first = rest.takeWord() else { return }
@@ -54,18 +54,18 @@ struct HexTextParser: LineParser {
         if event == nil {
             guard let written = TextTime(first) else {
                 throw MalformedLine(
-                    what: """
+                    reason: """
                         '\(first.quotation)' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor \
                         a direction nor a header keyword
                         """)
             }
             guard let second = rest.takeWord() else {
-                throw MalformedLine(what: "the direction is missing after the time (> < >> << =)")
+                throw MalformedLine(reason: "the direction is missing after the time (> < >> << =)")
             }
             event = Self.event(second)
             guard event != nil else {
                 throw MalformedLine(
-                    what: """
+                    reason: """
                         '\(second.quotation)' is not a direction: use > (write), >> (write with response), \
                         < (notification), << (indication), = (read), connected or disconnected
                         """)
@@ -74,20 +74,20 @@ struct HexTextParser: LineParser {
         }
         var packet = CapturePacket(number: 0, time: time, direction: nil, content: .unknown), value: [UInt8] = []
         switch event {
-        case .connection(let isBegin):
+        case .connection(let isStart):
             if let word = rest.takeWord() { storeAddress(try Self.address(word), facts: &facts) }
-            packet.content = .connection(isBegin: isBegin, peer: peer)
-        case .value(let travel):
+            packet.content = .connection(isStart: isStart, peer: peer)
+        case .value(let kind):
             guard let (uuid, handle) = rest.takeWord()?.characteristic else {
                 throw MalformedLine(
-                    what: "the characteristic is missing after the direction (FFE4, a full UUID, or handle:0025)")
+                    reason: "the characteristic is missing after the direction (FFE4, a full UUID, or handle:0025)")
             }
             guard let bytes = rest.withoutComment.hexBytes else {
-                throw MalformedLine(what: "the bytes are not pairs of hex digits")
+                throw MalformedLine(reason: "the bytes are not pairs of hex digits")
             }
             value = bytes
-            packet.content = .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
-            packet.direction = travel.direction
+            packet.content = .value(ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: peer))
+            packet.direction = kind.direction
         case nil: return
         }
         facts.packets += 1
@@ -107,11 +107,11 @@ struct HexTextParser: LineParser {
         case .start:
             switch TextTime(word) {
             case .absolute(let time), .relative(let time): start = time
-            default: throw MalformedLine(what: "'\(word.quotation)' is not a start time such as 2026-02-02T22:21:15Z")
+            default: throw MalformedLine(reason: "'\(word.quotation)' is not a start time such as 2026-02-02T22:21:15Z")
             }
         case .date:
             guard let day = TextTime.date(word) else {
-                throw MalformedLine(what: "'\(word.quotation)' is not a date such as 2026-02-02")
+                throw MalformedLine(reason: "'\(word.quotation)' is not a date such as 2026-02-02")
             }
             clock = DayClock(day)
         }
@@ -119,7 +119,7 @@ struct HexTextParser: LineParser {
 
     private static func address(_ word: Text) throws -> BluetoothAddress {
         guard let address = word.address else {
-            throw MalformedLine(what: "'\(word.quotation)' is not an address such as A4:C1:38:01:02:03")
+            throw MalformedLine(reason: "'\(word.quotation)' is not an address such as A4:C1:38:01:02:03")
         }
         return address
     }
@@ -150,8 +150,8 @@ struct HexTextParser: LineParser {
     }
 
     private enum Event {
-        case value(ValueFacts.Travel)
-        case connection(isBegin: Bool)
+        case value(ValueFacts.Kind)
+        case connection(isStart: Bool)
     }
 
     private static let events: [String: Event] = [
@@ -159,8 +159,8 @@ struct HexTextParser: LineParser {
         ">>": .value(.writeRequest), "request": .value(.writeRequest), "<": .value(.notification),
         "notify": .value(.notification), "notification": .value(.notification), "received": .value(.notification),
         "<<": .value(.indication), "indicate": .value(.indication), "indication": .value(.indication),
-        "=": .value(.read), "read": .value(.read), "connected": .connection(isBegin: true),
-        "disconnected": .connection(isBegin: false),
+        "=": .value(.read), "read": .value(.read), "connected": .connection(isStart: true),
+        "disconnected": .connection(isStart: false),
     ]
 
     private static func event(_ word: Text) -> Event? { events[word.string.lowercased()] }
@@ -209,14 +209,14 @@ struct HexTextEncoder: FormatEncoder {
     {
         let time = packet.time.map { TextEncoding.instant($0) } ?? "-"
         switch packet.content {
-        case .connection(let isBegin, let peer):
-            switchPeer(peer, &output)
-            output.append("\(time)  \(isBegin ? "connected" : "disconnected")\n")
+        case .connection(let isStart, let peer):
+            writeAddressIfChanged(peer, &output)
+            output.append("\(time)  \(isStart ? "connected" : "disconnected")\n")
         case .value(let facts):
-            switchPeer(facts.peer, &output)
+            writeAddressIfChanged(facts.peer, &output)
             let name =
                 facts.characteristic?.description ?? "handle:\(TextEncoding.digits(UInt64(facts.handle ?? 0), 4))"
-            output.append("\(time)  \(Self.sign(facts.travel))  \(name) \(bytes.byteCount > 0 ? " " : "")")
+            output.append("\(time)  \(Self.directionSymbol(facts.kind))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")
         default: throw .notStorable("hex text cannot store \(packet.content.kindName)")
@@ -225,15 +225,15 @@ struct HexTextEncoder: FormatEncoder {
     }
 
     /// Writes the address of the following lines, if it differs from that of the preceding ones.
-    private mutating func switchPeer(_ other: BluetoothAddress?, _ output: inout [UInt8]) {
+    private mutating func writeAddressIfChanged(_ other: BluetoothAddress?, _ output: inout [UInt8]) {
         guard let other, other != peer else { return }
         output.append("address: \(other)\n")
         if let name = names.removeValue(forKey: other) { output.append("name: \(TextEncoding.oneLine(name))\n") }
         peer = other
     }
 
-    private static func sign(_ travel: ValueFacts.Travel) -> String {
-        switch travel {
+    private static func directionSymbol(_ kind: ValueFacts.Kind) -> String {
+        switch kind {
         case .writeCommand: ">"
         case .writeRequest: ">>"
         case .notification: "<"

@@ -65,7 +65,7 @@ extension CapturePacket {
 
     /// Delivers a packet that is too short for its header, or of an unsupported link type.
     func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
-        facts.unreadable += 1
+        facts.unreadableRecords += 1
         try body(self, data)
     }
 }
@@ -194,7 +194,7 @@ private enum PPIHeader {
         let number = data.u32(4, bigEndian: false)
         let inner = number == 147 ? LinkType.linkLayer : LinkType(rawValue: number)
         guard inner == .linkLayer || inner == .linkLayerWithRadio else {
-            facts.remark("some packets are not Bluetooth LE and were skipped: \(inner)")
+            facts.addRemark("some packets are not Bluetooth LE and were skipped: \(inner)")
             return try packet.deliverUnread(data, facts: &facts, body)
         }
         let channel = rfChannel(data, upTo: end)

@@ -21,7 +21,7 @@ struct MonitorTextParser: LineParser {
     private var start = 0
     private var lastHandle: [UInt32: UInt16] = [:]
     private var skippedPDUs = 0
-    private var isWhole = true
+    private var endsWithLineBreak = true
 
     private struct Head {
         enum Kind { case acl(handle: UInt16?), event(String), other }
@@ -47,7 +47,7 @@ struct MonitorTextParser: LineParser {
             for at in line.utf8.indices.prefix(200) {
                 let byte = line.utf8[at]
                 if isAfterBlank, "<>=@".utf8.contains(byte),
-                    let head = Head(mark: byte, line[at...], isFirst: at == line.startIndex)
+                    let head = Head(symbol: byte, line[at...], isFirst: at == line.startIndex)
                 {
                     self = head
                     return
@@ -57,10 +57,10 @@ struct MonitorTextParser: LineParser {
             return nil
         }
 
-        private init?(mark: UInt8, _ text: Substring, isFirst: Bool) {
+        private init?(symbol: UInt8, _ text: Substring, isFirst: Bool) {
             let words = text.split(separator: " ")
             guard words.count > 2, words[0].utf8.count == 1 else { return nil }
-            direction = mark == UInt8(ascii: "<") ? .sent : mark == UInt8(ascii: ">") ? .received : nil
+            direction = symbol == UInt8(ascii: "<") ? .sent : symbol == UInt8(ascii: ">") ? .received : nil
             let label = words[1]
             if direction == nil {
                 guard Self.notes.contains(label) || isFirst && label.hasSuffix(":") else { return nil }
@@ -145,13 +145,13 @@ struct MonitorTextParser: LineParser {
     }
 
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        isWhole = isComplete
+        endsWithLineBreak = isComplete
         let plain = Self.withoutColours(line), field = Self.field(plain)
         if let first = Head(plain) {
             try deliver(facts: &facts, body)
-            (head, start, fields) = (first, place, MonitorFields())
+            (head, start, fields) = (first, lineOffset, MonitorFields())
             if case .event(let name) = first.kind { fields.event = name }
         } else if !field.text.isEmpty, head == nil || !fields.parse(field.text) {
             let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
@@ -160,14 +160,14 @@ struct MonitorTextParser: LineParser {
     }
 
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
-        if !isWhole, case .acl? = head?.kind, fields.opcode != nil, fields.pdu == nil {
+        if !endsWithLineBreak, case .acl? = head?.kind, fields.opcode != nil, fields.pdu == nil {
             throw CaptureError(
-                .cut, at: start,
+                .truncated, at: start,
                 "the file ends at byte \(end), in the middle of a packet; everything before it was read")
         }
         try deliver(facts: &facts, body)
         if skippedPDUs > 0 {
-            facts.remark("the text does not have all bytes of \(skippedPDUs) ATT PDUs: they were skipped")
+            facts.addRemark("the text does not have all bytes of \(skippedPDUs) ATT PDUs: they were skipped")
         }
     }
 
@@ -175,7 +175,7 @@ struct MonitorTextParser: LineParser {
         guard let head else { return }
         self.head = nil
         if head.time != nil, !head.hasDate {
-            facts.remark("the text has no date: its times are shown as of 1970-01-01")
+            facts.addRemark("the text has no date: its times are shown as of 1970-01-01")
         }
         guard head.direction != nil else { return }
         facts.packets += 1
@@ -190,7 +190,7 @@ struct MonitorTextParser: LineParser {
             }
             handle = stated ?? lastHandle[head.adapter] ?? 0x40
             let flags = (handle ?? 0) & 0xFFF | (head.direction == .received ? 0x2000 : 0)
-            bytes = [flags, UInt16(pdu.count + 4), UInt16(pdu.count), 4].flatMap(MonitorFields.little) + pdu
+            bytes = [flags, UInt16(pdu.count + 4), UInt16(pdu.count), 4].flatMap(MonitorFields.littleEndianBytes) + pdu
             packet.content = .hci(.acl)
         case .event:
             guard let event = fields.eventBytes else { break }
@@ -245,7 +245,7 @@ private struct MonitorFields {
     private mutating func parseField(_ line: Substring) -> Bool {
         guard let colon = line.firstRange(of: ": ") else {
             // In an error response, the opcode of the rejected request is alone on its line.
-            return note(Self.bracketedNumber(line), "", in: &codes)
+            return store(Self.bracketedNumber(line), "", in: &codes)
         }
         let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
         // Newer btmon versions print the number of bytes: Data[5].
@@ -254,15 +254,15 @@ private struct MonitorFields {
         case "Handle range":
             let range = rest.split(separator: "-").compactMap(Self.hex)
             guard range.count == 2 else { return false }
-            parts += range.flatMap { Self.little(UInt16(truncatingIfNeeded: $0)) }
+            parts += range.flatMap { Self.littleEndianBytes(UInt16(truncatingIfNeeded: $0)) }
         case "Handle":
             guard let number = Self.hex(word) ?? UInt64(word) else { return false }
             let found = UInt16(truncatingIfNeeded: number)
             handle = handle ?? found
-            parts += Self.little(found)
+            parts += Self.littleEndianBytes(found)
         case "Offset":
             guard let number = Self.hex(word) ?? UInt64(word) else { return false }
-            parts += Self.little(UInt16(truncatingIfNeeded: number))
+            parts += Self.littleEndianBytes(UInt16(truncatingIfNeeded: number))
         case "UUID", "Attribute type", "Attribute group type":
             guard let uuid = Self.uuid(rest) else { return false }
             parts += uuid
@@ -274,14 +274,14 @@ private struct MonitorFields {
             address = address ?? found
         case "Name (complete)", "Name (short)": self.name = self.name ?? String(rest)
         default:
-            let isCode = note(Self.bracketedNumber(line), String(name), in: &codes)
-            let isNumber = note(Self.hex(rest) ?? UInt64(rest), String(name), in: &numbers)
+            let isCode = store(Self.bracketedNumber(line), String(name), in: &codes)
+            let isNumber = store(Self.hex(rest) ?? UInt64(rest), String(name), in: &numbers)
             return isCode || isNumber
         }
         return true
     }
 
-    private func note(_ number: UInt64?, _ name: String, in table: inout [String: UInt64]) -> Bool {
+    private func store(_ number: UInt64?, _ name: String, in table: inout [String: UInt64]) -> Bool {
         guard let number else { return false }
         if table[name] == nil { table[name] = number }
         return true
@@ -300,7 +300,7 @@ private struct MonitorFields {
             return [request] + parts.prefix(2) + [error]
         case 0x02, 0x03:
             return (numbers["Client RX MTU"] ?? numbers["Server RX MTU"]).map {
-                Self.little(UInt16(truncatingIfNeeded: $0))
+                Self.littleEndianBytes(UInt16(truncatingIfNeeded: $0))
             }
         case 0x05: return code("Format").map { [$0] + parts }
         case 0x09, 0x11: return numbers["Attribute data length"].map { [UInt8(truncatingIfNeeded: $0)] + parts }
@@ -317,12 +317,12 @@ private struct MonitorFields {
             guard let handle, let address, let status = code("Status"), let role = code("Role"),
                 let kind = code("Peer address type")
             else { return nil }
-            return [0x3E, 19, 1, status] + Self.little(handle) + [role, kind & 1] + address.littleEndian + [
+            return [0x3E, 19, 1, status] + Self.littleEndianBytes(handle) + [role, kind & 1] + address.littleEndian + [
                 24, 0, 0, 0, 0xF4, 1, 0,
             ]
         case "Disconnect Complete":
             guard let handle, let status = code("Status") else { return nil }
-            return [0x05, 4, status] + Self.little(handle) + [code("Reason") ?? 0x13]
+            return [0x05, 4, status] + Self.littleEndianBytes(handle) + [code("Reason") ?? 0x13]
         case "LE Advertising Report":
             guard let address, let name = name?.utf8.prefix(29), let kind = code("Address type") else { return nil }
             return [0x3E, UInt8(14 + name.count), 2, 1, 0, kind & 1] + address.littleEndian + [
@@ -334,7 +334,7 @@ private struct MonitorFields {
 
     private func code(_ name: String) -> UInt8? { codes[name].flatMap { UInt8(exactly: $0) } }
 
-    static func little(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
+    static func littleEndianBytes(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
 
     private static func hex(_ text: Substring) -> UInt64? {
         text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
@@ -345,13 +345,12 @@ private struct MonitorFields {
         return line[line.index(after: open)..<close]
     }
 
-    /// The number in brackets, as in `(0x1b)`.
     private static func bracketedNumber(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
 
     /// The UUID in brackets, in little-endian order: `Generic Access Profile (0x1800)`.
     private static func uuid(_ text: Substring) -> [UInt8]? {
         guard let name = inBrackets(text) else { return nil }
-        if let short = hex(name) { return UInt16(exactly: short).map(little) }
+        if let short = hex(name) { return UInt16(exactly: short).map(littleEndianBytes) }
         return name.utf8.count == 36 ? bytes(name.filter { $0 != "-" }[...])?.reversed() : nil
     }
 

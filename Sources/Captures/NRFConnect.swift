@@ -40,19 +40,19 @@ struct NRFConnectParser: LineParser {
 
     mutating func begin(facts: inout CaptureFileFacts) {
         facts.linkTypes = [.text]
-        facts.remark("the log has no time zone: its times are read as UTC")
+        facts.addRemark("the log has no time zone: its times are read as UTC")
     }
 
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         guard let entry = Entry(line) else { return parseHeader(line, facts: &facts) }
         expectsDevice = false
-        if !hasDate { facts.remark("the log has no date: its times are shown as of 1970-01-01") }
+        if !hasDate { facts.addRemark("the log has no date: its times are shown as of 1970-01-01") }
         let time = clock.resolve(entry.timeOfDay)
         guard let (content, value) = try content(of: entry, facts: &facts) else { return }
         var direction: TrafficDirection?
-        if case .value(let facts) = content { direction = facts.travel.direction }
+        if case .value(let facts) = content { direction = facts.kind.direction }
         facts.packets += 1
         try body(
             CapturePacket(number: facts.packets, time: time, direction: direction, content: content), value.span.bytes)
@@ -60,7 +60,7 @@ struct NRFConnectParser: LineParser {
 
     private typealias Content = (PacketContent, value: [UInt8])
 
-    private static let received: [(String, ValueFacts.Travel)] = [
+    private static let received: [(String, ValueFacts.Kind)] = [
         ("Notification received from ", .notification), ("Indication received from ", .indication),
         ("Read Response received from ", .read),
     ]
@@ -68,7 +68,7 @@ struct NRFConnectParser: LineParser {
     private mutating func content(of entry: Entry, facts: inout CaptureFileFacts) throws -> Content? {
         if entry.isApplication { return try repeatedValue(entry.message) }
         var message = entry.message
-        for (text, travel) in Self.received where message.removePrefix(text) { return try value(travel, message) }
+        for (text, kind) in Self.received where message.removePrefix(text) { return try value(kind, message) }
         if message.removePrefix("Updated Value of Characteristic ") { return try update(message) }
         if message.removePrefix("Data written to descr.") {
             repeated = nil
@@ -82,14 +82,14 @@ struct NRFConnectParser: LineParser {
             isWriteRequest = true
         } else if message.removePrefix("Connected to ") || message.removePrefix("Connecting to ") {
             if let address = message.takeWord()?.prefix(17).address { note(address, facts: &facts) }
-            if entry.message.hasPrefix("Connected") { return (.connection(isBegin: true, peer: peer), []) }
+            if entry.message.hasPrefix("Connected") { return (.connection(isStart: true, peer: peer), []) }
         } else if message.hasPrefix("Disconnected") {
-            return (.connection(isBegin: false, peer: peer), [])
+            return (.connection(isStart: false, peer: peer), [])
         }
         return nil
     }
 
-    private static let malformed = MalformedLine(what: "a value is not pairs of hex digits")
+    private static let malformed = MalformedLine(reason: "a value is not pairs of hex digits")
 
     /// Parses the message of an A line: `"(0x) 50-54-…" received`. Other lines can be between an I line and its A line.
     private mutating func repeatedValue(_ message: Text) throws -> Content? {
@@ -101,12 +101,12 @@ struct NRFConnectParser: LineParser {
             throw Self.malformed
         }
         guard value != known else { return nil }
-        let travel: ValueFacts.Travel = message[quote...].hasPrefix("\" sent") ? .writeCommand : .notification
-        return (.value(ValueFacts(travel: travel, characteristic: nil, handle: 0, peer: peer)), value)
+        let kind: ValueFacts.Kind = message[quote...].hasPrefix("\" sent") ? .writeCommand : .notification
+        return (.value(ValueFacts(kind: kind, characteristic: nil, handle: 0, peer: peer)), value)
     }
 
     /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
-    private mutating func value(_ travel: ValueFacts.Travel, _ message: Text) throws -> Content {
+    private mutating func value(_ kind: ValueFacts.Kind, _ message: Text) throws -> Content {
         var message = message
         guard var word = message.takeWord() else { throw Self.malformed }
         if word.hasSuffix(",") { word.removeLast() }
@@ -118,7 +118,7 @@ struct NRFConnectParser: LineParser {
             value = bytes
         }
         repeated = value
-        return (.value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer)), value)
+        return (.value(ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
     /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
@@ -131,7 +131,7 @@ struct NRFConnectParser: LineParser {
         if digits.hasSuffix(".") { digits.removeLast() }
         guard let value = digits.hexBytes else { throw Self.malformed }
         repeated = nil
-        return (.value(ValueFacts(travel: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
+        return (.value(ValueFacts(kind: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
     private mutating func parseHeader(_ line: Text, facts: inout CaptureFileFacts) {
@@ -245,11 +245,11 @@ struct NRFConnectEncoder: FormatEncoder {
         }
         let clock = TextEncoding.clock(time)
         switch packet.content {
-        case .connection(let isBegin, let peer):
+        case .connection(let isStart, let peer):
             writeHeaderIfNeeded(time, peer, &output)
             let address = peer?.description ?? "00:00:00:00:00:00"
             output.append(
-                isBegin
+                isStart
                     ? "V\t\(clock)\tConnecting to \(address)...\nI\t\(clock)\tConnected to \(address)\n"
                     : "I\t\(clock)\tDisconnected\n")
         case .value(let facts):
@@ -261,7 +261,7 @@ struct NRFConnectEncoder: FormatEncoder {
                     """)
             }
             writeHeaderIfNeeded(time, facts.peer, &output)
-            writeValue(facts.travel, uuid, clock, bytes, &output)
+            writeValue(facts.kind, uuid, clock, bytes, &output)
         default: throw .notStorable("nRF Connect's log cannot store \(packet.content.kindName)")
         }
         return true
@@ -269,13 +269,13 @@ struct NRFConnectEncoder: FormatEncoder {
 
     /// Writes the I line with the value and the A line that repeats it; for writes also the line with their kind.
     private func writeValue(
-        _ travel: ValueFacts.Travel, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
+        _ kind: ValueFacts.Kind, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
     ) {
-        switch travel {
+        switch kind {
         case .writeCommand, .writeRequest:
-            let kind = travel == .writeCommand ? "command" : "request"
+            let name = kind == .writeCommand ? "command" : "request"
             output.append(
-                "V\t\(clock)\tWriting \(kind) to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
+                "V\t\(clock)\tWriting \(name) to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
         case .notification: output.append("I\t\(clock)\tNotification received from \(uuid), value: ")
         case .indication: output.append("I\t\(clock)\tIndication received from \(uuid), value: ")
         case .read: output.append("I\t\(clock)\tRead Response received from \(uuid), value: ")
@@ -285,7 +285,7 @@ struct NRFConnectEncoder: FormatEncoder {
         output.append(hex: bytes, separator: "-")
         output.append("\nA\t\(clock)\t\"(0x) ")
         output.append(hex: bytes, separator: "-")
-        output.append(travel.direction == .sent ? "\" sent\n" : "\" received\n")
+        output.append(kind.direction == .sent ? "\" sent\n" : "\" received\n")
     }
 
     private mutating func writeHeaderIfNeeded(_ time: Duration, _ other: BluetoothAddress?, _ output: inout [UInt8]) {

@@ -16,7 +16,7 @@ struct PcapngParser: FormatParser {
     /// The number of bytes of a skipped block that are still to be read.
     private var bytesToSkip = 0
     private var hasReadableInterface = false
-    private var unreadable: CaptureError?
+    private var unsupportedInterface: CaptureError?
 
     private struct Interface {
         /// The identity of an adapter across sections: the index, link type and name of its interface.
@@ -38,7 +38,7 @@ struct PcapngParser: FormatParser {
         guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
         guard head.u32(0, bigEndian: true) == sectionHeader else { return .noMatch }
         guard head.byteCount >= 12 else {
-            return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
+            return isLast ? .broken(.truncated(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
         }
         guard byteOrder(head, at: 0) == nil else { return .match }
         return .broken(.broken(at: 8, "the byte-order magic of this pcapng file is invalid"))
@@ -97,21 +97,21 @@ struct PcapngParser: FormatParser {
             at += Int(length)
         }
         if isLast {
-            guard at == window.byteCount, bytesToSkip == 0 else { throw cut(window, at: at, facts: facts) }
-            if !hasReadableInterface, let unreadable { throw unreadable }
+            guard at == window.byteCount, bytesToSkip == 0 else { throw truncationError(window, at: at, facts: facts) }
+            if !hasReadableInterface, let unsupportedInterface { throw unsupportedInterface }
         }
         return at
     }
 
-    private func cut(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
+    private func truncationError(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
         let end = facts.offset + window.byteCount
         guard bytesToSkip == 0 else {
             return CaptureError(
-                .cut, at: end,
+                .truncated, at: end,
                 "the file ends at byte \(end), \(bytesToSkip) bytes before the end of a block; every packet was read")
         }
         let needed = window.byteCount - at < 8 ? 12 : Int(window.u32(at + 4, bigEndian: isBigEndian))
-        return .cut(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
+        return .truncated(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
     }
 
     private mutating func readInterface(_ block: RawSpan, at start: Int, facts: inout CaptureFileFacts) throws {
@@ -137,12 +137,12 @@ struct PcapngParser: FormatParser {
         if linkType.isReadInPcap {
             hasReadableInterface = true
             if facts.format?.linkType.isReadInPcap == false { facts.format = nil }
-            facts.note(linkType, of: .pcapng, isBigEndian: isBigEndian)
+            facts.addLinkType(linkType, of: .pcapng, isBigEndian: isBigEndian)
         } else {
             facts.format = facts.format ?? CaptureFormat(.pcapng, linkType, isBigEndian: isBigEndian)
-            guard unreadable == nil else { return }
-            unreadable = .linkType(linkType, at: start)
-            facts.remark(
+            guard unsupportedInterface == nil else { return }
+            unsupportedInterface = .linkType(linkType, at: start)
+            facts.addRemark(
                 "interface \(interfacesBefore + interfaces.count - 1) is \(linkType): its packets were skipped")
         }
     }

@@ -29,7 +29,7 @@ extension RecordParser {
         }
         if isLast, at < window.byteCount {
             let isHeaderCut = window.byteCount - at < Self.recordHeaderLength
-            throw CaptureError.cut(
+            throw CaptureError.truncated(
                 record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
                 needed: isHeaderCut ? Self.recordHeaderLength : try length(window, at: at, facts: facts))
         }
@@ -39,7 +39,8 @@ extension RecordParser {
     /// The result for a file that is shorter than the file header; `nil` if the header is complete.
     static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
         if head.byteCount >= headerLength { return nil }
-        return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
+        return isLast
+            ? .broken(.truncated(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
     }
 
     func checked(_ included: UInt32, at: Int, facts: CaptureFileFacts) throws -> Int {
@@ -103,7 +104,7 @@ struct BtsnoopParser: RecordParser {
 
     mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
         linkType = Self.linkType(window.u32(12, bigEndian: true)) ?? .h4
-        facts.note(linkType, of: .btsnoop)
+        facts.addLinkType(linkType, of: .btsnoop)
     }
 
     func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
@@ -170,7 +171,7 @@ struct PcapParser: RecordParser {
         isBigEndian = Self.byteOrder(window) ?? false
         nanosecondsPerTick = window.u32(0, bigEndian: isBigEndian) == 0xA1B2_3C4D ? 1 : 1000
         linkType = Self.linkType(window, isBigEndian)
-        facts.note(linkType, of: .pcap, isBigEndian: isBigEndian)
+        facts.addLinkType(linkType, of: .pcap, isBigEndian: isBigEndian)
     }
 
     func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
@@ -236,7 +237,7 @@ struct PacketLoggerParser: RecordParser {
 
     mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
         isBigEndian = Self.hasPlausibleRecords(window, isBigEndian: true, isLast: isLast) == true
-        facts.note(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
+        facts.addLinkType(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
     }
 
     func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {

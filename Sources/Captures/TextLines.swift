@@ -8,17 +8,17 @@ protocol LineParser: FormatParser {
     mutating func begin(facts: inout CaptureFileFacts)
     /// Parses one line. - Throws: `MalformedLine` if the line is invalid.
     /// - Parameters:
-    ///   - place: the file offset of the line.
+    ///   - lineOffset: the file offset of the line.
     ///   - isComplete: whether the line ends with a line break.
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws
     /// Delivers the last packet. - Parameter end: the file offset of the end.
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws
 }
 
 /// The error for an invalid line, without the line number.
 struct MalformedLine: Error {
-    var what: String
+    var reason: String
 }
 
 extension LineParser {
@@ -36,15 +36,15 @@ extension LineParser {
         let end = facts.offset + window.byteCount
         while let (line, next, isComplete) = window.line(from: at, isLast: isLast) {
             self.line += 1
-            let place = facts.offset + at
+            let lineOffset = facts.offset + at
             do {
-                try parse(line, place: place, isComplete: isComplete, facts: &facts, body)
+                try parse(line, lineOffset: lineOffset, isComplete: isComplete, facts: &facts, body)
             } catch let error as MalformedLine {
                 throw isComplete
                     ? CaptureError(
-                        .broken, at: place, "line \(self.line): \(error.what); everything before it was read")
+                        .broken, at: lineOffset, "line \(self.line): \(error.reason); everything before it was read")
                     : CaptureError(
-                        .cut, at: place,
+                        .truncated, at: lineOffset,
                         """
                         the file ends at byte \(end), in the middle of line \(self.line); everything before it was read
                         """)
@@ -62,7 +62,7 @@ extension LineParser {
     /// `false` for another, or `nil` to continue.
     /// - Parameter maximumLines: the number of lines after which the file does not have this format.
     static func sniffLines(
-        _ head: RawSpan, isLast: Bool, maximumLines: Int = .max, _ decide: (Text, _ isWhole: Bool) -> Bool?
+        _ head: RawSpan, isLast: Bool, maximumLines: Int = .max, _ decide: (Text, _ isCompleteLine: Bool) -> Bool?
     ) -> Sniff {
         var at = head.textStart, count = 0
         while let (line, next, isComplete) = head.line(from: at, isLast: isLast) {

@@ -22,17 +22,17 @@ struct HexDumpParser: LineParser {
     /// Whether the following bytes were reassembled from earlier packets.
     private var isReassembled = false
     /// The direction and time that `tshark -V` prints for the packet whose bytes follow.
-    private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
+    private var printedMetadata: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
     /// Whether the text has packets' fields.
     private var hasDetails = false
     /// The number of packets that are longer than their header states, or have no H4 type.
-    private var misfits = 0
+    private var malformedPackets = 0
 
     private enum Line {
-        /// Bytes of a packet, from tshark (`offset`) or hcidump (`first`, `further`).
+        /// Bytes of a packet, from tshark (`offset`) or hcidump (`first`, `continuation`).
         case offset(Int, Text)
         case first(TrafficDirection, Duration?, Text)
-        case further(Text)
+        case continuation(Text)
         /// `Frame (67 bytes):`, or the heading of reassembled bytes.
         case source(isPacket: Bool)
         /// The start of a packet's fields, which `tshark -V` prints before its bytes.
@@ -70,7 +70,7 @@ struct HexDumpParser: LineParser {
             {
                 self = .first(direction, date + time, rest)
             } else if indent == 2, word.count == 2, Self.isDump(line[word.startIndex...]) {
-                self = .further(line[word.startIndex...])
+                self = .continuation(line[word.startIndex...])
             }
             // In hcidump's output, one space precedes the bytes of a packet.
             if case .first(let direction, let time, var packet) = self {
@@ -116,9 +116,9 @@ struct HexDumpParser: LineParser {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         // The first lines can name the program. With -V, tshark prints more of them before the link type.
         var count = 0, hasDetails = false
-        return sniffLines(head, isLast: isLast) { line, isWhole in
+        return sniffLines(head, isLast: isLast) { line, isCompleteLine in
             switch Line(line) {
-            case .first where isWhole: return true
+            case .first where isCompleteLine: return true
             case .offset(0, let dump) where isType(dump): return true
             case .details: hasDetails = true
             default: break
@@ -132,18 +132,18 @@ struct HexDumpParser: LineParser {
     }
 
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         switch Line(line) {
         case .offset where isReassembled: break
         case .offset(let offset, let dump):
             if offset == 0 {
-                try begin(stated.direction, stated.time, place, facts: &facts, body)
-                stated = (nil, nil)
+                try begin(printedMetadata.direction, printedMetadata.time, lineOffset, facts: &facts, body)
+                printedMetadata = (nil, nil)
             }
             guard offset == packet.count else {
                 throw CaptureError(
-                    .broken, at: place,
+                    .broken, at: lineOffset,
                     """
                     this line starts at byte \(offset) of its packet, but the lines before have \(packet.count) bytes: \
                     lines are missing here; everything before it was read
@@ -151,18 +151,18 @@ struct HexDumpParser: LineParser {
             }
             append(dump)
         case .first(let direction, let time, let dump):
-            try begin(direction, time, place, facts: &facts, body)
+            try begin(direction, time, lineOffset, facts: &facts, body)
             append(dump)
-        case .further(let dump):
+        case .continuation(let dump):
             if direction != nil, !packet.isEmpty { append(dump) }
         case .source(let isPacket):
             try deliver(facts: &facts, body)
             isReassembled = !isPacket
         case .details:
             try deliver(facts: &facts, body)
-            (isReassembled, stated, hasDetails) = (false, (nil, nil), true)
-        case .direction(let direction): stated.direction = direction
-        case .epoch(let time): stated.time = time
+            (isReassembled, printedMetadata, hasDetails) = (false, (nil, nil), true)
+        case .direction(let direction): printedMetadata.direction = direction
+        case .epoch(let time): printedMetadata.time = time
         case .other:
             isReassembled = false
             // A partial line can belong to the next packet.
@@ -176,29 +176,29 @@ struct HexDumpParser: LineParser {
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         guard packet.count >= needed || packet.isEmpty else {
-            throw CaptureError.cut(record: facts.packets + 1, start: start, end: end, needed: needed)
+            throw CaptureError.truncated(record: facts.packets + 1, start: start, end: end, needed: needed)
         }
         try deliver(facts: &facts, body)
         if hasDetails, facts.packets == 0 {
             throw CaptureError(
                 .unsupported, at: 0, "this text of tshark has no packet bytes: create it with tshark -V -x")
         }
-        if misfits * 2 > facts.packets {
+        if malformedPackets * 2 > facts.packets {
             throw CaptureError(
                 .unsupported, at: 0,
                 """
-                \(misfits) of \(facts.packets) packets of this dump are not Bluetooth H4 packets: create it with \
-                tshark -T json -x
+                \(malformedPackets) of \(facts.packets) packets of this dump are not Bluetooth H4 packets: create it \
+                with tshark -T json -x
                 """)
         }
     }
 
     private mutating func begin(
-        _ direction: TrafficDirection?, _ time: Duration?, _ place: Int, facts: inout CaptureFileFacts,
+        _ direction: TrafficDirection?, _ time: Duration?, _ lineOffset: Int, facts: inout CaptureFileFacts,
         _ body: PacketBody
     ) throws {
         try deliver(facts: &facts, body)
-        (self.direction, self.time, start) = (direction, time, place)
+        (self.direction, self.time, start) = (direction, time, lineOffset)
     }
 
     private mutating func append(_ dump: Text) {
@@ -213,7 +213,7 @@ struct HexDumpParser: LineParser {
         guard !packet.isEmpty else { return }
         facts.packets += 1
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
-        if !(1...5).contains(packet[0]) || packet.count > needed { misfits += 1 }
+        if !(1...5).contains(packet[0]) || packet.count > needed { malformedPackets += 1 }
         let record = CapturePacket(
             number: facts.packets, time: time, direction: direction,
             missing: max(0, needed - packet.count), content: .unknown)
@@ -243,7 +243,7 @@ struct TsharkJSONParser: LineParser {
     private var raw: [UInt8]?
     private var packet = Self.none
     private var number = 0
-    /// The bytes of a Linux monitor record, until the lines with its adapter and opcode.
+    /// The bytes of a Linux monitor record, stored until the lines with its adapter and opcode are read.
     private var monitorRecord: [UInt8]?
     private var adapter: UInt16 = 0
     private var expectsRaw = false
@@ -266,7 +266,7 @@ struct TsharkJSONParser: LineParser {
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         guard isClosed else {
             throw CaptureError(
-                .cut, at: end,
+                .truncated, at: end,
                 "the file ends at byte \(end), before the end of the JSON array; everything before it was read")
         }
         if frames > 0, facts.packets == 0 {
@@ -280,12 +280,12 @@ struct TsharkJSONParser: LineParser {
     }
 
     mutating func parse(
-        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         if expectsRaw {
             expectsRaw = false
             guard let bytes = Self.quoted(line)?.hexBytes else {
-                throw MalformedLine(what: "a packet's bytes are not pairs of hex digits")
+                throw MalformedLine(reason: "a packet's bytes are not pairs of hex digits")
             }
             raw = bytes
             return
@@ -342,7 +342,7 @@ struct TsharkJSONParser: LineParser {
             return try packet.deliverUnread(bytes, facts: &facts, body)
         }
         if facts.linkTypes.isEmpty { facts.format = nil }
-        facts.note(linkType, of: .tsharkJSON)
+        facts.addLinkType(linkType, of: .tsharkJSON)
         switch linkType {
         case .h4WithDirection: try packet.deliverH4(bytes, facts: &facts, body)
         case .monitor: monitorRecord = raw

@@ -28,12 +28,12 @@ package enum ChaChaPoly {
     }
 
     /// The plaintext of a ciphertext that is followed by its tag.
-    /// - Throws: an error of kind `refused` if the tag does not match key, nonce, ciphertext and additional data.
+    /// - Throws: an error of kind `invalidInput` if the tag does not match key, nonce, ciphertext and additional data.
     package static func open(
         _ sealed: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = []
     ) throws(CryptographyError) -> [UInt8] {
         try withContext(key, nonce, encrypts: false) { context throws(CryptographyError) in
-            guard sealed.count >= tagSize else { throw CryptographyError(.refused, "the ciphertext is truncated") }
+            guard sealed.count >= tagSize else { throw CryptographyError(.invalidInput, "the ciphertext is truncated") }
             var tag = Array(sealed.suffix(tagSize))
             guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1,
                 let plaintext = update(context, Array(sealed.dropLast(tagSize)), extra)
@@ -42,7 +42,7 @@ package enum ChaChaPoly {
             }
             // libcrypto compares the tag in constant time.
             guard finish(context) else {
-                throw LibCrypto.error(.refused, "the ciphertext was changed, or encrypted with another key")
+                throw LibCrypto.error(.invalidInput, "the ciphertext was changed, or encrypted with another key")
             }
             return plaintext
         }
@@ -52,7 +52,7 @@ package enum ChaChaPoly {
         _ key: [UInt8], _ nonce: [UInt8], encrypts: Bool,
         _ body: (OpaquePointer) throws(CryptographyError) -> [UInt8]
     ) throws(CryptographyError) -> [UInt8] {
-        LibCrypto.begin()
+        LibCrypto.prepare()
         guard key.count == keySize else {
             throw CryptographyError(.wrongLength, "the key must have \(keySize) bytes, but has \(key.count)")
         }

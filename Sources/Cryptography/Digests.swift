@@ -6,7 +6,7 @@ package enum SHA256 {
 
     /// The digest of the message, 32 bytes.
     package static func digest(_ message: some Sequence<UInt8>) -> [UInt8] {
-        LibCrypto.begin()
+        LibCrypto.prepare()
         let message = Array(message)
         var (digest, count) = ([UInt8](repeating: 0, count: size), UInt32(0))
         guard EVP_Digest(message, message.count, &digest, &count, EVP_sha256(), nil) == 1, count == digest.count else {
@@ -26,7 +26,7 @@ package enum HMAC {
     /// The authentication code of the message, 32 bytes.
     /// - Parameter key: of any length.
     package static func authenticationCode(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-        LibCrypto.begin()
+        LibCrypto.prepare()
         var (code, count) = ([UInt8](repeating: 0, count: SHA256.size), 0)
         let result = EVP_Q_mac(
             nil, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &code, code.count, &count)

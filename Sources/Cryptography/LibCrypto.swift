@@ -6,7 +6,7 @@ package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvert
         /// A key or a nonce has the wrong length.
         case wrongLength
         /// Bytes of the peer are invalid: changed, truncated, encrypted with another key, or not a public key.
-        case refused
+        case invalidInput
         /// libcrypto failed, for example for lack of memory.
         case failed
     }
@@ -24,7 +24,7 @@ enum LibCrypto {
     private static let initialization: Void = { _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) }()
 
     /// Initializes the library and clears the error queue of this thread. Call it before other functions.
-    static func begin() {
+    static func prepare() {
         _ = initialization
         ERR_clear_error()
     }

@@ -20,7 +20,7 @@ package struct X25519Key: Sendable {
     }
 
     private init(checked raw: [UInt8]) throws(CryptographyError) {
-        LibCrypto.begin()
+        LibCrypto.prepare()
         self.raw = raw
         publicKey = try Self.withKey(raw) { ownKey throws(CryptographyError) in
             var (bytes, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
@@ -32,12 +32,12 @@ package struct X25519Key: Sendable {
     }
 
     /// The secret that this key shares with the peer's public key, 32 bytes.
-    /// - Throws: an error of kind `refused` for a public key of wrong length or small order (RFC 7748, 6.1).
+    /// - Throws: an error of kind `invalidInput` for a public key of wrong length or small order (RFC 7748, 6.1).
     package func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        LibCrypto.begin()
+        LibCrypto.prepare()
         guard peer.count == Self.size else {
             throw CryptographyError(
-                .refused, "the X25519 public key must have \(Self.size) bytes, but has \(peer.count)")
+                .invalidInput, "the X25519 public key must have \(Self.size) bytes, but has \(peer.count)")
         }
         guard let peerKey = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
             throw LibCrypto.error(.failed, "X25519 is not available")
@@ -56,7 +56,7 @@ package struct X25519Key: Sendable {
             guard EVP_PKEY_derive_set_peer(context, peerKey) == 1,
                 EVP_PKEY_derive(context, &secret, &count) == 1, count == secret.count
             else {
-                throw LibCrypto.error(.refused, "the peer's X25519 public key is invalid")
+                throw LibCrypto.error(.invalidInput, "the peer's X25519 public key is invalid")
             }
             return secret
         }

@@ -4,7 +4,7 @@ import Dispatch
 extension DBusConnection {
     struct PendingCall {
         var pending: OpaquePointer
-        var then: @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+        var completion: @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     }
 
     /// Calls a method and waits at most `limit` for its reply. Cancelling the task cancels the call.
@@ -21,33 +21,33 @@ extension DBusConnection {
         return try result.get()
     }
 
-    /// Calls a method. `then` runs on the queue, in order with the signals around the reply.
+    /// Calls a method. `completion` runs on the queue, in order with the signals around the reply.
     package func call(
         _ call: DBusCall, limit: Duration = .seconds(25),
-        then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+        completion: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     ) {
-        begin(call, number: nextNumber(), limit: limit, then: then)
+        begin(call, number: nextNumber(), limit: limit, completion: completion)
     }
 
     private func begin(
         _ call: DBusCall, number: UInt64, limit: Duration,
-        then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+        completion: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     ) {
         let message: OwnedMessage
         do throws(DBusFailure) {
             guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the bus connection is closed") }
             message = try OwnedMessage(call)
         } catch {
-            return then(.failure(error))
+            return completion(.failure(error))
         }
         var pending: OpaquePointer?
         let milliseconds = Int32(clamping: Int64((limit / .milliseconds(1)).rounded(.up)))
         guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0,
             let pending
         else {
-            return then(.failure(DBusFailure(DBusFailure.disconnected, "the bus connection is closed")))
+            return completion(.failure(DBusFailure(DBusFailure.disconnected, "the bus connection is closed")))
         }
-        calls[number] = PendingCall(pending: pending, then: then)
+        calls[number] = PendingCall(pending: pending, completion: completion)
         let owner = Unmanaged.passRetained(CallOwner(connection: self, number: number)).toOpaque()
         dbus_pending_call_set_notify(
             pending,
@@ -63,16 +63,16 @@ extension DBusConnection {
         guard let call = calls.removeValue(forKey: number) else { return }
         defer { dbus_pending_call_unref(call.pending) }
         guard let reply = dbus_pending_call_steal_reply(call.pending) else {
-            return call.then(.failure(DBusFailure(DBusFailure.noReply, "no reply")))
+            return call.completion(.failure(DBusFailure(DBusFailure.noReply, "no reply")))
         }
-        call.then(OwnedMessage(reply).result)
+        call.completion(OwnedMessage(reply).result)
     }
 
     private func cancel(_ number: UInt64) {
         guard let call = calls.removeValue(forKey: number) else { return }
         dbus_pending_call_cancel(call.pending)
         dbus_pending_call_unref(call.pending)
-        call.then(.failure(DBusFailure(DBusFailure.noReply, "the call was cancelled")))
+        call.completion(.failure(DBusFailure(DBusFailure.noReply, "the call was cancelled")))
     }
 
     func failPendingCalls(_ failure: DBusFailure) {
@@ -81,7 +81,7 @@ extension DBusConnection {
         for call in failed {
             dbus_pending_call_cancel(call.pending)
             dbus_pending_call_unref(call.pending)
-            call.then(.failure(failure))
+            call.completion(.failure(failure))
         }
     }
 }

@@ -22,7 +22,7 @@ extension DBusConnection {
         reply(to: call.pointer, answer)
     }
 
-    func serve(_ message: OpaquePointer) {
+    func handleMethodCall(_ message: OpaquePointer) {
         func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
         let invocation = DBusInvocation(
             token: .init(number: nextNumber()), sender: text(dbus_message_get_sender(message)),

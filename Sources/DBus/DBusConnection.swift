@@ -116,7 +116,7 @@ package actor DBusConnection {
             }
             return DBUS_HANDLER_RESULT_HANDLED
         case DBUS_MESSAGE_TYPE_METHOD_CALL:
-            serve(message)
+            handleMethodCall(message)
             return DBUS_HANDLER_RESULT_HANDLED
         default:
             return DBUS_HANDLER_RESULT_NOT_YET_HANDLED

@@ -14,7 +14,7 @@ package struct DBusInterface: Sendable {
 /// An argument with its signature, such as `("options", "a{sv}")`.
 package struct DBusArgument: Sendable, Hashable {
     package var name: String
-    /// The signature of one complete type.
+    /// The D-Bus signature of one complete type, such as `a{sv}`.
     package var signature: String
     package init(_ name: String, _ signature: String) {
         self.name = name

@@ -46,7 +46,7 @@ private final class ProxyDriver: @unchecked Sendable {
     private var stream: TCPStream?
     private let timer: DeadlineTimer
     private let instruments: LinkInstruments
-    private var leaving: [CheckedContinuation<Void, Never>] = []
+    private var closeWaiters: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
     private static let maximumEvents = 8192
@@ -87,12 +87,12 @@ private final class ProxyDriver: @unchecked Sendable {
                 queue.async { self.feed(.ended("too many pending events from \(self.host.endpoint)")) }
             }
         case .finished:
-            let waiting = leaving
-            leaving = []
+            let waiters = closeWaiters
+            closeWaiters = []
             isClosed = true
             timer.cancel()
             events.finish()
-            waiting.forEach { $0.resume() }
+            waiters.forEach { $0.resume() }
         }
     }
 
@@ -100,7 +100,7 @@ private final class ProxyDriver: @unchecked Sendable {
         await withCheckedContinuation { done in
             queue.async {
                 guard !self.isClosed else { return done.resume() }
-                self.leaving.append(done)
+                self.closeWaiters.append(done)
                 self.feed(.leave)
             }
         }

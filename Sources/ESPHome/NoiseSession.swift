@@ -10,9 +10,9 @@ struct NoiseSession {
     private static let prologue = Array("NoiseAPIInit".utf8) + [0, 0]
     static let keySize = 32
 
-    private let own: X25519Key
-    private var chaining: [UInt8]
-    private var hash: [UInt8]
+    private let ephemeralKey: X25519Key
+    private var chainingKey: [UInt8]
+    private var handshakeHash: [UInt8]
     private var cipher = Cipher(key: [])
     private var sending: Cipher?
     private var receiving: Cipher?
@@ -26,14 +26,14 @@ struct NoiseSession {
             return [0, 0, 0, 0] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
         }
 
-        mutating func seal(_ plain: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let sealed = try? ChaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: extra)
+        mutating func seal(_ plain: [UInt8], _ associatedData: [UInt8]) throws(Failure) -> [UInt8] {
+            guard let sealed = try? ChaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: associatedData)
             else { throw Failure() }
             return sealed
         }
 
-        mutating func open(_ sealed: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let plain = try? ChaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: extra)
+        mutating func open(_ sealed: [UInt8], _ associatedData: [UInt8]) throws(Failure) -> [UInt8] {
+            guard let plain = try? ChaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: associatedData)
             else { throw Failure() }
             return plain
         }
@@ -41,25 +41,25 @@ struct NoiseSession {
 
     /// - Parameters:
     ///   - key: the device's key, 32 bytes.
-    ///   - own: an ephemeral key.
-    init(key: [UInt8], own: X25519Key) {
-        self.own = own
-        hash = SHA256.digest(Self.name)
-        chaining = hash
-        mix(Self.prologue)
+    ///   - ephemeralKey: the client's key for this session only.
+    init(key: [UInt8], ephemeralKey: X25519Key) {
+        self.ephemeralKey = ephemeralKey
+        handshakeHash = SHA256.digest(Self.name)
+        chainingKey = handshakeHash
+        mixHash(Self.prologue)
         // The token psk (MixKeyAndHash).
-        let parts = Self.derive(chaining, key, 3)
-        chaining = parts[0]
-        mix(parts[1])
-        cipher = Cipher(key: parts[2])
+        let keys = Self.derive(chainingKey, key, 3)
+        chainingKey = keys[0]
+        mixHash(keys[1])
+        cipher = Cipher(key: keys[2])
     }
 
     mutating func hello() throws(Failure) -> [UInt8] {
-        let publicKey = own.publicKey
-        mix(publicKey)
+        let publicKey = ephemeralKey.publicKey
+        mixHash(publicKey)
         mixKey(publicKey)
-        let tag = try cipher.seal([], hash)
-        mix(tag)
+        let tag = try cipher.seal([], handshakeHash)
+        mixHash(tag)
         return publicKey + tag
     }
 
@@ -67,12 +67,12 @@ struct NoiseSession {
     mutating func finish(_ answer: [UInt8]) throws(Failure) {
         guard answer.count >= Self.keySize else { throw Failure() }
         let peerKey = Array(answer.prefix(Self.keySize))
-        mix(peerKey)
+        mixHash(peerKey)
         mixKey(peerKey)
-        guard let shared = try? own.sharedSecret(with: peerKey) else { throw Failure() }
+        guard let shared = try? ephemeralKey.sharedSecret(with: peerKey) else { throw Failure() }
         mixKey(shared)
-        _ = try cipher.open(Array(answer.dropFirst(Self.keySize)), hash)
-        let keys = Self.derive(chaining, [], 2)
+        _ = try cipher.open(Array(answer.dropFirst(Self.keySize)), handshakeHash)
+        let keys = Self.derive(chainingKey, [], 2)
         (sending, receiving) = (Cipher(key: keys[0]), Cipher(key: keys[1]))
     }
 
@@ -86,17 +86,17 @@ struct NoiseSession {
         return plain
     }
 
-    private mutating func mix(_ data: [UInt8]) { hash = SHA256.digest(hash + data) }
+    private mutating func mixHash(_ data: [UInt8]) { handshakeHash = SHA256.digest(handshakeHash + data) }
 
     private mutating func mixKey(_ input: [UInt8]) {
-        let parts = Self.derive(chaining, input, 2)
-        chaining = parts[0]
-        cipher = Cipher(key: parts[1])
+        let keys = Self.derive(chainingKey, input, 2)
+        chainingKey = keys[0]
+        cipher = Cipher(key: keys[1])
     }
 
     /// Noise's HKDF: each output depends on the previous one and its number.
-    private static func derive(_ chaining: [UInt8], _ input: [UInt8], _ count: UInt8) -> [[UInt8]] {
-        let secret = HMAC.authenticationCode(of: input, key: chaining)
+    private static func derive(_ chainingKey: [UInt8], _ input: [UInt8], _ count: UInt8) -> [[UInt8]] {
+        let secret = HMAC.authenticationCode(of: input, key: chainingKey)
         var outputs: [[UInt8]] = []
         for number in 1...count {
             outputs.append(HMAC.authenticationCode(of: (outputs.last ?? []) + [number], key: secret))

@@ -2,21 +2,21 @@
 struct ProxyFrames {
     enum Step: Hashable {
         case message(type: Int, [UInt8])
-        case sealed([UInt8])
+        case encrypted([UInt8])
         case incomplete
         /// The frame is unencrypted although a key is set, or encrypted although no key is set.
-        case otherKind(isSealed: Bool)
+        case wrongEncryption(isEncrypted: Bool)
         /// The frame type is invalid, so the start of the next frame is unknown.
-        case broken
+        case invalid
     }
 
     /// The maximum message length in bytes, a 16-bit number.
-    static let longest = 65535
-    private let isSealed: Bool
+    static let maximumLength = 65535
+    private let isEncrypted: Bool
     private var bytes: [UInt8] = []
     private var start = 0
 
-    init(isSealed: Bool) { self.isSealed = isSealed }
+    init(isEncrypted: Bool) { self.isEncrypted = isEncrypted }
 
     mutating func append(_ more: [UInt8]) {
         bytes.removeFirst(start)
@@ -27,28 +27,28 @@ struct ProxyFrames {
     mutating func next() -> Step {
         guard start < bytes.count else { return .incomplete }
         switch bytes[start] {
-        case 0: return isSealed ? .otherKind(isSealed: false) : plain()
-        case 1: return isSealed ? sealed() : .otherKind(isSealed: true)
-        default: return .broken
+        case 0: return isEncrypted ? .wrongEncryption(isEncrypted: false) : plain()
+        case 1: return isEncrypted ? encrypted() : .wrongEncryption(isEncrypted: true)
+        default: return .invalid
         }
     }
 
     private mutating func plain() -> Step {
         var at = start + 1
-        guard let length = varint(&at) else { return bytes.count - start > 8 ? .broken : .incomplete }
-        guard let type = varint(&at) else { return bytes.count - at > 4 ? .broken : .incomplete }
-        guard length <= Self.longest, type <= Self.longest else { return .broken }
+        guard let length = varint(&at) else { return bytes.count - start > 8 ? .invalid : .incomplete }
+        guard let type = varint(&at) else { return bytes.count - at > 4 ? .invalid : .incomplete }
+        guard length <= Self.maximumLength, type <= Self.maximumLength else { return .invalid }
         guard bytes.count - at >= length else { return .incomplete }
         defer { start = at + length }
         return .message(type: type, Array(bytes[at..<(at + length)]))
     }
 
-    private mutating func sealed() -> Step {
+    private mutating func encrypted() -> Step {
         guard bytes.count - start >= 3 else { return .incomplete }
         let length = Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
         guard bytes.count - start - 3 >= length else { return .incomplete }
         defer { start += 3 + length }
-        return .sealed(Array(bytes[(start + 3)..<(start + 3 + length)]))
+        return .encrypted(Array(bytes[(start + 3)..<(start + 3 + length)]))
     }
 
     /// Reads a varint of at most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
@@ -68,7 +68,7 @@ struct ProxyFrames {
         [0] + ProtobufFields.varint(UInt64(message.count)) + ProtobufFields.varint(UInt64(type)) + message
     }
 
-    static func sealed(_ body: [UInt8]) -> [UInt8] {
+    static func encrypted(_ body: [UInt8]) -> [UInt8] {
         [1, UInt8(truncatingIfNeeded: body.count >> 8), UInt8(truncatingIfNeeded: body.count)] + body
     }
 }

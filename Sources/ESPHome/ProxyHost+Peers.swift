@@ -9,7 +9,7 @@ extension ProxyHost {
         case .stopScan: isScanning = false
         case .connect(let peer, let limit): connect(peer, limit)
         case .disconnect: disconnect()
-        case .forget(let peer): clearCache(peer)
+        case .clearCache(let peer): clearCache(peer)
         case .powerCycle: emit(.recovered("cannot switch a proxy off and on"))
         case .discover, .read, .write, .subscribe: enqueue(request)
         }
@@ -17,9 +17,9 @@ extension ProxyHost {
 
     private mutating func connect(_ peer: PeerID, _ limit: Duration) {
         guard session == nil else {
-            return emit(.connectFailed(LinkError(.outOfStep, "this link is already connected or connecting")))
+            return emit(.connectFailed(LinkError(.invalidState, "this link is already connected or connecting")))
         }
-        guard let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
+        guard let address = peers[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
             return emit(.connectFailed(LinkError(.notFound, "invalid address '\(peer)'")))
         }
         session = ProxySession(peer: peer, address: address, phase: .connecting(deadline: now.advanced(by: limit)))
@@ -32,7 +32,8 @@ extension ProxyHost {
         subscribe()
         send(
             .device(
-                session.address, .connect, kind: seen[session.peer]?.kind ?? (session.address.value >> 46 == 3 ? 1 : 0))
+                session.address, .connect,
+                addressType: peers[session.peer]?.addressType ?? (session.address.value >> 46 == 3 ? 1 : 0))
         )
     }
 
@@ -56,7 +57,7 @@ extension ProxyHost {
 
     private mutating func clearCache(_ peer: PeerID) {
         guard stage == .ready, features.contains(.clearsCache),
-            let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
+            let address = peers[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
         else {
             return emit(.recovered("the proxy has no cache of a peer"))
         }
@@ -64,7 +65,7 @@ extension ProxyHost {
         send(.device(address, .clearCache))
     }
 
-    mutating func expire() {
+    mutating func sessionTimedOut() {
         guard let session else { return }
         switch session.phase {
         case .connecting:
@@ -87,7 +88,7 @@ extension ProxyHost {
 
     mutating func handle(_ message: ProxyMessage) {
         switch message {
-        case .advertisements(let sightings): if isScanning { for sighting in sightings { add(sighting) } }
+        case .advertisements(let advertisements): if isScanning { for received in advertisements { add(received) } }
         case .connectionsFree(let free, let limit): slots = (free, limit)
         case .cacheCleared(let address) where address == clearing?.address:
             clearing = nil
@@ -98,12 +99,12 @@ extension ProxyHost {
                 if isConnected { send(.device(address, .disconnect)) }
                 return
             }
-            change(isConnected, mtu, error)
-        default: answer(message)
+            connectionChanged(isConnected, mtu, error)
+        default: processRequestMessage(message)
         }
     }
 
-    private mutating func change(_ isConnected: Bool, _ mtu: Int, _ error: Int) {
+    private mutating func connectionChanged(_ isConnected: Bool, _ mtu: Int, _ error: Int) {
         guard let session else { return }
         let reason = error == 0 ? "" : " (0x\(String(UInt32(truncatingIfNeeded: error), radix: 16)))"
         switch session.phase {
@@ -131,21 +132,21 @@ extension ProxyHost {
         }
     }
 
-    private mutating func add(_ sighting: ProxyAdvertisement) {
-        let peer = PeerID(sighting.address.description)
-        let before = seen[peer]?.advertisement
-        var advertisement = before ?? Advertisement(peer: peer, address: sighting.address, rssi: sighting.rssi)
-        advertisement.isAddressPrivate = sighting.kind != 0 && sighting.address.value >> 46 < 2
-        switch sighting.content {
+    private mutating func add(_ received: ProxyAdvertisement) {
+        let peer = PeerID(received.address.description)
+        let before = peers[peer]?.advertisement
+        var advertisement = before ?? Advertisement(peer: peer, address: received.address, rssi: received.rssi)
+        advertisement.isAddressPrivate = received.addressType != 0 && received.address.value >> 46 < 2
+        switch received.content {
         case .raw(let data): advertisement.add(data)
         case .parsed(let name, let services):
             if !name.isEmpty { advertisement.name = name }
             for uuid in services where !advertisement.services.contains(uuid) { advertisement.services.append(uuid) }
         }
-        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Limit.peers else {
+        guard advertisement != before || !reported.contains(peer), before != nil || peers.count < Limit.peers else {
             return
         }
-        seen[peer] = (advertisement, sighting.kind)
+        peers[peer] = (advertisement, received.addressType)
         reported.insert(peer)
         emit(.advertised(advertisement))
     }

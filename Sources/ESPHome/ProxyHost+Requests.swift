@@ -3,12 +3,12 @@ import Bluetooth
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
         guard case .connected? = session?.phase else {
-            return emit(Self.failure(of: request, LinkError(.outOfStep, "not connected")))
+            return emit(Self.failure(of: request, LinkError(.invalidState, "not connected")))
         }
         guard let count = session?.waiting.count, count < Limit.waitingRequests else {
             return emit(
                 Self.failure(
-                    of: request, LinkError(.outOfStep, "too many pending requests (\(Limit.waitingRequests))")))
+                    of: request, LinkError(.invalidState, "too many pending requests (\(Limit.waitingRequests))")))
         }
         session?.waiting.append(request)
         startNext()
@@ -34,7 +34,7 @@ extension ProxyHost {
             send(.write(address, handle, value, isAnswered: false))
             emit(.wrote(handle: handle))
         case .subscribe(let handle):
-            func fail(_ sentence: String) { emit(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence))) }
+            func fail(_ sentence: String) { emit(.subscribeFailed(handle: handle, LinkError(.invalidState, sentence))) }
             guard let found = session.characteristic(handle) else {
                 return fail("handle \(handle) is not a discovered characteristic value")
             }
@@ -44,8 +44,8 @@ extension ProxyHost {
             guard found.configuration != nil else {
                 return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration")
             }
-            expect(.listen(handle), of: request, .notify(address, handle))
-        case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle: break
+            expect(.forward(handle), of: request, .notify(address, handle))
+        case .startScan, .stopScan, .connect, .disconnect, .clearCache, .powerCycle: break
         }
     }
 
@@ -63,7 +63,7 @@ extension ProxyHost {
     }
 
     /// Handles a message about the connection. Messages of other connections or finished requests are ignored.
-    mutating func answer(_ message: ProxyMessage) {
+    mutating func processRequestMessage(_ message: ProxyMessage) {
         guard let session, case .connected = session.phase else { return }
         let (address, current) = (session.address, session.current?.operation)
         switch message {
@@ -81,7 +81,7 @@ extension ProxyHost {
             case .configure(let value, _): finishRequest(.subscribed(handle: value))
             default: break
             }
-        case .subscribed(address, let handle) where current == .listen(handle): configure(handle)
+        case .subscribed(address, let handle) where current == .forward(handle): configure(handle)
         case .failed(address, let handle, let error):
             guard let current, let request = session.current?.request, current == .discover || handle == current.handle
             else { return }

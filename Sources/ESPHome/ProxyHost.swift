@@ -25,6 +25,7 @@ struct ProxyHost {
         case finished
     }
 
+    /// Time limits, and maximum numbers of stored items.
     enum Limit {
         /// The time limit from the connection of the stream until the device is ready.
         static let handshake = Duration.seconds(5)
@@ -34,7 +35,7 @@ struct ProxyHost {
         static let leave = Duration.seconds(1)
         /// The idle time after which the subscription ends.
         static let idle = Duration.seconds(10)
-        static let quiet = Duration.seconds(20)
+        static let ping = Duration.seconds(20)
         static let silence = Duration.seconds(60)
         static let waitingRequests = 64
         static let peers = 4096
@@ -59,7 +60,7 @@ struct ProxyHost {
     var isScanning = false
     var isSubscribed = false
     /// The peers of the scan, with the type of each address.
-    var seen: [PeerID: (advertisement: Advertisement, kind: Int)] = [:]
+    var peers: [PeerID: (advertisement: Advertisement, addressType: Int)] = [:]
     /// The peers that this scan has already reported.
     var reported: Set<PeerID> = []
     var session: ProxySession?
@@ -75,14 +76,14 @@ struct ProxyHost {
     /// - Parameter key: the device's encryption key, 32 bytes; `nil` for an unencrypted API.
     init(_ endpoint: NetworkEndpoint, key: [UInt8]?) {
         (self.endpoint, self.key) = (endpoint, key)
-        frames = ProxyFrames(isSealed: key != nil)
+        frames = ProxyFrames(isEncrypted: key != nil)
     }
 
     /// The earliest time at which `tick` has an effect.
     var nextDeadline: MonotonicInstant? {
         let quiet =
             stage == .ready
-            ? min(max(lastReceived, lastSent).advanced(by: Limit.quiet), lastReceived.advanced(by: Limit.silence)) : nil
+            ? min(max(lastReceived, lastSent).advanced(by: Limit.ping), lastReceived.advanced(by: Limit.silence)) : nil
         return [handshakeDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, clearing?.deadline, quiet]
             .compactMap { $0 }.min()
     }
@@ -120,17 +121,17 @@ struct ProxyHost {
     private mutating func startHandshake() {
         guard stage == .connecting else { return }
         handshakeDeadline = now.advanced(by: Limit.handshake)
-        frames = ProxyFrames(isSealed: key != nil)
+        frames = ProxyFrames(isEncrypted: key != nil)
         guard let key else { return sendHello() }
         let ephemeralKey: X25519Key
         do { ephemeralKey = try X25519Key() } catch {
             return end(.system, "cannot encrypt for \(endpoint): \(error)", isTransient: true)
         }
-        var session = NoiseSession(key: key, own: ephemeralKey)
+        var session = NoiseSession(key: key, ephemeralKey: ephemeralKey)
         guard let message = try? session.hello() else { return end(.system, "cannot encrypt for \(endpoint)") }
         noise = session
         stage = .noiseHello
-        effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + message)))
+        effects.append(.send(ProxyFrames.encrypted([]) + ProxyFrames.encrypted([0] + message)))
     }
 
     private mutating func sendHello() {
@@ -148,7 +149,7 @@ struct ProxyHost {
         guard let sealed = try? noise?.seal(head + request.bytes) else {
             return end(.system, "cannot encrypt for \(endpoint)")
         }
-        effects.append(.send(ProxyFrames.sealed(sealed)))
+        effects.append(.send(ProxyFrames.encrypted(sealed)))
     }
 
     mutating func emit(_ event: CentralEvent) { effects.append(.event(event)) }
@@ -160,10 +161,10 @@ struct ProxyHost {
             switch frames.next() {
             case .incomplete: return
             case .message(let type, let bytes): receiveMessage(type, bytes)
-            case .sealed(let body): open(body)
-            case .broken: end(.noAdapter, "\(endpoint) does not speak the ESPHome API")
-            case .otherKind(isSealed: true): end(.permissionDenied, "\(endpoint) requires an encryption key")
-            case .otherKind(isSealed: false):
+            case .encrypted(let body): open(body)
+            case .invalid: end(.noAdapter, "\(endpoint) does not speak the ESPHome API")
+            case .wrongEncryption(isEncrypted: true): end(.permissionDenied, "\(endpoint) requires an encryption key")
+            case .wrongEncryption(isEncrypted: false):
                 end(.permissionDenied, "\(endpoint) does not use encryption, but a key was given")
             }
         }
@@ -175,7 +176,7 @@ struct ProxyHost {
             guard body.first == 1 else { return end(.noAdapter, "\(endpoint) uses an unknown encryption") }
             stage = .noiseAnswer
         case .noiseAnswer:
-            // If the device rejects the handshake, for example for a wrong key, its message is a text.
+            // If the device rejects the handshake, for example because of a wrong key, its message is an error text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
                 return end(.permissionDenied, "wrong encryption key for \(endpoint)")
             }
@@ -208,26 +209,22 @@ struct ProxyHost {
             }
             stage = .features
             send(.deviceInfo)
-        case (.features, .deviceInfo(let found)): finishHandshake(found)
+        case (.features, .deviceInfo(let deviceFeatures)): finishHandshake(deviceFeatures)
         case (.ready, _): handle(message)
         default: break
         }
     }
 
-    private mutating func finishHandshake(_ found: ProxyFeatures) {
-        guard found.contains([.passiveScan, .activeConnections]) else {
-            return end(
-                .noAdapter,
-                """
-                \(endpoint) is \
-                \(found.contains(.passiveScan) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")
-                """,
-                isTransient: false)
+    private mutating func finishHandshake(_ deviceFeatures: ProxyFeatures) {
+        guard deviceFeatures.contains([.passiveScan, .activeConnections]) else {
+            let canScan = deviceFeatures.contains(.passiveScan)
+            let kind = canScan ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy"
+            return end(.noAdapter, "\(endpoint) is \(kind)", isTransient: false)
         }
-        guard found.contains(.connectsWithoutCache) else {
+        guard deviceFeatures.contains(.connectsWithoutCache) else {
             return end(.noAdapter, "\(endpoint) is older than ESPHome 2022.12", isTransient: false)
         }
-        features = found
+        features = deviceFeatures
         stage = .ready
         handshakeDeadline = nil
         send(.connectionsFree)
@@ -296,13 +293,13 @@ struct ProxyHost {
             clearing = nil
             emit(.recovered("the proxy did not confirm that it cleared its cache"))
         }
-        if isDue(session?.nextDeadline) { expire() }
+        if isDue(session?.nextDeadline) { sessionTimedOut() }
         if isDue(idleDeadline) {
             (idleDeadline, isSubscribed) = (nil, false)
             send(.unsubscribe)
         }
         guard stage == .ready else { return }
         if isDue(lastReceived.advanced(by: Limit.silence)) { return end(.noAdapter, "\(endpoint) no longer responds") }
-        if isDue(max(lastReceived, lastSent).advanced(by: Limit.quiet)) { send(.ping) }
+        if isDue(max(lastReceived, lastSent).advanced(by: Limit.ping)) { send(.ping) }
     }
 }

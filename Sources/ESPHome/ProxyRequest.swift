@@ -1,5 +1,6 @@
 import Bluetooth
 
+/// A message to an ESPHome device: its type number and its protocol buffer.
 struct ProxyRequest: Hashable {
     let type: Int
     let bytes: [UInt8]
@@ -36,36 +37,36 @@ struct ProxyRequest: Hashable {
         case clearCache = 6
     }
 
-    static func device(_ address: BluetoothAddress, _ request: DeviceRequest, kind: Int = 0) -> ProxyRequest {
+    static func device(_ address: BluetoothAddress, _ request: DeviceRequest, addressType: Int = 0) -> ProxyRequest {
         ProxyRequest(68) {
             $0.put(1, address.value)
             $0.put(2, request.rawValue)
             if request == .connect {
                 $0.put(3, 1)
-                $0.put(4, UInt64(kind))
+                $0.put(4, UInt64(addressType))
             }
         }
     }
 
     static func services(_ address: BluetoothAddress) -> ProxyRequest { ProxyRequest(70) { $0.put(1, address.value) } }
-    static func read(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { about(73, address, handle) }
+    static func read(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { request(73, address, handle) }
 
     static func write(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8], isAnswered: Bool) -> ProxyRequest
     {
-        about(75, address, handle) {
+        request(75, address, handle) {
             $0.put(3, isAnswered ? 1 : 0)
             $0.put(4, value)
         }
     }
 
     static func writeDescriptor(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8]) -> ProxyRequest {
-        about(77, address, handle) { $0.put(3, value) }
+        request(77, address, handle) { $0.put(3, value) }
     }
     static func notify(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest {
-        about(78, address, handle) { $0.put(3, 1) }
+        request(78, address, handle) { $0.put(3, 1) }
     }
 
-    private static func about(
+    private static func request(
         _ type: Int, _ address: BluetoothAddress, _ handle: UInt16, _ more: (inout ProtobufFields) -> Void = { _ in }
     ) -> ProxyRequest {
         ProxyRequest(type) {

@@ -14,14 +14,14 @@ struct ProxySession {
         case read(UInt16)
         case write(UInt16)
         /// Makes the proxy forward notifications of the value at this handle.
-        case listen(UInt16)
+        case forward(UInt16)
         /// Enables notifications at the peer, by writing the Client Characteristic Configuration descriptor.
         case configure(UInt16, descriptor: UInt16)
 
         var handle: UInt16? {
             switch self {
             case .discover: nil
-            case .read(let handle), .write(let handle), .listen(let handle), .configure(_, let handle): handle
+            case .read(let handle), .write(let handle), .forward(let handle), .configure(_, let handle): handle
             }
         }
 
@@ -30,7 +30,7 @@ struct ProxySession {
     let peer: PeerID
     let address: BluetoothAddress
     var phase: Phase
-    /// The services. A proxy sends them once per connection.
+    /// The peer's services, which a proxy sends once per connection.
     var services: [ProxyService] = []
     var isDiscovered = false
     var waiting: [CentralRequest] = []

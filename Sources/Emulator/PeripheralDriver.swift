@@ -66,7 +66,7 @@ package actor PeripheralDriver {
 
     /// Performs a user's action on the bottle, after earlier requests of centrals.
     package func control(_ action: ControlAction) async -> ControlReply {
-        await link.caughtUp()
+        await link.waitUntilEventsAreProcessed()
         return feed(.control(action)) ?? .refused("the emulated bottle did not respond")
     }
 
@@ -83,7 +83,7 @@ package actor PeripheralDriver {
         var answer: ControlReply?
         for effect in machine.handle(event, at: clock.now()) {
             switch effect {
-            case .save(let flash): isSaved = keep(flash)
+            case .save(let flash): isSaved = saveFlash(flash)
             case .link(.respond(let token, _)) where !isSaved:
                 let unlikelyError: UInt8 = 0x0E
                 link.perform(.respond(token: token, .error(unlikelyError)))
@@ -97,7 +97,7 @@ package actor PeripheralDriver {
         return answer
     }
 
-    private func keep(_ flash: BottleFlash) -> Bool {
+    private func saveFlash(_ flash: BottleFlash) -> Bool {
         do {
             try save(flash)
             return true

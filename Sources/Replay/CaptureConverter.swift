@@ -11,8 +11,8 @@ package struct CaptureConverter {
         package var written = 0
         /// The number of skipped packets without LE traffic that the output format cannot store.
         package var skipped = 0
-        /// The number of records with a changed time; see `CaptureWriter.retimed`.
-        package var retimed = 0
+        /// The number of records with a changed time; see `CaptureWriter.retimedRecords`.
+        package var retimedRecords = 0
         /// Whether packets were generated from the ATT conversation instead of copied.
         package var isRegenerated = false
     }
@@ -42,7 +42,7 @@ package struct CaptureConverter {
             head.names.merge(survey.head.names) { first, _ in first }
         }
         var writer = CaptureWriter(format, facts: head)
-        defer { outcome.retimed = writer.retimed }
+        defer { outcome.retimedRecords = writer.retimedRecords }
         var firstError: CaptureError?
         for (path, survey) in zip(paths, surveys) {
             do {
@@ -226,12 +226,12 @@ private struct ConversationWriter {
     }
 
     private func emitConnection(
-        _ isBegin: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: PacketBody
+        _ isStart: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: PacketBody
     ) throws {
         try emit(
             CapturePacket(
                 number: 0, time: time, direction: nil,
-                content: .connection(isBegin: isBegin, peer: connection.peer)), RawSpan())
+                content: .connection(isStart: isStart, peer: connection.peer)), RawSpan())
     }
 
     private func flush(_ emit: PacketBody) throws {
@@ -240,11 +240,11 @@ private struct ConversationWriter {
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
-            if value.uuid == nil, !namesHandles, !value.isOfBottle { continue }
+            if value.uuid == nil, !namesHandles, !value.belongsToBottle { continue }
             let facts = ValueFacts(
-                travel: value.travel, characteristic: value.uuid, handle: value.handle, peer: value.peer)
+                kind: value.kind, characteristic: value.uuid, handle: value.handle, peer: value.peer)
             let packet = CapturePacket(
-                number: value.frame, time: value.time, direction: facts.travel.direction, content: .value(facts))
+                number: value.frame, time: value.time, direction: facts.kind.direction, content: .value(facts))
             try emit(packet, value.bytes.span.bytes)
         }
     }

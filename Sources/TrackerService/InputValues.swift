@@ -9,9 +9,9 @@ package enum Amount: Hashable, Sendable {
     /// An amount of the setting `hydration.quickAddMl`, by its number from 1.
     case quick(Int)
 
-    /// Parses `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup` and `quick1`.
+    /// Parses `250`, `0.25l`, `8oz` (`Amounts.parse`), `cup` and `quick1`.
     package init?(_ text: String) {
-        if let ml = Amounts.typed(text) {
+        if let ml = Amounts.parse(text) {
             self = .ml(ml)
         } else if text == "cup" {
             self = .cup
@@ -76,7 +76,7 @@ package enum DayText {
 }
 
 /// The parser for times.
-package enum Moment {
+package enum TimeText {
     /// Parses an instant with offset, a local time (`2026-06-15T14:00`, also with a space), or `14:00`, which is the
     /// most recent such time until `now`.
     /// - Throws: `WrongInput`, `UnsupportedInstant`.
@@ -130,16 +130,16 @@ package struct EntryChange: Hashable, Sendable {
     /// The new local time of a drink in its own time zone, on the same day.
     package var time: TimeOfDay?
     /// The time as text. A time of day is on the day of a drink; for a session entry it is the most recent one.
-    package var typed: String?
+    package var timeText: String?
     package var estimate: Double?
     /// The volume of a water in US fluid ounces.
     package var oz: Double?
 
     package init(
-        ml: Int? = nil, at: Instant? = nil, time: TimeOfDay? = nil, typed: String? = nil, estimate: Double? = nil,
+        ml: Int? = nil, at: Instant? = nil, time: TimeOfDay? = nil, timeText: String? = nil, estimate: Double? = nil,
         oz: Double? = nil
     ) {
-        (self.ml, self.at, self.time, self.typed, self.estimate, self.oz) = (ml, at, time, typed, estimate, oz)
+        (self.ml, self.at, self.time, self.timeText, self.estimate, self.oz) = (ml, at, time, timeText, estimate, oz)
     }
 }
 

@@ -31,7 +31,7 @@ package struct SyncClient: Sendable {
     package struct Pass: Hashable, Sendable {
         package var sent = 0
         /// The number of rejected changes.
-        package var parked = 0
+        package var rejected = 0
         package var merged = MergeOutcome()
         /// The error that ended the pass early.
         package var trouble: String?
@@ -50,7 +50,7 @@ package struct SyncClient: Sendable {
             try store.finishSending(item, outcome, at: now())
             switch outcome {
             case .sent: pass.sent += 1
-            case .refused(let status) where (400..<500).contains(status): pass.parked += 1
+            case .refused(let status) where (400..<500).contains(status): pass.rejected += 1
             default: pass.trouble = message(outcome, item.operation.rawValue)
             }
         }
@@ -91,7 +91,7 @@ package struct SyncClient: Sendable {
         guard let answer else { return .unreachable }
         return switch answer.status {
         case 200..<300 where isPlausible(answer): .sent
-        case 200..<400: .nonsense
+        case 200..<400: .invalidResponse
         case 401, 403, 407: .unauthorised(status: answer.status)
         default: .refused(status: answer.status)
         }
@@ -124,7 +124,7 @@ package struct SyncClient: Sendable {
                 The server at \(server) rejects the token (status \(status)): set sync.token or sync.tokenFile \
                 again.
                 """
-        case .nonsense:
+        case .invalidResponse:
             """
             The server at \(server) sent an invalid response to \(name): it might not be a sync server, or this \
             network requires a login.
@@ -158,7 +158,7 @@ package struct SyncClient: Sendable {
         if answer?.status == 404 { return "[]" }
         let outcome = outcome(answer)
         guard outcome == .sent, let body = answer?.body, !body.isEmpty else {
-            throw SyncProblem(message(outcome == .sent ? .nonsense : outcome, name))
+            throw SyncProblem(message(outcome == .sent ? .invalidResponse : outcome, name))
         }
         return String(decoding: body, as: UTF8.self)
     }
@@ -176,7 +176,7 @@ extension SyncClient {
     private static func token(inFile path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw SyncProblem("The file \(path) (sync.tokenFile) \(error.words).")
+            throw SyncProblem("The file \(path) (sync.tokenFile) \(error.reason).")
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = line.trimmingCharacters(in: .whitespaces)
@@ -197,8 +197,8 @@ package struct SyncProblem: Problem, Hashable {
 
 extension MergeOutcome {
     mutating func add(_ other: MergeOutcome) {
-        taken += other.taken
-        kept += other.kept
+        applied += other.applied
+        unchanged += other.unchanged
         refused += other.refused
         refusals = Array((refusals + other.refusals).prefix(100))
     }

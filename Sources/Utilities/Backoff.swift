@@ -14,11 +14,11 @@ package struct Backoff: Hashable, Sendable {
 
     /// The next wait: between half and the whole of a value that doubles with each failure.
     ///
-    /// - Parameter chance: from 0 (half of the value) to 1 (the whole value). Use a random number if many clients wait.
-    package mutating func next(chance: Double) -> Duration {
+    /// - Parameter jitter: from 0 (half of the value) to 1 (the whole value). Use a random number if many clients wait.
+    package mutating func next(jitter: Double) -> Duration {
         let longestWait = min(longest, first * (1 << min(failures, 16)))
         failures += 1
-        return longestWait / 2 + (longestWait / 2) * min(1, max(0, chance))
+        return longestWait / 2 + (longestWait / 2) * min(1, max(0, jitter))
     }
 
     package mutating func reset() { failures = 0 }

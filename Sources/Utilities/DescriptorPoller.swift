@@ -50,7 +50,7 @@ final class DescriptorPoller: Sendable {
             if instance >= 0 { return instance }
             let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
             guard epoll >= 0 else { return nil }
-            guard begin(epoll) else {
+            guard startThread(epoll) else {
                 close(epoll)
                 return nil
             }
@@ -59,23 +59,23 @@ final class DescriptorPoller: Sendable {
         }
     }
 
-    private final class Start {
+    private final class ThreadArgument {
         let (poller, epoll): (DescriptorPoller, Int32)
         init(_ poller: DescriptorPoller, _ epoll: Int32) { (self.poller, self.epoll) = (poller, epoll) }
     }
 
-    private func begin(_ epoll: Int32) -> Bool {
-        var (none, before) = (sigset_t(), sigset_t())
-        sigfillset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    private func startThread(_ epoll: Int32) -> Bool {
+        var (allSignals, previousMask) = (sigset_t(), sigset_t())
+        sigfillset(&allSignals)
+        pthread_sigmask(SIG_SETMASK, &allSignals, &previousMask)
+        defer { pthread_sigmask(SIG_SETMASK, &previousMask, nil) }
         var thread = pthread_t()
-        let start = Unmanaged.passRetained(Start(self, epoll))
+        let start = Unmanaged.passRetained(ThreadArgument(self, epoll))
         let code = pthread_create(
             &thread, nil,
-            { words in
-                guard let words else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(words).takeRetainedValue()
+            { pointer in
+                guard let pointer else { return nil }
+                let start = Unmanaged<ThreadArgument>.fromOpaque(pointer).takeRetainedValue()
                 start.poller.wait(start.epoll)
             }, start.toOpaque())
         guard code == 0 else {

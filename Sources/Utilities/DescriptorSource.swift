@@ -114,12 +114,12 @@ package final class DescriptorSource: @unchecked Sendable {
         guard !state.isArmed else { return }
         // If the kernel cannot register the descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC), poll it from the queue.
         state.isPending = true
-        queue.asyncAfter(deadline: .now() + Self.requestInterval) { [weak self] in self?.ask() }
+        queue.asyncAfter(deadline: .now() + Self.fallbackInterval) { [weak self] in self?.pollDescriptor() }
     }
 
-    private static let requestInterval = DispatchTimeInterval.milliseconds(20)
+    private static let fallbackInterval = DispatchTimeInterval.milliseconds(20)
 
-    private func ask() {
+    private func pollDescriptor() {
         let interest = state.withLock { $0.isCancelled ? [] : $0.interest }
         var query = pollfd(fd: descriptor, events: interest.pollEvents, revents: 0)
         handle(!interest.isEmpty && poll(&query, 1, 0) > 0 ? Interest(pollEvents: query.revents) : [])

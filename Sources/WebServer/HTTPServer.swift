@@ -49,13 +49,13 @@ package struct HTTPServer: Sendable {
         let isSocket = if case .unix = endpoint { true } else { false }
         let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ErrorMiddleware(counts: counts))
-        enter(RouteTable(router, person, isSocket: isSocket), counts).finish()
+        register(RouteTable(router, person, isSocket: isSocket), counts).finish()
 
         try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(
             router.buildResponder(), ready: ready)
     }
 
-    private func enter(_ table: RouteTable, _ counts: ResponseCounts) -> RouteTable {
+    private func register(_ table: RouteTable, _ counts: ResponseCounts) -> RouteTable {
         StateRoutes.add(to: table)
         EventRoutes.add(to: table)
         AgentRoutes.add(to: table)
@@ -78,7 +78,7 @@ package struct HTTPServer: Sendable {
     static var routes: [String: Set<HTTPRequest.Method>] {
         let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
         let server = HTTPServer(person, log: Logger(label: "routes"))
-        return server.enter(RouteTable(Router(context: WebRequestContext.self), person), ResponseCounts()).entered
+        return server.register(RouteTable(Router(context: WebRequestContext.self), person), ResponseCounts()).registered
     }
 }
 

@@ -7,7 +7,7 @@ struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "control", abstract: "Control a running emulator",
         discussion: "Actions:\n"
-            + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n")
+            + ControlMessages.actions.map { "  \($0.usage): \($0.meaning)" }.joined(separator: "\n")
             + "\nAn amount is in millilitres, or has a unit: 4oz, 0.2l.")
 
     @Option(help: ArgumentHelp("Socket (default: waterh-emulator.sock in $XDG_RUNTIME_DIR)", valueName: "unix:PATH"))
@@ -18,18 +18,18 @@ struct Control: ParsableCommand {
 
     @Argument(
         help: "Action, see above",
-        completion: .list(ControlMessages.actions.compactMap { $0.words.split(separator: " ").first.map(String.init) }))
+        completion: .list(ControlMessages.actions.compactMap { $0.usage.split(separator: " ").first.map(String.init) }))
     var action: String
 
     @Argument(help: "Value of the action")
     var value: String?
 
     /// The value to send. The amount of a sip is converted to millilitres.
-    private var sent: String? { action == "sip" ? value.flatMap(Amounts.typed).map(String.init) ?? value : value }
+    private var wireValue: String? { action == "sip" ? value.flatMap(Amounts.parse).map(String.init) ?? value : value }
 
     func validate() throws {
         do {
-            _ = try ControlMessages.action(action, sent)
+            _ = try ControlMessages.action(action, wireValue)
         } catch {
             throw ValidationError(error.description)
         }
@@ -39,7 +39,7 @@ struct Control: ParsableCommand {
         let path = control?.path ?? Run.defaultControlPath
         let answer: Data
         do {
-            answer = try ControlSocket.ask(path, ControlMessages.request(action, sent).text)
+            answer = try ControlSocket.request(path, ControlMessages.request(action, wireValue).text)
         } catch {
             throw CommandFailure(
                 .noLink, "cannot reach an emulator: \(error)",

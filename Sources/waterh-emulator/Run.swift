@@ -127,7 +127,7 @@ struct Run: AsyncParsableCommand {
     }
 
     func run() async throws {
-        logOptions.takeOver("waterh-emulator")
+        logOptions.redirectDiagnostics("waterh-emulator")
         if let gadget { return try await runProfile(gadget) }
         let plan = try FaultOptions(faults)
         let store = try store.map { path in try FlashStore(path: path) }
@@ -232,7 +232,7 @@ struct Run: AsyncParsableCommand {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }
         for remark in fill?.remarks ?? [] { log(remark) }
-        for remark in fill?.leftOut ?? [] { log("\(remark); to use them: --address ADDRESS") }
+        for remark in fill?.otherBottleNotes ?? [] { log("\(remark); to use them: --address ADDRESS") }
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
         if let stored = try store?.load() {

@@ -24,7 +24,7 @@ actor ActionQueue {
     /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
         for lost in presses.append(press) {
-            log("\(lost.words): dropped, because too many actions are queued")
+            log("\(lost.logText): dropped, because too many actions are queued")
         }
         await performQueued()
     }
@@ -40,11 +40,11 @@ actor ActionQueue {
                 presses.remove(press)
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
-                log("\(press.words): \(problem.sentence) It is retried automatically.")
-                let length = backoff.next(chance: 1)
+                log("\(press.logText): \(problem.sentence) It is retried automatically.")
+                let length = backoff.next(jitter: 1)
                 await pause.wait { try? await Task.sleep(for: length) }
             } catch {
-                log("\(press.words): \(error)")
+                log("\(press.logText): \(error)")
                 presses.remove(press)
             }
         }

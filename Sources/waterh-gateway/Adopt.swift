@@ -15,7 +15,7 @@ struct Adopt: AsyncParsableCommand {
             the command asks for the mode.
             """)
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var storeOptions: LocationOptions
 
     @Option(
         name: .customLong("as"),
@@ -46,17 +46,17 @@ struct Adopt: AsyncParsableCommand {
     func run() async throws {
         let text = address.trimmingCharacters(in: .whitespaces)
         let identity = BluetoothAddress(text)?.description ?? text
-        let file = try Configuration.load(place.config)
-        let store = try place.place(file)
+        let file = try Configuration.load(storeOptions.config)
+        let store = try storeOptions.storeLocation(file)
         guard !release else { return try releaseBottle(identity, file, store) }
         try check(identity)
         // A rejected adoption must not create a store.
-        guard !Adoption.elsewhere(besides: store.path).contains(identity) else {
-            throw Adoption.belongsElsewhere(identity)
+        guard !Adoption.bottlesOfOtherServices(than: store.path).contains(identity) else {
+            throw Adoption.belongsToOther(identity)
         }
         var choice = AdoptionChoice(mode: mode)
         if mode == nil, other == nil, !json, Adoption.isInteractive { choice = try await Adoption.choice() }
-        let provider = try StoreProvider(store, zone: place.namedZone(file))
+        let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         let isNew = try StoreProvider.explained { try provider.tracker().adopt(identity, as: other, choice) }
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
@@ -86,7 +86,7 @@ struct Adopt: AsyncParsableCommand {
                 .refused, "cannot release \(identity): the configuration names it",
                 advice: "Remove it from 'bottle' or 'bottles' in waterh.toml, then try again.")
         }
-        let provider = try StoreProvider(store, zone: place.namedZone(file))
+        let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         let wasAdopted = try StoreProvider.explained { try provider.tracker().releaseBottle(identity) }
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasAdopted)] as JSONValue).text)

@@ -11,8 +11,8 @@ import Utilities
 /// Adopts a bottle on the command line: lists the bottles in range and asks the user.
 enum Adoption {
     /// The bottles of a store; empty for a missing or unreadable store.
-    static func adoptedBottles(_ place: StoreLocation) -> [AdoptedBottle] {
-        guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
+    static func adoptedBottles(_ location: StoreLocation) -> [AdoptedBottle] {
+        guard let store = try? location.open(hostZone: nil, for: .reading) else { return [] }
         return (try? TrackerAPI.adoptedBottles(of: store)) ?? []
     }
 
@@ -30,7 +30,7 @@ enum Adoption {
 
     /// The identities of the bottles that belong to other services on this machine.
     /// - Parameter store: the path of the caller's store.
-    static func elsewhere(besides store: String) -> Set<String> {
+    static func bottlesOfOtherServices(than store: String) -> Set<String> {
         struct Answer: Decodable {
             struct Bottle: Decodable { var names: [String], isOwn: Bool }
             var bottles: [Bottle]
@@ -43,7 +43,7 @@ enum Adoption {
         }
     }
 
-    static func belongsElsewhere(_ identity: String) -> CommandFailure {
+    static func belongsToOther(_ identity: String) -> CommandFailure {
         CommandFailure(
             .refused, "\(identity) belongs to another gateway on this machine. Nothing was changed.",
             advice: "Release it in the store of that gateway first (adopt --release).")
@@ -61,8 +61,8 @@ enum Adoption {
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         if let failure = report.commandFailure { throw failure }
-        let elsewhere = elsewhere(besides: provider.store.path)
-        let found = BottleInRange.list(report.inRange).filter { !elsewhere.contains($0.address) }
+        let others = bottlesOfOtherServices(than: provider.store.path)
+        let found = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
         guard !found.isEmpty else {
             throw CommandFailure(
                 .noLink, "no bottle in range",
@@ -136,11 +136,11 @@ extension PollOptions {
     /// Sets the bottle that a command uses: the named bottle, else the bottles of the configuration.
     mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
-            bottle = AdoptedBottle.meant(wanted ?? file.bottles.first, among: own)
+            bottle = AdoptedBottle.resolvingAlias(wanted ?? file.bottles.first, among: own)
             return
         }
         own = file.bottles.compactMap { text in
-            let resolved = AdoptedBottle.meant(text, among: own) ?? text
+            let resolved = AdoptedBottle.resolvingAlias(text, among: own) ?? text
             let known = own.first { $0.identities.contains(resolved) || $0.advertisedName == resolved }
             return known ?? BluetoothAddress(resolved).map { AdoptedBottle(identities: [$0.description]) }
         }

@@ -61,14 +61,14 @@ struct BenchDayCommand: AsyncParsableCommand {
         try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
-        let place = StoreLocation(path: store ?? folder.store)
+        let location = StoreLocation(path: store ?? folder.store)
         let wanted = link.selectedBottle.map(BottleSelector.init(text:))
         let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Setup(
                 hasRadio: hasRadio, folder: folder,
                 user: BenchDayUser(control: rehearse?.path),
-                store: { [link] in try await Self.storeLog(link, file, place, zone: zone.id, folder) },
+                store: { [link] in try await Self.storeLog(link, file, location, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
                     !hasRadio
@@ -126,13 +126,16 @@ struct BenchDayCommand: AsyncParsableCommand {
     /// - Returns: the stored records.
     /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     private static func storeLog(
-        _ link: LinkOptions, _ file: Configuration, _ place: StoreLocation, zone: String, _ folder: BenchDayFolder
+        _ link: LinkOptions, _ file: Configuration, _ location: StoreLocation, zone: String, _ folder: BenchDayFolder
     ) async throws -> Set<[UInt8]> {
-        let provider = try StoreProvider(place, zone: zone)
+        let provider = try StoreProvider(location, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)
         options.select(link.selectedBottle, file)
         // This poll must only read, so disable all writes.
-        (options.keep, options.correctClockBeyond, options.goalMl, options.managesTodayAmount, options.managesLight) =
+        (
+            options.isAcknowledgementDisabled, options.correctClockBeyond, options.goalMl, options.managesTodayAmount,
+            options.managesLight
+        ) =
             (true, nil, nil, false, false)
         let driver = GatewayDriver(
             link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
@@ -152,7 +155,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         for question in BenchDayQuestion.all {
             let finding = question.finding(day)
             out.line("\(question.text) (\(question.rule))")
-            out.line("  \(finding.answer): \(finding.words)")
+            out.line("  \(finding.answer): \(finding.text)")
         }
         if !day.omissions.isEmpty {
             out.line("Skipped parts: \(day.omissions.count)")

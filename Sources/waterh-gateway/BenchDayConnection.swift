@@ -9,7 +9,7 @@ actor BenchDayConnection {
     /// The index of the first event that has not been used as a response.
     private var position = 0
     private var failure: LinkError?
-    private var pump: Task<Void, Never>?
+    private var eventTask: Task<Void, Never>?
     private(set) var mtu: Int?
     private(set) var profile: BottleProfile?
     private var command: RemoteCharacteristic?
@@ -24,8 +24,8 @@ actor BenchDayConnection {
         -> Advertisement
     {
         let source = link.events
-        pump = Task {
-            for await event in source { self.take(event) }
+        eventTask = Task {
+            for await event in source { self.record(event) }
             failure = failure ?? LinkError(.disconnected, "The link was closed.")
         }
         let found = try await request(.startScan, "no bottle was seen", within: limit) {
@@ -122,10 +122,10 @@ actor BenchDayConnection {
 
     func close() async {
         await link.close()
-        pump?.cancel()
+        eventTask?.cancel()
     }
 
-    private func take(_ event: CentralEvent) {
+    private func record(_ event: CentralEvent) {
         switch event {
         case .notification, .advertised: guard events.count < Self.limit else { return }
         case .mtuChanged(let size): mtu = size

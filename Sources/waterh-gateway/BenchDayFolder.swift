@@ -36,7 +36,7 @@ actor BenchDayFolder {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         } catch {
             throw CommandFailure(
-                .failed, "creating \(path) failed: \(FileErrorText.words(error))",
+                .failed, "creating \(path) failed: \(FileErrorText.text(error))",
                 advice: "Name another one with --folder."
             )
         }
@@ -99,7 +99,7 @@ actor BenchDayFolder {
         monitorRecording = Task {
             do {
                 for try await packet in monitor.packets {
-                    try recorder.take(packet)
+                    try recorder.add(packet)
                     try file.write(recorder.takeOutput())
                 }
                 try file.commit()
@@ -123,7 +123,7 @@ actor BenchDayFolder {
             try handle.synchronize()
         } catch {
             throw CommandFailure(
-                .failed, "\(file.path) cannot be written: \(FileErrorText.words(error)).",
+                .failed, "\(file.path) cannot be written: \(FileErrorText.text(error)).",
                 advice: "Nothing was acknowledged after that. Free some space, and start a new session.")
         }
     }

@@ -8,25 +8,25 @@ struct BenchDayQuestion: Sendable {
     struct Finding: Sendable {
         /// `yes`, `no` or `unknown`.
         let answer: String
-        let words: String
+        let text: String
         /// The bytes that support the answer.
         let evidence: [String]
 
         /// - Parameter isYes: the answer; `nil` if unknown.
-        init(_ isYes: Bool?, _ words: String, _ evidence: [String] = []) {
+        init(_ isYes: Bool?, _ text: String, _ evidence: [String] = []) {
             answer = isYes.map { $0 ? "yes" : "no" } ?? "unknown"
-            (self.words, self.evidence) = (words, evidence)
+            (self.text, self.evidence) = (text, evidence)
         }
     }
 
-    let point: String
+    let id: String
     /// The heading of the question in the protocol spec.
     let rule: String
     let text: String
     let finding: @Sendable (BenchDayRecord) -> Finding
 
     static let all = [
-        BenchDayQuestion(point: "byte-0", rule: "P3.3", text: "Is byte 0 of a record the year?") { day in
+        BenchDayQuestion(id: "byte-0", rule: "P3.3", text: "Is byte 0 of a record the year?") { day in
             guard let step = day.step("log-after-sips"), let record = measuredRecords(day)?.last else {
                 return Finding(nil, "No record of a known amount was received.")
             }
@@ -37,7 +37,7 @@ struct BenchDayQuestion: Sendable {
             return Finding(record[0] == year, "In 20\(year) byte 0 was \(hex([record[0]])).", [hex(record)])
         },
         BenchDayQuestion(
-            point: "replay", rule: "P3.4", text: "Does the log keep records until they are acknowledged?"
+            id: "replay", rule: "P3.4", text: "Does the log keep records until they are acknowledged?"
         ) { day in
             guard let first = day.records("log-after-sips"), let second = day.records("log-again"), !first.isEmpty
             else { return Finding(nil, "Two complete logs with records are missing.") }
@@ -48,13 +48,13 @@ struct BenchDayQuestion: Sendable {
                 missing.map(hex))
         },
         BenchDayQuestion(
-            point: "acknowledge-without-dump", rule: "P3.6",
+            id: "acknowledge-without-dump", rule: "P3.6",
             text: "Does an acknowledgement drop records that were not sent on its connection?"
         ) { day in
             dropped(day, before: "log-again", after: "log-after-acknowledgement-without-log") { !$1.isEmpty }
         },
         BenchDayQuestion(
-            point: "acknowledge-one", rule: "P3.4",
+            id: "acknowledge-one", rule: "P3.4",
             text: "Does an acknowledgement of one record drop the oldest record only?"
         ) { day in
             dropped(day, before: "log-after-acknowledgement-without-log", after: "log-after-one") {
@@ -62,7 +62,7 @@ struct BenchDayQuestion: Sendable {
             }
         },
         BenchDayQuestion(
-            point: "response-reads", rule: "P1.1", text: "Does the bottle answer reads of its response characteristic?"
+            id: "response-reads", rule: "P1.1", text: "Does the bottle answer reads of its response characteristic?"
         ) { day in
             guard let step = day.step("read") else { return Finding(nil, "The step was skipped.") }
             guard let value = step.values.first else {
@@ -70,7 +70,7 @@ struct BenchDayQuestion: Sendable {
             }
             return Finding(true, "The value has \(value.bytes.count) bytes.", [hex(value.bytes)])
         },
-        BenchDayQuestion(point: "clock-drifts", rule: "P2.8", text: "Does the bottle's clock drift or jump?") { day in
+        BenchDayQuestion(id: "clock-drifts", rule: "P2.8", text: "Does the bottle's clock drift or jump?") { day in
             let shown = day.snapshots.compactMap { step, snapshot in snapshot.clock.map { (step.at, $0) } }
             if let (_, clock) = shown.first(where: { !$0.1.isPossible }) {
                 return Finding(true, "It showed \(clock), which is not a time.")
@@ -79,16 +79,16 @@ struct BenchDayQuestion: Sendable {
                 guard let clock = LocalTime(clock), let host = LocalTime(host) else { return nil }
                 return (clock.milliseconds - host.milliseconds) / 1000
             }
-            guard clockLeads.count > 1, let least = clockLeads.min(), let most = clockLeads.max() else {
+            guard clockLeads.count > 1, let minimum = clockLeads.min(), let maximum = clockLeads.max() else {
                 return Finding(nil, "Fewer than two snapshots showed its clock.")
             }
             return Finding(
-                most - least > 5,
-                "In \(clockLeads.count) snapshots it was \(least) to \(most) s ahead of this computer's.",
+                maximum - minimum > 5,
+                "In \(clockLeads.count) snapshots it was \(minimum) to \(maximum) s ahead of this computer's.",
                 shown.map { "\($0) \($1)" })
         },
         BenchDayQuestion(
-            point: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?"
+            id: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?"
         ) { day in
             guard let records = measuredRecords(day) else {
                 return Finding(nil, "No record of a known amount was received.")
@@ -101,7 +101,7 @@ struct BenchDayQuestion: Sendable {
                 records.map(hex))
         },
         BenchDayQuestion(
-            point: "bytes-10-11", rule: "P3.2",
+            id: "bytes-10-11", rule: "P3.2",
             text: "Are bytes 10 and 11 the battery (Boost) or the temperature (Vita)?"
         ) { day in
             guard let record = measuredRecords(day)?.last, let model = day.model,
@@ -116,16 +116,17 @@ struct BenchDayQuestion: Sendable {
                 abs(value - measured) <= 5 && (!isBoost || record[10] == 1),
                 "They were \(hex(record[10...11])), with \(measured) \(isBoost ? "%" : "°C").", [hex(record)])
         },
-        BenchDayQuestion(point: "one-frame", rule: "P3.1", text: "Is a log one PT frame?") { day in
-            guard let most = day.logs.filter(\.isWholeLog).max(by: { $0.records.count < $1.records.count }),
-                most.records.count > 8, day.profile == .retail
+        BenchDayQuestion(id: "one-frame", rule: "P3.1", text: "Is a log one PT frame?") { day in
+            guard let longestLog = day.logs.filter(\.isWholeLog).max(by: { $0.records.count < $1.records.count }),
+                longestLog.records.count > 8, day.profile == .retail
             else { return Finding(nil, "No retail log had more than the eight records of one entry.") }
             return Finding(
-                most.frames == 1, "\(most.records.count) records were sent; number of PT frames: \(most.frames).",
-                most.values.map { hex($0.bytes) }.filter { $0.hasPrefix("5054") })
+                longestLog.frames == 1,
+                "\(longestLog.records.count) records were sent; number of PT frames: \(longestLog.frames).",
+                longestLog.values.map { hex($0.bytes) }.filter { $0.hasPrefix("5054") })
         },
         BenchDayQuestion(
-            point: "advertises-connected", rule: "P1.3", text: "Does the bottle advertise while it is connected?"
+            id: "advertises-connected", rule: "P1.3", text: "Does the bottle advertise while it is connected?"
         ) { day in
             guard day.hasRadio, let step = day.step("scan"), step.failure == nil else {
                 return Finding(nil, "The step was skipped: this link has no radio, or the scan failed.")
@@ -139,8 +140,8 @@ struct BenchDayQuestion: Sendable {
     func json(_ day: BenchDayRecord) -> JSONValue {
         let finding = finding(day)
         return [
-            "point": .string(point), "rule": .string(rule), "question": .string(text),
-            "answer": .string(finding.answer), "words": .string(finding.words),
+            "point": .string(id), "rule": .string(rule), "question": .string(text),
+            "answer": .string(finding.answer), "words": .string(finding.text),
             "evidence": .array(finding.evidence.prefix(8).map { .string($0) }),
         ]
     }

@@ -33,7 +33,7 @@ actor BenchDaySession {
     func run() async throws {
         try await perform("1-first-connection", attempts: 3) { bottle in
             try await step("unasked", on: bottle) { try await listen(.seconds(12), from: $1, to: bottle) }
-            try await ask("snapshot", .snapshot, of: bottle)
+            try await send("snapshot", .snapshot, of: bottle)
             try await readLog("log", of: bottle)
             try await step("read", on: bottle) { step, _ in
                 step.values = [.init(after: .zero, bytes: try await bottle.readResponse())]
@@ -47,7 +47,7 @@ actor BenchDaySession {
             try await perform("2-after-the-app") { try await readLog("log-after-app", of: $0) }
         }
         try await perform("3-known-sips") { bottle in
-            try await ask("snapshot", .snapshot, of: bottle)
+            try await send("snapshot", .snapshot, of: bottle)
             for ml in [100, 200, 300] {
                 try await step("sip-\(ml)", on: bottle) {
                     guard let amount = try await answer("sip-\(ml)", .sip(ml: ml)) else { return }
@@ -56,15 +56,15 @@ actor BenchDaySession {
                 }
             }
             try await readLog("log-after-sips", of: bottle)
-            try await ask("snapshot", .snapshot, of: bottle)
+            try await send("snapshot", .snapshot, of: bottle)
             try await readLog("log-again", of: bottle)
         }
         try await perform("4-requests") { bottle in
-            try await ask("snapshot", .snapshot, of: bottle)
-            for number: UInt8 in [3, 4, 1] { try await ask("bare-0\(number)", .draftDump(number), of: bottle) }
+            try await send("snapshot", .snapshot, of: bottle)
+            for number: UInt8 in [3, 4, 1] { try await send("bare-0\(number)", .draftDump(number), of: bottle) }
             for type: EntryType in [
                 .temperature, .battery, .clock, .amount, .goal, .level, .charging, .language, .reminder, .tds,
-            ] { try await ask("get-0x" + String(type.rawValue, radix: 16), .get(type), of: bottle) }
+            ] { try await send("get-0x" + String(type.rawValue, radix: 16), .get(type), of: bottle) }
         }
         try await acknowledgeLog("5-acknowledgements")
     }
@@ -165,11 +165,11 @@ actor BenchDaySession {
     }
 
     private func readLog(_ name: String, of bottle: BenchDayConnection) async throws {
-        try await ask(name, record.profile == .draft ? .draftDump(1) : .drinkLog, of: bottle)
+        try await send(name, record.profile == .draft ? .draftDump(1) : .drinkLog, of: bottle)
     }
 
     /// Writes a command and waits for values.
-    private func ask(_ name: String, _ command: HostCommand, of bottle: BenchDayConnection) async throws {
+    private func send(_ name: String, _ command: HostCommand, of bottle: BenchDayConnection) async throws {
         // A log has many values, and a bottle can ignore a request just after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
         let pace = setup.user.pace

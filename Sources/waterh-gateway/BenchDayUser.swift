@@ -68,7 +68,7 @@ struct BenchDayUser: Sendable {
             case (.acknowledge, "n"): return nil
             case (.acknowledge, _): break
             case (.sip(let ml), nil): return ml
-            case (.sip, _): if let ml = Amounts.typed(text), (1...2000).contains(ml) { return ml }
+            case (.sip, _): if let ml = Amounts.parse(text), (1...2000).contains(ml) { return ml }
             }
             Diagnostics.line("invalid answer '\(text)'")
         }
@@ -84,7 +84,7 @@ struct BenchDayUser: Sendable {
             return 0
         case .sip(let ml):
             do {
-                let answer = try ControlSocket.ask(control, ControlMessages.request("sip", "\(ml)").text)
+                let answer = try ControlSocket.request(control, ControlMessages.request("sip", "\(ml)").text)
                 let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
                 guard object?["ok"] as? Bool == true else {
                     let reason = object?["error"] as? String ?? "the emulator rejected the action"

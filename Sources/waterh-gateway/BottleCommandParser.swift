@@ -29,21 +29,22 @@ enum BottleCommandParser {
             if let form = forms.first(where: {
                 $0.split(separator: " ").first.map(String.init) == arguments.first?.lowercased()
             }) {
-                throw wrong("'\(arguments.joined(separator: " "))' is not valid: expected \(form).")
+                throw invalid("'\(arguments.joined(separator: " "))' is not valid: expected \(form).")
             }
-            throw wrong("'\(arguments.joined(separator: " "))' is not a command.")
+            throw invalid("'\(arguments.joined(separator: " "))' is not a command.")
         }
     }
 
     private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
 
-    private static func wrong(_ sentence: String) -> CommandFailure {
+    private static func invalid(_ sentence: String) -> CommandFailure {
         CommandFailure(.wrongUse, sentence, advice: "Commands: " + help)
     }
 
     private static func millilitres(_ text: String) throws -> UInt16 {
-        guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else {
-            throw wrong("'\(text)' is not a valid amount: expected 0–65535 ml (2,216 oz), or with a unit: 64oz or 2l.")
+        guard let ml = Amounts.parse(text).flatMap(UInt16.init(exactly:)) else {
+            throw invalid(
+                "'\(text)' is not a valid amount: expected 0–65535 ml (2,216 oz), or with a unit: 64oz or 2l.")
         }
         return ml
     }
@@ -51,12 +52,12 @@ enum BottleCommandParser {
     private static func clock(_ text: String?, zone: Zone, now: Instant) throws -> BottleClock {
         guard let text, text != "now" else {
             guard let clock = BottleClock(zone.wall(at: now)) else {
-                throw wrong("a bottle cannot store the time of this machine's clock.")
+                throw invalid("a bottle cannot store the time of this machine's clock.")
             }
             return clock
         }
         guard let wall = WallTime(text), wall.isPossible, let clock = BottleClock(wall) else {
-            throw wrong("'\(text)' is not a valid date and time: expected 2026-12-31T23:59:50.")
+            throw invalid("'\(text)' is not a valid date and time: expected 2026-12-31T23:59:50.")
         }
         return clock
     }
@@ -64,7 +65,7 @@ enum BottleCommandParser {
     private static func reminder(_ values: [String]) throws -> ReminderSetting {
         var setting = ReminderSetting.standard
         guard let mode = ["off", "periodic", "smart"].firstIndex(of: values[0]) else {
-            throw wrong("'\(values[0])' is not a valid reminder: expected off, periodic or smart.")
+            throw invalid("'\(values[0])' is not a valid reminder: expected off, periodic or smart.")
         }
         setting.mode = UInt8(mode)
         for word in values.dropFirst() {
@@ -74,7 +75,7 @@ enum BottleCommandParser {
             }
             let times = word.split(separator: "-").compactMap { TimeOfDay(String($0)) }
             guard times.count == 2 else {
-                throw wrong("'\(word)' is not valid: expected hours (08:00-20:00) or minutes (1–255).")
+                throw invalid("'\(word)' is not valid: expected hours (08:00-20:00) or minutes (1–255).")
             }
             (setting.wakeHour, setting.wakeMinute) = (UInt8(times[0].minutes / 60), UInt8(times[0].minutes % 60))
             (setting.sleepHour, setting.sleepMinute) = (UInt8(times[1].minutes / 60), UInt8(times[1].minutes % 60))
@@ -90,7 +91,7 @@ enum BottleCommandParser {
         }
         let colour = try values.count > 1 ? hex(values[1]) : [0, 0, 0xFF]
         guard colour.count == 3 else {
-            throw wrong("'\(values[1])' is not a colour: expected six hex digits (RRGGBB).")
+            throw invalid("'\(values[1])' is not a colour: expected six hex digits (RRGGBB).")
         }
         return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
     }
@@ -99,11 +100,11 @@ enum BottleCommandParser {
     private static func hex(_ text: String) throws -> [UInt8] {
         let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
         guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else {
-            throw wrong("'\(text)' is not valid: expected 1–512 bytes in hex digits.")
+            throw invalid("'\(text)' is not valid: expected 1–512 bytes in hex digits.")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { index in
             guard let byte = UInt8(String(decoding: digits[index..<(index + 2)], as: UTF8.self), radix: 16) else {
-                throw wrong("'\(text)' is not valid: expected bytes in hex digits.")
+                throw invalid("'\(text)' is not valid: expected bytes in hex digits.")
             }
             return byte
         }

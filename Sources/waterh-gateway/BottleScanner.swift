@@ -59,7 +59,7 @@ actor BottleScanner {
 
     func readContents(_ address: String) async throws -> BottleContents {
         var options = try await tracker.scanOptions()
-        (options.job, options.bottle, options.own) = (.look, address, [])
+        (options.job, options.bottle, options.own) = (.inspect, address, [])
         let report = await polls.run(options)
         if let failure = report.failure, report.records.isEmpty {
             throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))", category: failure.category)

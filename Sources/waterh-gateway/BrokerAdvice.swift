@@ -19,7 +19,7 @@ enum BrokerAdvice {
             Set another prefix: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix in [mqtt] of \
             waterh.toml.
             """
-        case .connected, .trouble, .denied, .accepted, .off, .stays, .ignored: nil
+        case .connected, .failed, .denied, .accepted, .off, .dataRemains, .ignored: nil
         }
     }
 

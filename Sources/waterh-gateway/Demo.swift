@@ -56,7 +56,7 @@ struct Demo: AsyncParsableCommand {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
             throw CommandFailure(
-                .failed, "creating a temporary directory failed: \(FileErrorText.words(error))",
+                .failed, "creating a temporary directory failed: \(FileErrorText.text(error))",
                 advice: "Set TMPDIR to a writable directory.")
         }
         let store = StoreLocation(path: folder.appendingPathComponent("waterh.sqlite").path)
@@ -81,14 +81,14 @@ struct Demo: AsyncParsableCommand {
     }
 
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.
-    private func show(_ bottle: DemoBottle, _ place: StoreLocation) async throws {
-        let provider = try StoreProvider(place, zone: nil)
+    private func show(_ bottle: DemoBottle, _ location: StoreLocation) async throws {
+        let provider = try StoreProvider(location, zone: nil)
         let driver = GatewayDriver(link: bottle.central, clock: .system(wall: { Machine.now() }))
         let out = TextOutput.standard
         func poll() async throws -> [String] {
             let (report, journaled) = await provider.poll(
                 try await provider.pollOptions(dialect: nil), with: driver,
-                show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } })
+                show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.text($0)) } })
             provider.tracker().afterPoll(report)
             if let failure = report.commandFailure { throw failure }
             return PollText.lines(report, entries: journaled.filter(\.outcome.isNew).map(\.entry), state: nil)

@@ -40,7 +40,7 @@ struct DemoService: Sendable {
             listen: "off")
         let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         // Skip the first-time setup, so that the page shows the day.
-        _ = try await host.resident.tracker.tracker().setUp([], notifications: "Not asked for.")
+        _ = try await host.runtime.tracker.tracker().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
         let server = HTTPServer(host.page, log: log)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,9 +78,9 @@ struct DemoService: Sendable {
     private static var emulator: String {
         let name = "waterh-emulator"
         guard ChildProcess(name) == nil,
-            let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            let executable = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return name }
-        let sibling = (own as NSString).deletingLastPathComponent + "/" + name
+        let sibling = (executable as NSString).deletingLastPathComponent + "/" + name
         return access(sibling, X_OK) == 0 ? Escaping.shellWord(sibling) : name
     }
 

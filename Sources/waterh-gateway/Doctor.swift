@@ -21,7 +21,7 @@ struct Doctor: AsyncParsableCommand {
     )
 
     @OptionGroup var link: LinkOptions
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var storeOptions: StoreOptions
 
     @Flag(help: "Apply the fixes that are a single command")
     var fix = false
@@ -30,14 +30,14 @@ struct Doctor: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        var (findings, repairs) = (try await DoctorChecks.all(link, place), [Repair]())
+        var (findings, repairs) = (try await DoctorChecks.all(link, storeOptions), [Repair]())
         if fix {
             repairs = await Repair.all(of: findings)
             // bluetoothd switches its adapters on shortly after the start.
             for attempt in 0..<6
             where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
                 if attempt > 0 { try await Task.sleep(for: .milliseconds(500)) }
-                findings = try await DoctorChecks.all(link, place)
+                findings = try await DoctorChecks.all(link, storeOptions)
             }
         }
         let bad = findings.filter { $0.status == .bad }
@@ -48,7 +48,7 @@ struct Doctor: AsyncParsableCommand {
 
     private func show(_ findings: [Finding], _ repairs: [Repair]) {
         for repair in repairs {
-            TextOutput.standard.line("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)")
+            TextOutput.standard.line("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.text)")
         }
         for line in Self.lines(findings) { TextOutput.standard.line(line) }
     }
@@ -67,7 +67,7 @@ struct Doctor: AsyncParsableCommand {
             ]
         }
         let done = repairs.map {
-            $0.map { ["check": .string($0.check), "done": .bool($0.isDone), "words": .string($0.words)] as JSONValue }
+            $0.map { ["check": .string($0.check), "done": .bool($0.isDone), "words": .string($0.text)] as JSONValue }
         }
         return [
             "ok": .bool(!findings.contains { $0.status == .bad }), "checks": .array(list),
@@ -79,21 +79,22 @@ struct Doctor: AsyncParsableCommand {
 extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
-        let place = try options.place(file)
-        let own = Adoption.adoptedBottles(place)
+        let location = try options.storeLocation(file)
+        let ownBottles = Adoption.adoptedBottles(location)
         var linkOptions = link
         linkOptions.fill(file)
-        var findings = store(place, zone: options.namedZone(file))
+        var findings = store(location, zone: options.namedZone(file))
         findings += [
-            zone(options.namedZone(file), place),
-            await clock(file, place),
-            bottles(own, file, link: try? linkOptions.name),
+            zone(options.namedZone(file), location),
+            await clock(file, location),
+            bottles(ownBottles, file, link: try? linkOptions.name),
         ]
-        findings += await broker(place, file)
-        findings += await PageCheck.finding(file, place)
-        findings.append(await self.link(linkOptions, own))
+        findings += await broker(location, file)
+        findings += await PageCheck.finding(file, location)
+        findings.append(await self.link(linkOptions, ownBottles))
         let wanted = linkOptions.selectedBottle.map { [$0] } ?? file.bottles
-        let selectors = wanted.compactMap { AdoptedBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
+        let selectors = wanted.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) }.map(
+            BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
         findings +=
             BluetoothDiagnosis(facts, link: try linkOptions.name) { name, address in
@@ -106,13 +107,13 @@ extension DoctorChecks {
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
         let modes = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
-        return modes.compactMap { place, mode in
+        return modes.compactMap { path, mode in
             var status = stat()
-            guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
+            guard stat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
             return Finding(
-                "privacy", .note, "\(place) is readable by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
-                advice: "chmod \(mode) \(Escaping.shellWord(place))",
-                remedy: Remedy(["chmod", mode, place], needsRoot: false))
+                "privacy", .note, "\(path) is readable by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
+                advice: "chmod \(mode) \(Escaping.shellWord(path))",
+                remedy: Remedy(["chmod", mode, path], needsRoot: false))
         }
     }
 }
@@ -131,9 +132,9 @@ extension Finding.Status {
 enum DoctorChecks {
     /// Checks the store, or whether one can be created. Writes nothing.
     /// - Parameter zone: the time zone of instants; `nil` for that of the day.
-    static func store(_ place: StoreLocation, zone: String? = nil) -> [Finding] {
-        let path = place.path
-        guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
+    static func store(_ location: StoreLocation, zone: String? = nil) -> [Finding] {
+        let path = location.path
+        guard location.origin == .service || FileManager.default.fileExists(atPath: path) else {
             if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
                 return [
                     Finding(
@@ -158,7 +159,7 @@ enum DoctorChecks {
             ]
         }
         do {
-            let store = try place.open(hostZone: nil, for: .reading)
+            let store = try location.open(hostZone: nil, for: .reading)
             let counts = try store.journalCounts()
             let content =
                 """
@@ -166,24 +167,24 @@ enum DoctorChecks {
                 bottles, \(counts.quarantined) quarantined
                 """
             let text =
-                switch store.found {
+                switch store.fileState {
                 case .store: content
                 case .older: "\(content); from an earlier version, the next poll updates it"
                 case .nothing: "\(path) is an empty file; the first poll creates a store in it"
                 }
-            let trouble = StoreLocation.writeProblem(path)
+            let problem = StoreLocation.writeProblem(path)
             var findings = [
-                trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, text)
+                problem.map { Finding("store", .bad, $0.text, advice: $0.advice) } ?? Finding("store", .good, text)
             ]
-            if let other = place.serviceStore {
+            if let other = location.serviceStore {
                 findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
-            let day = (try? StoreProvider.zones(zone, place))?.day ?? .utc
-            for trouble in try store.publisherErrors() {
-                let text = trouble.text(now: Machine.now()) {
+            let day = (try? StoreProvider.zones(zone, location))?.day ?? .utc
+            for problem in try store.publisherErrors() {
+                let text = problem.text(now: Machine.now()) {
                     "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
                 }
-                findings.append(Finding(trouble.outlet, .note, "last error of a service: \(text)"))
+                findings.append(Finding(problem.publisher, .note, "last error of a service: \(text)"))
             }
             return findings + privacy(path)
         } catch let error as CommandFailure {
@@ -196,8 +197,8 @@ enum DoctorChecks {
         }
     }
 
-    static func zone(_ given: String?, _ place: StoreLocation) -> Finding {
-        guard let zones = try? StoreProvider.zones(given, place) else {
+    static func zone(_ given: String?, _ location: StoreLocation) -> Finding {
+        guard let zones = try? StoreProvider.zones(given, location) else {
             return Finding(
                 "time zone", .bad, "\(given ?? "the system's zone") is not an IANA name",
                 advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
@@ -209,8 +210,8 @@ enum DoctorChecks {
     }
 
     /// Checks whether polls trust this computer's clock.
-    static func clock(_ file: Configuration, _ place: StoreLocation) async -> Finding {
-        let settings = try? place.open(hostZone: nil, for: .reading).settings()
+    static func clock(_ file: Configuration, _ location: StoreLocation) async -> Finding {
+        let settings = try? location.open(hostZone: nil, for: .reading).settings()
         if file.trustClock == true || settings?.bottle.trustsClock == true {
             return Finding("clock", .good, "trusted without a time server (trust-clock)")
         }
@@ -224,8 +225,8 @@ enum DoctorChecks {
     }
 
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
-    static func broker(_ place: StoreLocation, _ file: Configuration) async -> [Finding] {
-        guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
+    static func broker(_ location: StoreLocation, _ file: Configuration) async -> [Finding] {
+        guard let store = try? location.open(hostZone: nil, for: .reading) else { return [] }
         let inFile = file.settings["mqtt.url"] != nil
         do {
             let check = try await MQTTPublisher.check(
@@ -234,33 +235,34 @@ enum DoctorChecks {
             return switch check {
             case nil: []
             case .good(let text): [Finding("mqtt", .good, text)]
-            case .taken(let text):
+            case .prefixTaken(let text):
                 [
                     Finding(
                         "mqtt", .bad, text,
-                        advice: BrokerAdvice.prefixTaken(inFile: file.settings["mqtt.prefix"] != nil, store: place.path)
+                        advice: BrokerAdvice.prefixTaken(
+                            inFile: file.settings["mqtt.prefix"] != nil, store: location.path)
                     )
                 ]
             case .failed(let text, let kind):
-                [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: place.path))]
+                [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: location.path))]
             }
         } catch {
             return [
                 Finding(
                     "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
-                    advice: BrokerAdvice.line(.wrongUse, inFile: inFile, store: place.path))
+                    advice: BrokerAdvice.line(.wrongUse, inFile: inFile, store: location.path))
             ]
         }
     }
 
     /// The finding about the bottles that the service polls.
-    static func bottles(_ own: [AdoptedBottle], _ file: Configuration, link: LinkName?) -> Finding {
+    static func bottles(_ ownBottles: [AdoptedBottle], _ file: Configuration, link: LinkName?) -> Finding {
         let listed = file.bottles
         guard listed.isEmpty else {
             return Finding("bottles", .good, "in the configuration: \(listed.joined(separator: ", "))")
         }
-        let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
-        guard own.isEmpty else { return Finding("bottles", .good, names.joined(separator: ", ")) }
+        let names = ownBottles.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
+        guard ownBottles.isEmpty else { return Finding("bottles", .good, names.joined(separator: ", ")) }
         if case .capture = link { return Finding("bottles", .note, "none adopted; a poll of a capture adopts none") }
         let hasNeighbours = link?.hasNeighbours ?? true
         return Finding(
@@ -271,7 +273,7 @@ enum DoctorChecks {
     }
 
     /// Opens the link, and scans for at most 3 s.
-    static func link(_ options: LinkOptions, _ own: [AdoptedBottle]) async -> Finding {
+    static func link(_ options: LinkOptions, _ ownBottles: [AdoptedBottle]) async -> Finding {
         let central: any CentralLink
         do {
             central = try options.open(by: .doctor)
@@ -288,7 +290,7 @@ enum DoctorChecks {
         central.perform(.startScan)
         // Polls of a capture accept each of its bottles, and adopt none.
         let isCapture = central is CaptureLink
-        let own = isCapture ? [] : own
+        let ownBottles = isCapture ? [] : ownBottles
         let check = "link \(central.name)"
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio, by: .doctor)
         var finding = Finding(check, .note, "works; no bottle was seen in 3 s", advice: advice.about(.notFound))
@@ -296,13 +298,13 @@ enum DoctorChecks {
         scan: for await event in central.events {
             switch event {
             case .advertised(let seen)
-            where central.hasRadio && !isCapture && own.isEmpty && BottleSelector.looksLikeBottle(seen):
+            where central.hasRadio && !isCapture && ownBottles.isEmpty && BottleSelector.looksLikeBottle(seen):
                 inRange.removeAll { $0.peer == seen.peer }
                 inRange.append(seen)
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
                 let scannedBottle = await ScannedBottle(
                     seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
-                let isOwn = own.isEmpty ? nil : scannedBottle.isOwn(own)
+                let isOwn = ownBottles.isEmpty ? nil : scannedBottle.isOwn(ownBottles)
                 let kind =
                     isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
                 finding = Finding(

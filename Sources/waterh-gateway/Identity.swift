@@ -18,7 +18,7 @@ struct Identity: AsyncParsableCommand {
 
     enum Choice: String, ExpressibleByArgument, CaseIterable { case keep, new }
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var storeOptions: LocationOptions
 
     @Flag(help: "Print one JSON object")
     var json = false
@@ -27,8 +27,8 @@ struct Identity: AsyncParsableCommand {
     var choice: Choice?
 
     func run() async throws {
-        let file = try Configuration.load(place.config)
-        let store = try place.place(file)
+        let file = try Configuration.load(storeOptions.config)
+        let store = try storeOptions.storeLocation(file)
         // Showing the identity must not create a store.
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(
@@ -36,10 +36,11 @@ struct Identity: AsyncParsableCommand {
         }
         // Showing the identity requires only read permission and changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .reading)) }
-        let tracker = try StoreProvider(store, zone: place.namedZone(file)).tracker()
+        let tracker = try StoreProvider(store, zone: storeOptions.namedZone(file)).tracker()
         try show(tracker.store) {
             do {
-                try MQTTPublisher.settle(tracker, at: Machine.storeOrigin(of: store.path), asNew: choice == .new) {
+                try MQTTPublisher.bindIdentity(tracker, at: Machine.storeOrigin(of: store.path), asNew: choice == .new)
+                {
                     try file.mqttSettings(over: $0)
                 }
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {
@@ -50,13 +51,13 @@ struct Identity: AsyncParsableCommand {
         }
     }
 
-    private func show(_ store: TrackerStore, after settle: () throws -> Void = {}) throws {
+    private func show(_ store: TrackerStore, after bind: () throws -> Void = {}) throws {
         guard try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) != nil else {
             throw CommandFailure(
                 .refused, "no MQTT identity: this store has never been published to a broker",
                 advice: "Set a broker first: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
-        try StoreProvider.explained(settle)
+        try StoreProvider.explained(bind)
         guard let known = try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) else { return }
         if json {
             TextOutput.standard.line(

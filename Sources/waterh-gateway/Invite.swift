@@ -13,7 +13,7 @@ struct Invite: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var storeOptions: LocationOptions
 
     @Option(help: "Scope: read, log, control or admin, each with the ones before it (default: control)")
     var scope: String?
@@ -39,19 +39,20 @@ struct Invite: ParsableCommand {
     }
 
     func run() throws {
-        let invitation = try Invitation.make(place, scope: admin ? "admin" : scope ?? "control", label: label)
+        let invitation = try Invitation.make(storeOptions, scope: admin ? "admin" : scope ?? "control", label: label)
         let out = TextOutput.standard
         guard !json else { return out.line(invitation.json) }
         let links = url.map { [invitation.link($0)] } ?? invitation.urls.map(invitation.link)
         guard let first = links.first else {
-            out.line("Code for the page /sign-in: \(invitation.typed), valid once, for \(invitation.minutes) minutes.")
+            out.line(
+                "Code for the page /sign-in: \(invitation.groupedCode), valid once, for \(invitation.minutes) minutes.")
             let port = invitation.localUrl.flatMap { URLComponents(string: $0)?.port } ?? 8077
             return out.line(
                 "Other machines cannot reach the page. To change that: listen = \"0.0.0.0:\(port)\" in waterh.toml.")
         }
         for line in QRCode.lines(first) ?? [] { out.line(line) }
         for link in links { out.line("Open \(link)") }
-        out.line("or enter the code \(invitation.typed) there, within \(invitation.minutes) minutes.")
+        out.line("or enter the code \(invitation.groupedCode) there, within \(invitation.minutes) minutes.")
     }
 }
 
@@ -80,8 +81,8 @@ struct Invitation: Decodable {
 
     private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
 
-    static func make(_ place: LocationOptions, scope: String, label: String) throws -> Invitation {
-        let store = try place.place(try Configuration.load(place.config))
+    static func make(_ storeOptions: LocationOptions, scope: String, label: String) throws -> Invitation {
+        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config))
         let path = ServiceSocket.path(forStore: store.path)
         let data: Data
         do {
@@ -110,7 +111,7 @@ struct Invitation: Decodable {
     var minutes: Int { seconds / 60 }
 
     /// The code in two groups of five characters, for typing.
-    var typed: String { "\(code.prefix(5)) \(code.suffix(5))" }
+    var groupedCode: String { "\(code.prefix(5)) \(code.suffix(5))" }
 
     /// The link with the code. Servers and proxies do not log the fragment.
     func link(_ base: String) -> String { "\(base)\(base.hasSuffix("/") ? "" : "/")sign-in#\(code)" }

@@ -7,10 +7,10 @@ struct Nudge: ParsableCommand {
         abstract: "Ask the running service to poll now",
         discussion: "The service of the same store polls. The result is stored a moment later.")
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var storeOptions: LocationOptions
 
     func run() throws {
-        let store = try place.place(try Configuration.load(place.config))
+        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config))
         _ = try ServiceSocket(path: ServiceSocket.path(forStore: store.path)).post("/api/v1/poll")
         TextOutput.standard.line("The service polls now.")
     }

@@ -14,7 +14,7 @@ struct Open: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var storeOptions: LocationOptions
 
     @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports", valueName: "base"))
     var url: String?
@@ -22,14 +22,14 @@ struct Open: ParsableCommand {
     func validate() throws { try Invitation.check(url) }
 
     func run() throws {
-        let invitation = try Invitation.make(place, scope: "admin", label: "browser")
+        let invitation = try Invitation.make(storeOptions, scope: "admin", label: "browser")
         guard let base = url ?? invitation.localUrl else {
             throw CommandFailure(
                 .refused, "no page: the service has the setting listen = \"off\"",
                 advice: "Set an address in waterh.toml, as in listen = \"127.0.0.1:8077\", and restart the service.")
         }
         let (out, link) = (TextOutput.standard, invitation.link(base))
-        let store = try place.place(try Configuration.load(place.config)).path
+        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config)).path
         if Browser.open(link, file: ServiceSocket.file(forStore: store, "open.html")) {
             out.line("Opened in your browser. The link works once; if the page did not appear, run this again.")
         }

@@ -117,7 +117,7 @@ struct StoreOptions: ParsableArguments {
     var store: String? { location.store }
     var config: String? { location.config }
 
-    func place(_ file: Configuration) throws -> StoreLocation { try location.place(file) }
+    func storeLocation(_ file: Configuration) throws -> StoreLocation { try location.storeLocation(file) }
 
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }

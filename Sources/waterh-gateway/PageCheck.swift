@@ -8,8 +8,8 @@ import WebServer
 /// Checks which program listens at the address of the page.
 enum PageCheck {
     /// The finding; empty if the page is off, or if no program listens at the address.
-    static func finding(_ file: Configuration, _ place: StoreLocation) async -> [Finding] {
-        let settings = try? place.open(hostZone: nil, for: .reading).settings()
+    static func finding(_ file: Configuration, _ location: StoreLocation) async -> [Finding] {
+        let settings = try? location.open(hostZone: nil, for: .reading).settings()
         let listen =
             Machine.variable("WATERH_LISTEN") ?? file.listen ?? settings?.service.httpListen
             ?? ServiceSettings().httpListen

@@ -14,10 +14,10 @@ extension PersonRuntime {
             do {
                 for report in try await tracker.tracker(source: "import").importInbox() {
                     if report.trouble == nil {
-                        log.notice("Health: \(report.words)")
+                        log.notice("Health: \(report.summary)")
                         await reminders.poke()
                     } else {
-                        current.insert(report.words)
+                        current.insert(report.summary)
                     }
                 }
             } catch {

@@ -9,13 +9,13 @@ extension PersonRuntime {
     /// The MQTT publisher, if a broker is configured.
     func mqttPublisher(
         _ channel: MQTTChannel, _ service: ServiceClient, canNotify: @escaping @Sendable () -> Bool,
-        wrote: @escaping @Sendable () async -> Void
+        storeChanged: @escaping @Sendable () async -> Void
     ) -> MQTTPublisher {
-        let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)
+        let (store, plan, watch, log, path) = (store, plan, watch, log, store.path)
         let dependencies = MQTTPublisher.Dependencies(
             tracker: { try plan.tracker(of: store, source: "mqtt", canNotify: canNotify()) },
             overlay: { try plan.file.mqttSettings(over: $0) }, service: service,
-            sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
+            sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, storeChanged: storeChanged,
             claim: { client in
                 // If the lock cannot be used, the broker detects a second client.
                 guard let lock = try? ProcessLock(Paths.ofSession("\(client).lock")) else { return nil }
@@ -30,17 +30,17 @@ extension PersonRuntime {
                 }
                 return lock
             },
-            storeOrigin: { place == ":memory:" ? nil : Machine.storeOrigin(of: place) }, watch: watch,
+            storeOrigin: { path == ":memory:" ? nil : Machine.storeOrigin(of: path) }, watch: watch,
             log: { event in
-                let advice = BrokerAdvice.about(event, store: place).map { " \($0)" } ?? ""
+                let advice = BrokerAdvice.about(event, store: path).map { " \($0)" } ?? ""
                 switch event {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
-                case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is retried automatically.")
+                case .failed(let reason): log.warning("MQTT: \(sentence(reason)) It is retried automatically.")
                 case .clientIDShared(let text):
                     log.warning("MQTT: \(sentence(text)) It is retried automatically.\(advice)")
                 case .copied(let text), .prefixShared(let text): log.warning("MQTT: \(text)\(advice)")
                 case .off: log.notice("MQTT: no broker is configured now.")
-                case .stays(let text): log.warning("MQTT: \(text)")
+                case .dataRemains(let text): log.warning("MQTT: \(text)")
                 case .denied(let text): log.warning("MQTT: \(text)")
                 case .accepted(let text): log.notice("MQTT: \(text)")
                 case .ignored(let text): log.warning("MQTT: \(text)")

@@ -19,11 +19,11 @@ extension PersonRuntime {
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     log: { event in
                         switch event {
-                        case .on(let text): log.notice("Notifications go to \(text).")
-                        case .trouble(let trouble):
-                            log.warning("\(title): \(sentence(trouble)) It is retried automatically.")
+                        case .enabled(let text): log.notice("Notifications go to \(text).")
+                        case .failed(let reason):
+                            log.warning("\(title): \(sentence(reason)) It is retried automatically.")
                         case .resumed: log.notice("\(title) continues.")
-                        case .off: log.notice("\(title): no server is set.")
+                        case .disabled: log.notice("\(title): no server is set.")
                         case .dropped(let text): log.warning("\(title): \(sentence(text))")
                         }
                     }))

@@ -13,17 +13,17 @@ import TrackerCore
 final class PersonRuntime: Sendable {
     let store: TrackerStore
     let tracker: ServiceStore
-    let board = PollBoard()
+    let pollHistory = PollHistory()
     let log: Logger
     let plan: ServicePlan
     /// Reports writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
-    private let mark = PollLogContext()
+    private let logContext = PollLogContext()
     private let viewers: ActiveViewers
     /// The notification channel of the open pages.
-    private let screen = EventSink()
-    private let broker = MQTTChannel()
-    private let publishing = Mutex<MQTTPublisher?>(nil)
+    private let pageSink = EventSink()
+    private let mqttChannel = MQTTChannel()
+    private let activePublisher = Mutex<MQTTPublisher?>(nil)
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let sinks: [any NotificationSink]
@@ -41,26 +41,26 @@ final class PersonRuntime: Sendable {
         watch = provider.store.path == ":memory:" ? nil : StoreWatch(provider.store.path)
         viewers = ActiveViewers(now: clock.now)
         let tracker = ServiceStore(
-            provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, viewers: viewers,
+            provider: provider, plan: plan, supervisor: supervisor, log: log, logContext: logContext, viewers: viewers,
             now: clock.now
         )
         self.tracker = tracker
         let shown = ShownNotifications(
             file: ServiceSocket.file(forStore: provider.store.path, "notices.json"),
-            day: { [store = provider.store] in (try? store.profile()).map { $0?.userID ?? "" } })
+            userID: { [store = provider.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // Notifications go to the desktop of the service, or to a program of the user's session.
-        let screens = BufferedSink(
+        let bufferedSink = BufferedSink(
             FallbackSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
-            wasShown: { shown.hasJustShown($0.announcement) }
+            wasShown: { shown.wasRecentlyShown($0.announcement) }
         ) { log.notice("\($0)") }
         pages = desktopPages
         senders = Self.senders(provider.store, plan, watch, log: log)
-        sinks = [screen, broker, screens] + senders
+        sinks = [pageSink, mqttChannel, bufferedSink] + senders
         let reminders = ReminderLoop(
             sinks: sinks, tracker: { await tracker.tracker() },
-            trouble: { log.warning("Reminders: \($0)") },
-            looked: { [lights] in await lights.pollIfDue($0) },
+            reportError: { log.warning("Reminders: \($0)") },
+            afterEvaluation: { [lights] in await lights.pollIfDue($0) },
             sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
@@ -91,36 +91,37 @@ final class PersonRuntime: Sendable {
             if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             for sender in senders { group.addTask { await sender.run { await self.reminders.poke() } } }
-            if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
+            if let activePublisher = activePublisher.withLock({ $0 }) { group.addTask { await activePublisher.run() } }
             group.addTask { await self.importInbox() }
             if store.stateFile != nil {
                 group.addTask {
-                    await page.keepStateFile(self.watch, every: DayObserver.longestPause / Machine.speed) {
+                    await page.updateStateFile(self.watch, every: DayObserver.longestPause / Machine.speed) {
                         log.warning("\($0)")
                     }
                 }
             }
         }
-        screen.show(to: nil)
+        pageSink.setPerson(nil)
         lights.connect(to: nil)
         await desktop?.stop()
     }
 
     /// The callbacks of a poll, which log its messages and update the metrics.
     func callbacks(_ connectionEvents: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
-        let (board, mark, log) = (board, mark, log)
+        let (pollHistory, logContext, log) = (pollHistory, logContext, log)
         var callbacks = GatewayDriver.Callbacks(tracker: { [plan, store] in
             try plan.tracker(of: store, source: "gateway")
         })
         callbacks.diagnostic = {
-            board.show($0)
+            pollHistory.show($0)
             log.log(
-                level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
+                level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.text($0))",
+                metadata: logContext.metadata)
         }
-        callbacks.progress = { board.show($0) }
-        callbacks.reported = { connectionEvents.yield(.reported) }
-        callbacks.lost = {
-            board.lost()
+        callbacks.progress = { pollHistory.show($0) }
+        callbacks.bottleReported = { connectionEvents.yield(.reported) }
+        callbacks.connectionLost = {
+            pollHistory.connectionLost()
             connectionEvents.yield(.lost)
         }
         return callbacks
@@ -137,35 +138,37 @@ final class PersonRuntime: Sendable {
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await tracker.afterPoll(report, options)
         await reminders.poke()
-        await publishing.withLock { $0 }?.poke()
+        await activePublisher.withLock { $0 }?.poke()
     }
 
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, client) = (store, reminders, client(service, scanner))
         lights.connect(to: service)
-        let publisher = mqttPublisher(broker, client, canNotify: { reminders.hasReceivers }) { await reminders.poke() }
+        let publisher = mqttPublisher(mqttChannel, client, canNotify: { reminders.hasReceivers }) {
+            await reminders.poke()
+        }
         saveSharing()
         // Prepare before the first poll, so that its drinks are published.
         publisher.prepare()
-        publishing.withLock { $0 = publisher }
+        activePublisher.withLock { $0 = publisher }
         let person = Person(
             name: plan.instance ?? Person.unnamed, service: client, agents: agents,
             page: { [pages] in pages?.page("") },
             sharesWaterline: { [plan] in plan.sharesWaterline(store) },
-            wrote: { await reminders.poke() }
+            storeChanged: { await reminders.poke() }
         ) { [self] in
             try plan.tracker(of: store, source: "http", canNotify: reminders.hasReceivers)
         }
-        screen.show(to: person)
+        pageSink.setPerson(person)
         return person
     }
 
     private func client(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
-        let (board, tracker, store, viewers) = (board, tracker, store, viewers)
+        let (pollHistory, tracker, store, viewers) = (pollHistory, tracker, store, viewers)
         var client = ServiceClient(
             status: {
                 let onboardedAt = (try? store.profile()?.onboardedAt) ?? nil
-                var status = await board.status(
+                var status = await pollHistory.status(
                     next: await service.untilNextPoll, setupDone: onboardedAt != nil,
                     version: ProgramVersion.text)
                 status.bottlesInRange = await scanner.found
@@ -173,7 +176,7 @@ final class PersonRuntime: Sendable {
                 return status
             },
             pollNow: { await service.pollNow() },
-            recentPolls: { await board.recent },
+            recentPolls: { await pollHistory.recent },
             send: { arguments in
                 let options: PollOptions
                 do {
@@ -185,11 +188,11 @@ final class PersonRuntime: Sendable {
                 if let failure = report.failure {
                     throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))")
                 }
-                return report.answers.map { $0.sent ? Send.words($0) : "The bottle rejected the write." }.joined(
+                return report.answers.map { $0.sent ? Send.text($0) : "The bottle rejected the write." }.joined(
                     separator: " ")
             },
-            look: { look in
-                switch look {
+            noteViewer: { event in
+                switch event {
                 case .begins: if viewers.begin() { await service.wake() }
                 case .once: if viewers.recordRequest() { await service.wake() }
                 case .ends: viewers.end()

@@ -14,7 +14,7 @@ struct Poll: AsyncParsableCommand {
         abstract: "Poll the bottle once")
 
     @OptionGroup var link: LinkOptions
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var storeOptions: StoreOptions
 
     @Flag(help: "Acknowledge nothing: the bottle keeps its log")
     var keep = false
@@ -29,45 +29,45 @@ struct Poll: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let file = try Configuration.load(place.config)
-        let store = try place.place(file)
+        let file = try Configuration.load(storeOptions.config)
+        let store = try storeOptions.storeLocation(file)
         var link = link
         link.fill(file)
         let hasNeighbours = try link.name.hasNeighbours
-        let own = Adoption.adoptedBottles(store)
+        let ownBottles = Adoption.adoptedBottles(store)
         let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty
-        let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
+        let isUnadopted = ownBottles.isEmpty && !isNamed && hasNeighbours
         guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing(link: self.link.link) }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
-        let provider = try StoreProvider(store, zone: place.namedZone(file))
+        let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         if isUnadopted {
             do { try await Adoption.chooseBottle(driver, provider) } catch {
                 await driver.close()
                 throw error
             }
-        } else if own.isEmpty, hasNeighbours, Adoption.isInteractive, !json {
+        } else if ownBottles.isEmpty, hasNeighbours, Adoption.isInteractive, !json {
             try provider.tracker().choose(try await Adoption.choice())
         }
-        var options = try await provider.pollOptions(dialect: place.dialect ?? file.dialect)
+        var options = try await provider.pollOptions(dialect: storeOptions.dialect ?? file.dialect)
         options.select(link.selectedBottle, file)
         options.allowPowerCycle = link.allowPowerCycle
-        options.keep = keep || file.keep == true
+        options.isAcknowledgementDisabled = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
         // A bottle that the configuration names belongs to the store.
-        let isOwnBottle = self.link.selectedBottle == nil || options.isAboutOwn
+        let isOwnBottle = self.link.selectedBottle == nil || options.selectsOwnBottle
         if case .capture = try link.name {
             options.markAsRecording()
-        } else if options.own.isEmpty || !options.isAboutOwn {
-            options.elsewhere = Adoption.elsewhere(besides: store.path)
+        } else if options.own.isEmpty || !options.selectsOwnBottle {
+            options.bottlesOfOtherServices = Adoption.bottlesOfOtherServices(than: store.path)
         }
 
-        let watcher = Watcher(verbose: link.verbose)
+        let printer = PollProgressPrinter(verbose: link.verbose)
         let (report, journaled) = await Interruptible.run { [options] in
-            await provider.poll(options, with: driver, show: { watcher.show($0) }, progress: { watcher.show($0) })
+            await provider.poll(options, with: driver, show: { printer.show($0) }, progress: { printer.show($0) })
         }
         await driver.close()
-        watcher.clear()
+        printer.clear()
         // A capture or an unknown name says nothing about the connection to the store's bottles.
         provider.tracker().afterPoll(report, isLive: !options.isRecording && (isOwnBottle || report.failure == nil))
         if let line = provider.recheckQuarantine(after: report, options) { Diagnostics.line(line) }

@@ -5,8 +5,8 @@ import CommandSupport
 /// Advice for poll errors on the command line, by code.
 enum PollAdvice {
     static func about(_ failure: PollFailure) -> String {
-        let strangers = failure.values["strangers"].map { " If it is yours: waterh-gateway adopt \($0)" } ?? ""
-        return cause(failure) + strangers
+        let adoptAdvice = failure.values["strangers"].map { " If it is yours: waterh-gateway adopt \($0)" } ?? ""
+        return cause(failure) + adoptAdvice
     }
 
     /// The advice if a service of the same store is running.
@@ -17,7 +17,7 @@ enum PollAdvice {
         """
 
     /// The diagnostic and its advice.
-    static func words(_ diagnostic: Diagnostic) -> String {
+    static func text(_ diagnostic: Diagnostic) -> String {
         diagnostic.sentence + (diagnostic.code == "powerCycleMayHelp" ? " Allow it with --allow-power-cycle." : "")
     }
 

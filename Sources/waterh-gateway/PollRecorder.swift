@@ -25,7 +25,7 @@ final class PollRecorder: Sendable {
 
     private let state = Mutex(State())
 
-    func note(_ observation: LinkObservation) {
+    func record(_ observation: LinkObservation) {
         state.withLock { state in
             let size = if case .pdu(_, let bytes) = observation.event { bytes.count } else { 0 }
             guard state.observations.count < Self.packets, state.bytes + size <= Self.bytes else {
@@ -68,7 +68,7 @@ final class PollRecorder: Sendable {
                 recorder.finish()
             }
         } catch {
-            return FileErrorText.words(error)
+            return FileErrorText.text(error)
         }
         return nil
     }

@@ -39,15 +39,14 @@ struct PollRecordings {
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // Sort by modification time, because the time in the name can be wrong. Files with other names belong to the
-        // user.
-        let others = try files.contentsOfDirectory(atPath: folder).filter {
+        // Sort by modification time, because the time in the name can be wrong. Keep files with other names.
+        let recordings = try files.contentsOfDirectory(atPath: folder).filter {
             FailedPollFiles.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }
-        let written = others.map { other -> (time: Date, name: String) in
+        let written = recordings.map { file -> (time: Date, name: String) in
             (
-                (try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast,
-                other
+                (try? files.attributesOfItem(atPath: folder + "/" + file)[.modificationDate] as? Date) ?? .distantPast,
+                file
             )
         }
         for (_, old) in written.sorted(by: <).dropLast(FailedPollFiles.limit - 1) {
@@ -59,7 +58,7 @@ struct PollRecordings {
     /// The traces, oldest first, with the names of their captures.
     var traces: [(capture: String, trace: String)] {
         FailedPollFiles.all(beside: store).reversed().map {
-            ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n")
+            ("\($0.id).btsnoop", $0.trace.joined(separator: "\n") + "\n")
         }
     }
 

@@ -6,7 +6,7 @@ import Utilities
 struct Repair {
     var check: String
     var isDone: Bool
-    var words: String
+    var text: String
 
     static func all(of findings: [Finding]) async -> [Repair] {
         var repairs: [Repair] = []
@@ -22,23 +22,23 @@ struct Repair {
 
     private static func perform(_ check: String, _ remedy: Remedy) async -> Repair {
         let line = line(remedy)
-        guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
-        guard let name = remedy.words.first, let program = ChildProcess(name) else {
+        guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, text: line) }
+        guard let name = remedy.command.first, let program = ChildProcess(name) else {
             return Repair(
                 check: check, isDone: false,
-                words: "\(line) (\(remedy.words.first ?? "this program") is not installed: install it first)")
+                text: "\(line) (\(remedy.command.first ?? "this program") is not installed: install it first)")
         }
-        guard let result = await program.run(Array(remedy.words.dropFirst())) else {
-            return Repair(check: check, isDone: false, words: "\(line) (timed out)")
+        guard let result = await program.run(Array(remedy.command.dropFirst())) else {
+            return Repair(check: check, isDone: false, text: "\(line) (timed out)")
         }
         let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0
-            ? Repair(check: check, isDone: true, words: line)
-            : Repair(check: check, isDone: false, words: "\(line) (failed: exit code \(result.exitCode)\(output))")
+            ? Repair(check: check, isDone: true, text: line)
+            : Repair(check: check, isDone: false, text: "\(line) (failed: exit code \(result.exitCode)\(output))")
     }
 
     static func line(_ remedy: Remedy) -> String {
-        let arguments = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
+        let arguments = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.command
         return arguments.map(Escaping.shellWord).joined(separator: " ")
     }
 }

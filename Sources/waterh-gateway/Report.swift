@@ -16,7 +16,7 @@ struct Report: AsyncParsableCommand {
             """)
 
     @OptionGroup var link: LinkOptions
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var storeOptions: StoreOptions
 
     @Option(
         name: .shortAndLong,
@@ -37,18 +37,20 @@ struct Report: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try Configuration.load(place.config)
-        let places = [try place.place(file)]
-        let found = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
-        let stores = found.compactMap { place in (try? place.open(hostZone: nil, for: .reading)).map { (place, $0) } }
+        let file = try Configuration.load(storeOptions.config)
+        let locations = [try storeOptions.storeLocation(file)]
+        let found = locations.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
+        let stores = found.compactMap { location in
+            (try? location.open(hostZone: nil, for: .reading)).map { (location, $0) }
+        }
         let facts = await BluetoothFacts.gather()
         let redactor = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).redactor
         // Captures are not included, because they contain addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),
-            ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, place)).joined(separator: "\n")),
+            ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, storeOptions)).joined(separator: "\n")),
             ("settings.txt", ReportParts.settings(file, stores.map { $0.1 })),
-            ("store.txt", ReportParts.shape(stores)),
+            ("store.txt", ReportParts.storeSummary(stores)),
             ("polls.txt", PollRecordings.traces(stores.map { $0.0.path })),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
@@ -56,7 +58,7 @@ struct Report: AsyncParsableCommand {
         let path = output ?? "waterh-report-\(day).tar.gz"
         try await ReportArchive.write(
             parts.map { ($0.name, redactor.text($0.text)) }, to: path,
-            sparing: places.map(\.path) + [place.config ?? Paths.configuration] + [log].compactMap(\.self))
+            excluding: locations.map(\.path) + [storeOptions.config ?? Paths.configuration] + [log].compactMap(\.self))
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line(
             """

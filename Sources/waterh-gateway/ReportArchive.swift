@@ -5,9 +5,9 @@ import Store
 /// A compressed archive of texts, made by tar.
 enum ReportArchive {
     /// Writes texts to an archive, one file each.
-    /// - Parameter sparing: the input files of the report, which must not be replaced.
+    /// - Parameter excluding: the input files of the report, which must not be replaced.
     /// - Throws: `CommandFailure`. Then no archive is written.
-    static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
+    static func write(_ parts: [(name: String, text: String)], to path: String, excluding: [String]) async throws {
         guard let tar = ChildProcess("tar") else {
             throw CommandFailure(.failed, "tar is not installed", advice: "Install it: apt-get install tar gzip")
         }
@@ -20,7 +20,7 @@ enum ReportArchive {
             for (name, text) in parts { try Data((text + "\n").utf8).write(to: inner.appendingPathComponent(name)) }
         } catch {
             throw CommandFailure(
-                .failed, "creating the report failed: \(FileErrorText.words(error))",
+                .failed, "creating the report failed: \(FileErrorText.text(error))",
                 advice: "Set TMPDIR to a writable directory.")
         }
         // Write to a temporary file first, because a gzip header contains the file name.
@@ -34,7 +34,7 @@ enum ReportArchive {
                 .failed, "tar failed: \(result?.output ?? "timed out")",
                 advice: "Install gzip: apt-get install gzip")
         }
-        let file = try OutputFile(path, kind: .archive, sparing: sparing)
+        let file = try OutputFile(path, kind: .archive, excluding: excluding)
         try file.write(Array(bytes))
         try file.commit()
     }

@@ -83,15 +83,15 @@ enum ReportParts {
 
     // MARK: - Store
 
-    static func shape(_ stores: [(place: StoreLocation, store: TrackerStore)]) -> String {
+    static func storeSummary(_ stores: [(location: StoreLocation, store: TrackerStore)]) -> String {
         guard !stores.isEmpty else { return "No readable store." }
         return stores.enumerated().map { number, found in
-            let path = URL(fileURLWithPath: found.place.path).resolvingSymlinksInPath().path
+            let path = URL(fileURLWithPath: found.location.path).resolvingSymlinksInPath().path
             let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
             var lines = [
                 """
-                store \(number + 1): \(found.place.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
-                \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(found.store.found)
+                store \(number + 1): \(found.location.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
+                \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(found.store.fileState)
                 """
             ]
             let integrity = (try? found.store.integrityProblems()).map { problems in
@@ -138,7 +138,7 @@ enum ReportParts {
             return text.split(separator: "\n", omittingEmptySubsequences: false).suffix(lines).joined(separator: "\n")
         } catch {
             throw CommandFailure(
-                .badInput, "cannot read the log \(path): \(FileErrorText.words(error))",
+                .badInput, "cannot read the log \(path): \(FileErrorText.text(error))",
                 advice: "Name another file, or omit --log.")
         }
     }

@@ -21,7 +21,7 @@ struct ReportSecrets {
             guard parts.count == 2, ["esphome", "hci"].contains(parts[0]) else { continue }
             names.insert(String(parts[1].prefix { $0 != ":" && $0 != "," }))
         }
-        func take(_ settings: [String: String]) {
+        func redact(_ settings: [String: String]) {
             for (name, text) in settings where !ReportParts.mayBeShown(name) {
                 if name.hasSuffix("oken") || name.hasSuffix("assword") || name.hasSuffix("ecret") {
                     secrets.insert(text)
@@ -30,7 +30,7 @@ struct ReportSecrets {
                 }
             }
         }
-        take(file.settings)
+        redact(file.settings)
         // A directory name can contain the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)
@@ -40,7 +40,7 @@ struct ReportSecrets {
                 $0
             })
         for store in stores {
-            if let settings = try? store.settings() { take(settings.stored) }
+            if let settings = try? store.settings() { redact(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
             for bottle in (try? TrackerAPI.adoptedBottles(of: store)) ?? [] {
                 names.formUnion(

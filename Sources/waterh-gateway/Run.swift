@@ -11,7 +11,7 @@ struct Run: AsyncParsableCommand {
             "Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).")
 
     @OptionGroup var link: LinkOptions
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var logOptions: ServiceLogOptions
 
     @Flag(help: "Acknowledge nothing: the bottle keeps its log")
@@ -29,8 +29,8 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         // Handle signals before anything else, so that none is lost.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
-        logOptions.takeOver("waterh-gateway")
-        let plan = try ServicePlan(link, place, keep: keep, listen: listen)
+        logOptions.redirectDiagnostics("waterh-gateway")
+        let plan = try ServicePlan(link, storeOptions, keep: keep, listen: listen)
         let supervisor = Supervisor()
         let log = logOptions.logger(
             "waterh-gateway", link: "\(try plan.link.name)",

@@ -26,13 +26,13 @@ struct Scan: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(location.config)
-        let place = try location.place(file)
+        let storeLocation = try location.storeLocation(file)
         var link = link
         link.fill(file)
         let central = try link.open()
         let (isAll, isJSON, limit, linkOptions) = (all, json, seconds, link)
-        let own = Adoption.adoptedBottles(place)
-        let wanted = AdoptedBottle.meant(link.selectedBottle, among: own)
+        let ownBottles = Adoption.adoptedBottles(storeLocation)
+        let wanted = AdoptedBottle.resolvingAlias(link.selectedBottle, among: ownBottles)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
             await central.close()
@@ -42,7 +42,7 @@ struct Scan: AsyncParsableCommand {
             await withTaskCancellationHandler {
                 await Self.list(
                     central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
-                    own: own)
+                    ownBottles: ownBottles)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -69,7 +69,7 @@ struct Scan: AsyncParsableCommand {
     /// Prints each device, and prints it again when its data changes. Returns when the link is closed.
     private static func list(
         _ central: any CentralLink, _ linkOptions: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
-        wanted: String?, own: [AdoptedBottle]
+        wanted: String?, ownBottles: [AdoptedBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
@@ -87,8 +87,8 @@ struct Scan: AsyncParsableCommand {
                 let seen = await ScannedBottle(
                     found, on: linkOptions, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
-                    ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
-                    : TextOutput.standard.line(description(seen, isBottle: isBottle, own))
+                    ? TextOutput.standard.line(object(seen, isBottle: isBottle, ownBottles))
+                    : TextOutput.standard.line(description(seen, isBottle: isBottle, ownBottles))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -99,26 +99,27 @@ struct Scan: AsyncParsableCommand {
         return .success(seen.count)
     }
 
-    private static func object(_ seen: ScannedBottle, isBottle: Bool, _ own: [AdoptedBottle]) -> JSONValue {
+    private static func object(_ seen: ScannedBottle, isBottle: Bool, _ ownBottles: [AdoptedBottle]) -> JSONValue {
         let found = seen.found
         return [
             "peer": .string(found.peer.text), "address": JSONValue(found.address?.description),
             "name": JSONValue(seen.name),
             "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi),
             "bottle": .bool(isBottle),
-            "identity": JSONValue(isBottle ? seen.identity : nil), "own": JSONValue(isBottle ? seen.isOwn(own) : nil),
+            "identity": JSONValue(isBottle ? seen.identity : nil),
+            "own": JSONValue(isBottle ? seen.isOwn(ownBottles) : nil),
             "privateAddress": .bool(found.isAddressPrivate),
         ]
     }
 
-    private static func description(_ seen: ScannedBottle, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
+    private static func description(_ seen: ScannedBottle, isBottle: Bool, _ ownBottles: [AdoptedBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,
             isBottle && found.address == nil ? seen.identity : nil,
             seen.name ?? "(no name)", found.rssi.map { "\($0) dBm" },
             found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "),
-            isBottle ? seen.words(own) : nil,
+            isBottle ? seen.kind(ownBottles) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 }

@@ -37,14 +37,14 @@ struct ScannedBottle {
     var name: String? { found.name ?? connected?.name }
 
     /// Whether the store owns the bottle; `nil` if unknown.
-    func isOwn(_ own: [AdoptedBottle]) -> Bool? {
+    func isOwn(_ ownBottles: [AdoptedBottle]) -> Bool? {
         guard let identity else { return nil }
-        return own.contains { $0.identities.contains(identity) }
+        return ownBottles.contains { $0.identities.contains(identity) }
     }
 
-    func words(_ own: [AdoptedBottle]) -> String {
+    func kind(_ ownBottles: [AdoptedBottle]) -> String {
         if found.isAddressPrivate { return "bottle (private address: identified by its serial number or name)" }
-        guard let isOwn = isOwn(own), !own.isEmpty else { return "bottle" }
+        guard let isOwn = isOwn(ownBottles), !ownBottles.isEmpty else { return "bottle" }
         return isOwn ? "bottle, this store's own" : "bottle, not adopted: \(adoption)"
     }
 

@@ -36,18 +36,18 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(location.config)
-        let place = try location.place(file)
+        let storeLocation = try location.storeLocation(file)
         var link = link
         link.fill(file)
         // --zone is the zone of the clock command. The default is the zone of the bottle's clock in polls.
         let zone =
             try zone.map { try StoreProvider.choice($0).host }
-            ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
+            ?? StoreProvider.zones(file.zone(flag: nil), storeLocation).bottle
         let command = try BottleCommandParser.command(command, zone: zone, now: Machine.now())
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        options.own = Adoption.adoptedBottles(place)
+        options.own = Adoption.adoptedBottles(storeLocation)
         options.select(link.selectedBottle, file)
         // A capture can be of any bottle, so the ownership check does not apply.
         if case .capture = try link.name { options.markAsRecording() }
@@ -56,20 +56,22 @@ struct Send: AsyncParsableCommand {
             throw Adoption.missing(link: self.link.link)
         }
         let central = try link.open()
-        let watcher = Watcher(verbose: link.verbose)
+        let printer = PollProgressPrinter(verbose: link.verbose)
         var callbacks = GatewayDriver.Callbacks()
-        callbacks.diagnostic = { watcher.show($0) }
-        callbacks.progress = { watcher.show($0) }
+        callbacks.diagnostic = { printer.show($0) }
+        callbacks.progress = { printer.show($0) }
         let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
         let report = await Interruptible.run { [options, callbacks] in await driver.poll(options, callbacks: callbacks)
         }
         await driver.close()
-        watcher.clear()
-        let units = (try? place.open(hostZone: nil, for: .reading).settings().amountUnits) ?? file.units ?? .ml
+        printer.clear()
+        let units = (try? storeLocation.open(hostZone: nil, for: .reading).settings().amountUnits) ?? file.units ?? .ml
         for answer in report.answers {
-            TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units))
+            TextOutput.standard.line(json ? Self.object(answer, report).text : Self.text(answer, in: units))
         }
-        if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.sendFailure(failure, report) }
+        if let failure = report.commandFailure(besideServiceOf: storeLocation.path) {
+            throw Self.sendFailure(failure, report)
+        }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(
                 .failed, "The bottle rejected the write.",
@@ -123,7 +125,7 @@ struct Send: AsyncParsableCommand {
     }
 
     /// The response of the bottle as text.
-    static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
+    static func text(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         let response =
             answer.answer.map { "answer: \(hexText($0.encoded))" }
             ?? (answer.sent ? "sent; no response (some commands have none)" : "not sent")

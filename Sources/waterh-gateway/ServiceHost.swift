@@ -9,7 +9,7 @@ import WebServer
 
 /// The running service: one store, one link, the polls, and the publication of their results.
 final class ServiceHost: Sendable {
-    let resident: PersonRuntime
+    let runtime: PersonRuntime
     let page: Person
     let address = PageAddress()
     private let polls: PollService
@@ -32,10 +32,10 @@ final class ServiceHost: Sendable {
             \(plan.trustsClock ? "; the clock is trusted" : "").
             """)
         let clock = DriverClock.system(wall: { Machine.now() })
-        let resident = PersonRuntime(
+        let runtime = PersonRuntime(
             plan, provider, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         if provider.store.path != ":memory:",
-            ServiceSocket(path: ServiceSocket.own(forStore: provider.store.path)).isAnswering
+            ServiceSocket(path: ServiceSocket.listeningPath(forStore: provider.store.path)).isAnswering
         {
             log.warning(
                 """
@@ -47,44 +47,44 @@ final class ServiceHost: Sendable {
         let (news, newsReceiver) = AsyncStream.makeStream(
             of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(16))
         let recorder = PollRecorder()
-        let driver = GatewayDriver(link: central, clock: clock) { recorder.note($0) }
+        let driver = GatewayDriver(link: central, clock: clock) { recorder.record($0) }
         let polls = PollService(
             PollService.Dependencies(
-                look: { await resident.tracker.look() },
-                options: { await resident.tracker.options($0) },
+                loadBottles: { await runtime.tracker.scheduledBottles() },
+                options: { await runtime.tracker.options($0) },
                 poll: { options in
-                    if options.job == .disconnect, await !driver.isHolding { return PollReport() }
-                    resident.board.begin()
-                    let journal: any Journal = options.job == .look ? NoJournal() : resident.store
+                    if options.job == .disconnect, await !driver.isKeepingConnection { return PollReport() }
+                    runtime.pollHistory.begin()
+                    let journal: any Journal = options.job == .inspect ? NoJournal() : runtime.store
                     let report = await driver.poll(
-                        options, journal: journal, callbacks: resident.callbacks(newsReceiver))
-                    if let problem = recorder.end(report, nextTo: resident.store.path, clock) {
+                        options, journal: journal, callbacks: runtime.callbacks(newsReceiver))
+                    if let problem = recorder.end(report, nextTo: runtime.store.path, clock) {
                         log.warning("Saving the capture of the poll failed: \(problem)")
                     }
-                    await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())
+                    await runtime.pollHistory.end(report, isPoll: options.job == .poll, at: Machine.now())
                     return report
                 },
-                isConnected: { await driver.isHolding },
+                isConnected: { await driver.isKeepingConnection },
                 isPollOnTime: { await driver.isOnTime(grace: $0) },
-                afterPoll: { await resident.afterPoll($0, $1) },
-                say: { await resident.tracker.report($0) }), clock: clock)
-        let scanner = BottleScanner(polls, resident.tracker, log: log) { await resident.notify($0) }
-        let page = resident.page(polls, scanner)
-        (self.resident, self.page, self.polls, self.driver) = (resident, page, polls, driver)
+                afterPoll: { await runtime.afterPoll($0, $1) },
+                log: { await runtime.tracker.report($0) }), clock: clock)
+        let scanner = BottleScanner(polls, runtime.tracker, log: log) { await runtime.notify($0) }
+        let page = runtime.page(polls, scanner)
+        (self.runtime, self.page, self.polls, self.driver) = (runtime, page, polls, driver)
         work = [
             Task { await polls.run() },
             Task {
                 for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleReported() }
             },
-            Task { await resident.run(page) }, Task { await scanner.run() },
+            Task { await runtime.run(page) }, Task { await scanner.run() },
         ]
     }
 
     func pollNow() async { await polls.pollNow() }
 
     func metrics() async -> String {
-        let store = resident.store
-        return await resident.board.metrics(
+        let store = runtime.store
+        return await runtime.pollHistory.metrics(
             of: try? TrackerAPI.adoptedBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
     }
 

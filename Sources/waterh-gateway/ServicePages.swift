@@ -19,14 +19,14 @@ struct ServicePages: Sendable {
 
     init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
         (self.host, self.log) = (host, log)
-        let settings = try? host.resident.store.settings()
+        let settings = try? host.runtime.store.settings()
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
 
     /// Serves until the task is cancelled. An address in use is reported and retried while polls continue.
     /// - Parameter printsLink: prints a sign-in link when the page is ready.
     func run(printsLink: Bool) async {
-        let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.resident.store.path)
+        let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.runtime.store.path)
         let server = HTTPServer(
             host.page, log: log,
             addresses: {
@@ -35,7 +35,7 @@ struct ServicePages: Sendable {
                 return PageAddresses(local: local, others: page.map { Self.addresses($0, port) } ?? [])
             }, metrics: { await host.metrics() })
         let socket =
-            path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.own(forStore: path))")
+            path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.listeningPath(forStore: path))")
         await withTaskGroup(of: Void.self) { group in
             for endpoint in [page, socket].compactMap(\.self) {
                 group.addTask { await serve(endpoint, server) { await noteBound($0, server, printsLink: printsLink) } }
@@ -97,7 +97,7 @@ struct ServicePages: Sendable {
         while !Task.isCancelled {
             do {
                 lock = nil
-                if case .unix(let path) = endpoint { lock = try Self.claim(path) }
+                if case .unix(let path) = endpoint { lock = try Self.lockSocket(path) }
                 try await server.run(on: endpoint) { port in
                     // The socket of a system service is open to its group.
                     if case .unix(let path) = endpoint {
@@ -115,7 +115,7 @@ struct ServicePages: Sendable {
                     )
                 }
                 isReported = true
-                try? await Task.sleep(for: backoff.next(chance: 1))
+                try? await Task.sleep(for: backoff.next(jitter: 1))
             }
         }
         // Remove the socket only with the lock, because another service can listen at the path.
@@ -125,7 +125,7 @@ struct ServicePages: Sendable {
 
     /// Removes the socket of an ended service. Throws if a service still uses it. A starting service binds its socket
     /// before it listens, so the lock determines the owner.
-    private static func claim(_ path: String) throws -> ProcessLock {
+    private static func lockSocket(_ path: String) throws -> ProcessLock {
         let lock: ProcessLock
         do {
             lock = try ProcessLock(path + ".lock")

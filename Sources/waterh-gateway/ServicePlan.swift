@@ -38,10 +38,10 @@ struct ServicePlan: Sendable {
             store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
-    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
-        let file = try Configuration.load(place.config)
+    init(_ link: LinkOptions, _ storeOptions: StoreOptions, keep: Bool, listen: String?) throws {
+        let file = try Configuration.load(storeOptions.config)
         self.file = file
-        var store = try place.place(file)
+        var store = try storeOptions.storeLocation(file)
         // If this user cannot write the system service's store, the user's own store is used.
         if store.origin == .service, store.isDenied(for: .writing) {
             remarks = [
@@ -60,8 +60,8 @@ struct ServicePlan: Sendable {
         self.link = link
         bottles = link.selectedBottle.map { [$0] } ?? file.bottles
         hasNeighbours = try link.name.hasNeighbours
-        zone = place.namedZone(file)
-        dialect = place.dialect ?? file.dialect
+        zone = storeOptions.namedZone(file)
+        dialect = storeOptions.dialect ?? file.dialect
         self.keep = keep || file.keep == true
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {

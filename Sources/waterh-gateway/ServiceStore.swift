@@ -15,19 +15,19 @@ actor ServiceStore {
     private let plan: ServicePlan
     private let supervisor: Supervisor
     private let log: Logger
-    private let mark: PollLogContext
+    private let logContext: PollLogContext
     private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsError: String?
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     private var plans: [BottlePlan] = []
-    private var own: [AdoptedBottle] = []
+    private var ownBottles: [AdoptedBottle] = []
     private var isMissingLogged = false
     /// Whether a poll has ended since the service started, or the service has no bottle to poll.
     private var isFirstPollOver = false
 
     init(
-        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollLogContext,
+        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, logContext: PollLogContext,
         viewers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
@@ -35,7 +35,7 @@ actor ServiceStore {
         self.plan = plan
         self.supervisor = supervisor
         self.log = log
-        self.mark = mark
+        self.logContext = logContext
         self.viewers = viewers
         self.now = now
     }
@@ -45,7 +45,8 @@ actor ServiceStore {
         reread()
         let log = log
         var tracker = provider.tracker(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
-        tracker.context.hold = (try? tracker.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
+        tracker.context.reminderHold =
+            (try? tracker.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
         return tracker
     }
 
@@ -53,18 +54,19 @@ actor ServiceStore {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
         options.job = .send([try BottleCommandParser.command(arguments, zone: options.zone, now: Machine.now())])
-        options.bottle = AdoptedBottle.meant(plan.bottles.first, among: options.own)
+        options.bottle = AdoptedBottle.resolvingAlias(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
     }
 
-    func look() -> [ScheduledBottle] {
+    func scheduledBottles() -> [ScheduledBottle] {
         reread()
-        if let found = try? provider.tracker().adoptedBottles() { own = found }
+        if let found = try? provider.tracker().adoptedBottles() { ownBottles = found }
         // A capture is not a bottle of the store.
-        let own = isRecording ? [] : own
+        let ownBottles = isRecording ? [] : ownBottles
         plans = BottlePlan.plans(
-            wanted: plan.bottles.compactMap { AdoptedBottle.meant($0, among: own) }, own: own,
+            selectedBottles: plan.bottles.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) },
+            own: ownBottles,
             adoptsFirst: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
@@ -80,7 +82,7 @@ actor ServiceStore {
         }
     }
 
-    func isUnadopted() -> Bool { look().isEmpty }
+    func isUnadopted() -> Bool { scheduledBottles().isEmpty }
 
     /// The options of a scan, which uses no setting of a bottle except the time limits.
     func scanOptions() async throws -> PollOptions {
@@ -88,7 +90,7 @@ actor ServiceStore {
         return try await provider.pollOptions(dialect: plan.dialect)
     }
 
-    func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: provider.store.path) }
+    func bottlesElsewhere() -> Set<String> { Adoption.bottlesOfOtherServices(than: provider.store.path) }
 
     /// The request to keep the bottle's connection after a poll, by the setting `bottle.hold`.
     private func holdRequest(_ bottle: BottlePlan, _ interval: PollSchedule?) -> HoldRequest? {
@@ -102,12 +104,12 @@ actor ServiceStore {
     /// The poll options; `nil` if the store cannot be read, because a poll could empty another person's bottle.
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
-        mark.begin(bottle.name)
+        logContext.begin(bottle.name)
         guard var options = try? await provider.pollOptions(dialect: plan.dialect) else { return nil }
-        options.keep = plan.keep
+        options.isAcknowledgementDisabled = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
-        if options.own.isEmpty { options.elsewhere = bottlesElsewhere() }
+        if options.own.isEmpty { options.bottlesOfOtherServices = bottlesElsewhere() }
         if isRecording { options.markAsRecording() }
         return options
     }
@@ -118,10 +120,10 @@ actor ServiceStore {
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
         // A failure counts as a connection problem only if the polls of all bottles fail.
-        let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
+        let id = plans.first { $0.own == options.own && $0.selectedBottle == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isConclusive = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
-        let (log, metadata) = (log, mark.metadata)
+        let (log, metadata) = (log, logContext.metadata)
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isRecording)
         if let line = provider.recheckQuarantine(after: report, options) { log.notice("\(line)") }
@@ -149,26 +151,26 @@ actor ServiceStore {
     }
 
     /// Logs one line per event. Errors are logged once until they change.
-    func report(_ news: ServiceNews) {
+    func report(_ news: ServiceMessage) {
         switch news {
         case .failed(let bottle, let failure, let isNew):
             setStatus(failure.headline)
             guard isNew else { return }
-            var metadata = mark.metadata(bottle: bottle.name)
+            var metadata = logContext.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
             log.error(
                 "\(failure.headline): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
-        case .answersAgain(let bottle):
-            log.notice("The bottle responds again.", metadata: mark.metadata(bottle: bottle.name))
+        case .respondsAgain(let bottle):
+            log.notice("The bottle responds again.", metadata: logContext.metadata(bottle: bottle.name))
         case .adopted(_, let report):
             if let line = PollText.adoption(report) {
-                log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))
+                log.notice("\(line)", metadata: logContext.metadata(bottle: report.identity ?? report.bottle))
             }
         case .receivedRecords(_, let report):
             let lines = PollText.lines(report, state: try? provider.tracker().state())
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
-                metadata: mark.metadata(of: report))
+                metadata: logContext.metadata(of: report))
             setStatus("\(counted(report.received, "record")) in the last poll with data")
         }
     }

@@ -15,9 +15,9 @@ struct StoreProvider: Sendable {
     let zone: Zone
 
     /// - Parameter named: the zone of an option or of the configuration.
-    init(_ place: StoreLocation, zone named: String?) throws {
+    init(_ location: StoreLocation, zone named: String?) throws {
         let choice = try Self.choice(named)
-        try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
+        try self.init(try location.open(hostZone: choice.host.id, for: .writing), choice)
     }
 
     func reread(zone named: String?) throws -> StoreProvider { try StoreProvider(store, Self.choice(named)) }
@@ -34,9 +34,9 @@ struct StoreProvider: Sendable {
     }
 
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Writes nothing.
-    static func zones(_ named: String?, _ place: StoreLocation) throws -> (day: Zone, bottle: Zone) {
+    static func zones(_ named: String?, _ location: StoreLocation) throws -> (day: Zone, bottle: Zone) {
         let choice = try choice(named)
-        guard let settings = try? place.open(hostZone: choice.host.id, for: .reading).settings() else {
+        guard let settings = try? location.open(hostZone: choice.host.id, for: .reading).settings() else {
             return (choice.host, choice.host)
         }
         let day = choice.effectiveZone(settings)
@@ -62,7 +62,7 @@ struct StoreProvider: Sendable {
     func pollOptions(dialect: RecordDialect?) async throws -> PollOptions {
         var options = try Self.explained { try tracker().pollOptions() }
         if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
-        options.released = ProgramVersion.released
+        options.releaseDate = ProgramVersion.released
         if let dialect { (options.dialect, options.isDialectExplicit) = (dialect, true) }
         return options
     }
@@ -88,7 +88,7 @@ struct StoreProvider: Sendable {
     /// - Returns: a line about the records that now count; `nil` if there are none.
     func recheckQuarantine(after report: PollReport, _ options: PollOptions) -> String? {
         guard let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? tracker().checkAgain(options), resolved > 0
+            let resolved = try? tracker().redateQuarantine(options), resolved > 0
         else { return nil }
         return
             """
@@ -114,6 +114,6 @@ extension GatewayDriver.Callbacks {
         self.init()
         display.todayTotal = { try tracker().totalToday() }
         display.light = { try tracker().light(ofBottle: $0) }
-        lit = { try tracker().store.recordLight($1, ofBottle: $0) }
+        lightWritten = { try tracker().store.recordLight($1, ofBottle: $0) }
     }
 }

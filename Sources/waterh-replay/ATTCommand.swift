@@ -46,7 +46,7 @@ struct ATTCommand: ParsableCommand {
         var seen = 0, shown = 0
         for part in try run.parts(file, following: following.follow) {
             try run.read(part, following: following.follow) { file in
-                // Connections are numbered per capture.
+                // One object per capture, because connection numbers start again in each capture.
                 let lines = ATTLines(
                     run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
                 defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }

@@ -8,7 +8,7 @@ import Foundation
 final class CaptureRun {
     let out: LineBuffer
     /// The permissions of output files before the umask is applied.
-    static let mode: mode_t = 0o666
+    static let filePermissions: mode_t = 0o666
     private var progress = ProgressLine(isShown: Diagnostics.usesTerminalFeatures && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
     /// Whether a file could not be read to its end.
@@ -68,14 +68,15 @@ final class CaptureRun {
         -> Bool
     {
         var file = CaptureFile(part)
-        file.onProgress = { [self] read, size in show(part.name, read, size) }
+        file.onProgress = { [self] read, size in showProgress(part.name, read, size) }
         defer { progress.clear() }
         do {
             try body(&file)
         } catch let error as CaptureError {
             progress.clear()
             // A capture that was not completely unpacked looks truncated: print the error of unpacking.
-            report("\(part.name): \(error.kind == .cut ? part.readingError ?? error.description : error.description)")
+            let unpackingError = error.kind == .truncated ? part.readingError : nil
+            report("\(part.name): \(unpackingError ?? error.description)")
             return false
         } catch is OutputFile.ReaderClosed {
             return true
@@ -121,8 +122,8 @@ final class CaptureRun {
             switch growth.end {
             case .replaced?: note("\(part.name) was replaced: reading from the start")
             case .overwritten?: note("\(part.name) was rewritten: reading from the start")
-            case .cut(let size)?: note("\(part.name) was truncated to \(size) bytes: reading from the start")
-            case .grown?, .unread?, nil: return isWhole
+            case .truncated(let size)?: note("\(part.name) was truncated to \(size) bytes: reading from the start")
+            case .grown?, .outputClosed?, nil: return isWhole
             }
         }
     }
@@ -156,7 +157,7 @@ final class CaptureRun {
         if hadErrors { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
 
-    private func show(_ name: String, _ read: Int, _ size: Int?) {
+    private func showProgress(_ name: String, _ read: Int, _ size: Int?) {
         guard read - lastShown >= 4_000_000 || read < lastShown else { return }
         lastShown = read
         let megabytes = read / 1_000_000

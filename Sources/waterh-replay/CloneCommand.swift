@@ -74,7 +74,7 @@ struct CloneCommand: ParsableCommand {
             }
         }
         let found = try chosen(reader.finish())
-        let file = try OutputFile(output, mode: CaptureRun.mode)
+        let file = try OutputFile(output, mode: CaptureRun.filePermissions)
         let bytes = [UInt8](try ProfileFile.encode(found.profile))
         try file.write(bytes)
         try file.commit()
@@ -134,7 +134,7 @@ struct CloneCommand: ParsableCommand {
             let name = one.profile.name.map { " \($0)" } ?? ""
             let what =
                 one.hasResponded
-                ? "\(counted(one.connections, "connection")), \(counted(one.answers, "ATT PDU")) from it"
+                ? "\(counted(one.connections, "connection")), \(counted(one.pduCount, "ATT PDU")) from it"
                 : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "no response"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }

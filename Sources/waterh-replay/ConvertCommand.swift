@@ -42,7 +42,7 @@ struct ConvertCommand: ParsableCommand {
                     destination =
                         try destination
                         ?? OutputFile(
-                            output, kind: target.level == .text ? .text : .capture, mode: CaptureRun.mode)
+                            output, kind: target.level == .text ? .text : .capture, mode: CaptureRun.filePermissions)
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .notStorable {
@@ -66,11 +66,11 @@ struct ConvertCommand: ParsableCommand {
         if outcome.skipped > 0 {
             result += "; \(counted(outcome.skipped, "record")) skipped, because the format cannot store them"
         }
-        if outcome.retimed > 0 {
+        if outcome.retimedRecords > 0 {
             result +=
                 """
-                ; the format cannot store the times of \(counted(outcome.retimed, "record")): they now count from \
-                1970, with the same intervals
+                ; the format cannot store the times of \(counted(outcome.retimedRecords, "record")): they now count \
+                from 1970, with the same intervals
                 """
         }
         run.note(result)

@@ -16,7 +16,7 @@ struct DissectorCommand: ParsableCommand {
     var output = "-"
 
     func run() throws {
-        let destination = try OutputFile(output, mode: CaptureRun.mode)
+        let destination = try OutputFile(output, mode: CaptureRun.filePermissions)
         try destination.write(ReportPage.part(waterh_dissector()))
         try destination.commit()
     }

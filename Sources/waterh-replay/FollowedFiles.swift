@@ -19,17 +19,17 @@ enum FollowedFiles {
     /// Limits the number of packets that wait for processing, because files are read faster than printed.
     private static let packetSlots = DispatchSemaphore(value: 4096)
 
-    static func read(_ files: [(number: UInt16, path: String)], _ parts: AsyncStream<WatchEvent>.Continuation) {
+    static func read(_ files: [(number: UInt16, path: String)], _ events: AsyncStream<WatchEvent>.Continuation) {
         for (number, path) in files {
             Thread.detachNewThread {
                 do {
-                    try read(path, number, parts)
+                    try read(path, number, events)
                 } catch let error as CaptureFileError {
-                    parts.yield(.readingError(error.description))
+                    events.yield(.readingError(error.description))
                 } catch {
-                    parts.yield(.readingError("\(CaptureRun.name(path)): \(error)"))
+                    events.yield(.readingError("\(CaptureRun.name(path)): \(error)"))
                 }
-                parts.yield(.ended)
+                events.yield(.ended)
             }
         }
     }
@@ -37,14 +37,14 @@ enum FollowedFiles {
     /// Allows another packet to be read, after one was processed.
     static func packetDone() { packetSlots.signal() }
 
-    private static func read(_ path: String, _ number: UInt16, _ parts: AsyncStream<WatchEvent>.Continuation) throws {
+    private static func read(_ path: String, _ number: UInt16, _ events: AsyncStream<WatchEvent>.Continuation) throws {
         var file = CaptureFile(path: path)
         // Wait for more data in a file. A pipe ends when its last writer closes it.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }
-        file.onHead = { parts.yield(.head($0)) }
+        file.onHead = { events.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in
             packetSlots.wait()
-            parts.yield(.packet(packet, bytes.withUnsafeBytes { [UInt8]($0) }, source: number))
+            events.yield(.packet(packet, bytes.withUnsafeBytes { [UInt8]($0) }, source: number))
         }
     }
 

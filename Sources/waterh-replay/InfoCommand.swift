@@ -25,7 +25,7 @@ struct InfoCommand: ParsableCommand {
                 summary = try CaptureSummary(&file, options: DrinkReader.Options(records, attribution, filter))
             }
             guard let summary else { continue }
-            let report = SummaryReport(file: part.place, summary: summary)
+            let report = SummaryReport(file: part.reportName, summary: summary)
             if index > 0, !json { run.out.put(text: "\n") }
             run.out.put(text: json ? report.json.text + "\n" : report.text)
             if let error = part.readingError ?? summary.readingError { run.report("\(part.name): \(error)") }

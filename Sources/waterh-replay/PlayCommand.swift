@@ -33,7 +33,7 @@ struct PlayCommand: AsyncParsableCommand {
     var flush = false
 
     @Option(help: "Response to requests that are not in the capture: once (emulated) or strict (disconnect)")
-    var mode: AnsweringMachine.Mode = .once
+    var mode: RecordedBottleMachine.Mode = .once
 
     @OptionGroup var attribution: AttributionArguments
 
@@ -61,7 +61,7 @@ struct PlayCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
-        let machine = AnsweringMachine(
+        let machine = RecordedBottleMachine(
             script, mode: mode, speed: flush ? nil : speed, hostTime: HostClock.localTime(),
             at: MonotonicClock.system.now())
         let mismatches = Mutex(0)
@@ -100,8 +100,8 @@ struct PlayCommand: AsyncParsableCommand {
         link.hasRadio ? "Without an adapter use --link unix:PATH." : nil
     }
 
-    private func script() throws -> AnsweringScript {
-        var found: (scripts: [AnsweringScript], readingError: String?) = ([], nil)
+    private func script() throws -> ResponseScript {
+        var found: (scripts: [ResponseScript], readingError: String?) = ([], nil)
         do {
             let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
@@ -110,7 +110,7 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.failed, error.description)
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, "\(file): \(error)")
-        } catch let error as AnsweringScriptError {
+        } catch let error as ResponseScriptError {
             throw CommandFailure(
                 .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
@@ -135,15 +135,15 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     /// The scripts of all captures in the file. Captures without a bottle are skipped if another one has a bottle.
-    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [AnsweringScript], readingError: String?) {
-        var found: (scripts: [AnsweringScript], readingError: String?) = ([], nil)
-        var failure: AnsweringScriptError?
+    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [ResponseScript], readingError: String?) {
+        var found: (scripts: [ResponseScript], readingError: String?) = ([], nil)
+        var failure: ResponseScriptError?
         for part in parts {
             do {
-                let read = try AnsweringScript.read(part, given: attribution.given)
+                let read = try ResponseScript.read(part, given: attribution.given)
                 found.scripts += read.scripts
                 found.readingError = found.readingError ?? part.readingError ?? read.readingError
-            } catch let error as AnsweringScriptError {
+            } catch let error as ResponseScriptError {
                 failure = failure ?? error
             }
         }
@@ -152,7 +152,7 @@ struct PlayCommand: AsyncParsableCommand {
     }
 }
 
-extension AnsweringMachine.Mode: ExpressibleByArgument {}
+extension RecordedBottleMachine.Mode: ExpressibleByArgument {}
 
 extension LinkName: ExpressibleByArgument {
     package init?(argument: String) { try? self.init(argument) }

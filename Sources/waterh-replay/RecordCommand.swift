@@ -38,12 +38,12 @@ struct RecordCommand: AsyncParsableCommand {
         let format =
             CaptureFormat(suffixOf: output)?.container == .pcapng
             ? CaptureFormat(.pcapng, .monitor) : CaptureFormat(.btsnoop, .monitor)
-        let (found, monitor) = try CommandFailure.ofAdapter { () throws(LinkError) in
+        let (found, monitor) = try CommandFailure.withAdapterAdvice { () throws(LinkError) in
             (try HostAdapter(adapter), try HCIMonitor())
         }
         let signals = StopSignals.stream()
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle)
-        let destination = try OutputFile(output, kind: .capture, mode: CaptureRun.mode)
+        let destination = try OutputFile(output, kind: .capture, mode: CaptureRun.filePermissions)
         try destination.write(recorder.takeOutput())
         // Publish the file now, so that other programs can read it while it grows and it survives a crash.
         try destination.publish()
@@ -65,9 +65,9 @@ struct RecordCommand: AsyncParsableCommand {
         defer { timer?.cancel() }
         do {
             for try await packet in monitor.packets {
-                try recorder.take(packet)
+                try recorder.add(packet)
                 try destination.write(recorder.takeOutput())
-                progress.show(recorder.line)
+                progress.show(recorder.summary)
             }
         } catch let error as LinkError {
             progress.clear()
@@ -81,15 +81,14 @@ struct RecordCommand: AsyncParsableCommand {
         progress.clear()
         signalTask.cancel()
         try destination.commit()
-        Diagnostics.line("\(output): \(recorder.line)")
+        Diagnostics.line("\(output): \(recorder.summary)")
         let status = await signalTask.value
         if status != .done { throw ExitCode(status.rawValue) }
     }
 }
 
 extension CommandFailure {
-    /// Opens an adapter, and adds advice to an error.
-    static func ofAdapter<Opened>(_ open: () throws(LinkError) -> Opened) throws -> Opened {
+    static func withAdapterAdvice<Opened>(_ open: () throws(LinkError) -> Opened) throws -> Opened {
         do {
             return try open()
         } catch {

@@ -57,7 +57,7 @@ struct ReportCommand: ParsableCommand {
         guard !contents.isEmpty else { return try run.finish() }
         var random = SystemRandomNumberGenerator()
         let page = ReportPage(contents, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))
-        let destination = try OutputFile(output, mode: CaptureRun.mode)
+        let destination = try OutputFile(output, mode: CaptureRun.filePermissions)
         try destination.write(page.bytes)
         try destination.commit()
         run.note(

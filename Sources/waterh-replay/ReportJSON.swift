@@ -59,10 +59,10 @@ struct ReportJSON {
         let opcodes = Set(timeline.entries.map(\.opcode.rawValue)).sorted()
         return [
             "count": .int(timeline.count),
-            "timeless": .int(timeline.timeless),
+            "timeless": .int(timeline.pdusWithoutTime),
             "width": .double(Double(timeline.width) / 1e9),
             "pieces": .array(
-                timeline.pieces.map { begin, piece in
+                timeline.intervals.map { begin, piece in
                     .array([
                         seconds(begin), .int(piece.sent), .int(piece.received), .int(piece.errors), .int(piece.bytes),
                     ])

@@ -37,7 +37,7 @@ extension StatisticsReport {
         [
             .init("pdus", .int(counts.pdus)),
             .init("requests", .int(counts.requests)),
-            .init("answers", .int(counts.answers)),
+            .init("answers", .int(counts.responses)),
             .init("notifications", .int(counts.notifications)),
             .init("indications", .int(counts.indications)),
             .init("commands", .int(counts.commands)),
@@ -55,7 +55,7 @@ extension StatisticsReport {
                 ]),
             .init("timeouts", .int(counts.timeouts)),
             .init("unanswered", .int(counts.unanswered)),
-            .init("backwardAnswers", .int(counts.backwardAnswers)),
+            .init("backwardAnswers", .int(counts.backwardResponses)),
             .init("errors", .object(counts.errors.map { .init($0.code.description, .int($0.count)) })),
             .init("byName", .object(counts.opcodes.map { .init($0.opcode.description, .int($0.count)) })),
         ]
@@ -82,17 +82,17 @@ extension StatisticsReport {
             ] + members(connection.counts))
     }
 
-    private static func json(_ one: CharacteristicStatistics) -> JSONValue {
+    private static func json(_ characteristic: CharacteristicStatistics) -> JSONValue {
         .object(
             [
-                .init("peer", JSONValue(one.peer.address?.description)),
-                .init("connection", .int(one.connection)),
-                .init("servedByHost", .bool(one.peer.isHost)),
-                .init("handle", .int(Int(one.handle))),
-                .init("uuid", JSONValue(one.uuid?.description)),
-                .init("properties", JSONValue(one.properties.map { Int($0.rawValue) })),
-                .init("forbiddenWrites", .int(one.forbiddenWriteCount)),
-            ] + members(one.counts))
+                .init("peer", JSONValue(characteristic.peer.address?.description)),
+                .init("connection", .int(characteristic.connection)),
+                .init("servedByHost", .bool(characteristic.peer.isHost)),
+                .init("handle", .int(Int(characteristic.handle))),
+                .init("uuid", JSONValue(characteristic.uuid?.description)),
+                .init("properties", JSONValue(characteristic.properties.map { Int($0.rawValue) })),
+                .init("forbiddenWrites", .int(characteristic.forbiddenWriteCount)),
+            ] + members(characteristic.counts))
     }
 
     private static func json(_ peer: BottlePeer, _ readings: ClockReadings) -> JSONValue {

@@ -65,8 +65,8 @@ struct StatisticsReport {
         var parts: [String] = counts.errors.map { "\($0.count) × \($0.code)" }
         if counts.timeouts > 0 { parts.append(counted(counts.timeouts, "time-out")) }
         if counts.unanswered > 0 { parts.append("\(counts.unanswered) without a response") }
-        if counts.backwardAnswers > 0 {
-            parts.append("\(counts.backwardAnswers) with a response before the request, by the recorder's clock")
+        if counts.backwardResponses > 0 {
+            parts.append("\(counts.backwardResponses) with a response before the request, by the recorder's clock")
         }
         return parts.joined(separator: ", ")
     }
@@ -93,13 +93,13 @@ struct StatisticsReport {
     private var characteristics: [String] {
         let all = statistics.characteristics
         guard !all.isEmpty else { return [] }
-        let rows = all.prefix(Self.maximumListed).map { one in
-            let counts = one.counts
+        let rows = all.prefix(Self.maximumListed).map { entry in
+            let counts = entry.counts
             return [
-                "0x" + hexDigits(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)",
+                "0x" + hexDigits(entry.handle), entry.uuid?.description ?? "?", entry.peer.label, "\(counts.requests)",
                 "\(counts.notifications)", "\(counts.commands)",
             ] + latency(counts)
-                + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(one)]
+                + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(entry)]
         }
         var lines =
             ["characteristics:"]
@@ -122,9 +122,9 @@ struct StatisticsReport {
         return lines
     }
 
-    private func notes(_ one: CharacteristicStatistics) -> String {
-        let problemText = problems(one.counts)
-        let forbidden = one.forbiddenWriteCount > 0 ? "\(counted(one.forbiddenWriteCount, "forbidden write"))" : ""
+    private func notes(_ entry: CharacteristicStatistics) -> String {
+        let problemText = problems(entry.counts)
+        let forbidden = entry.forbiddenWriteCount > 0 ? "\(counted(entry.forbiddenWriteCount, "forbidden write"))" : ""
         return [problemText, forbidden].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 

@@ -10,7 +10,7 @@ struct StatisticsTable {
     /// The columns of a row's scope, then of its counts, then of connections and characteristics.
     private static let scopeColumns = ["file", "scope", "connection", "peer", "handle", "uuid", "name"]
     private static let countColumns: [(name: String, text: @Sendable (TrafficCounts) -> String)] = [
-        ("pdus", { "\($0.pdus)" }), ("requests", { "\($0.requests)" }), ("answers", { "\($0.answers)" }),
+        ("pdus", { "\($0.pdus)" }), ("requests", { "\($0.requests)" }), ("answers", { "\($0.responses)" }),
         ("notifications", { "\($0.notifications)" }), ("indications", { "\($0.indications)" }),
         ("commands", { "\($0.commands)" }), ("value_bytes", { "\($0.valueBytes)" }),
         ("bytes_per_second", { $0.bytesPerSecond.map { "\($0)" } ?? "" }),

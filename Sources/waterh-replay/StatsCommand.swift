@@ -38,7 +38,7 @@ struct StatsCommand: ParsableCommand {
             let isWhole = try run.read(part) { file in try statistics.read(&file) { _ in packets += 1 } }
             // An unreadable file has no statistics; its error is already on standard error.
             if !isWhole, packets == 0 { continue }
-            let report = StatisticsReport(file: part.place, packets: packets, statistics: statistics)
+            let report = StatisticsReport(file: part.reportName, packets: packets, statistics: statistics)
             if json {
                 run.out.put(text: report.json.text + "\n")
             } else if csv {

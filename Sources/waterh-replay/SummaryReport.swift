@@ -15,7 +15,7 @@ struct SummaryReport {
         var lines: [String] = []
         lines.append("\(file == "-" ? "standard input" : file): \(container)")
         lines.append(packets)
-        if let span { lines.append(span) }
+        if let timeRange { lines.append(timeRange) }
         lines += bottles
         lines.append(drinks)
         lines += connections
@@ -42,7 +42,7 @@ struct SummaryReport {
         return text
     }
 
-    private var span: String? {
+    private var timeRange: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
         var text =
             "time: \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"
@@ -176,9 +176,9 @@ struct SummaryReport {
     var unreadable: [String] {
         var sentences: [String] = []
         if let readingError = summary.readingError { sentences.append(readingError) }
-        if summary.facts.unreadable > 0 {
+        if summary.facts.unreadableRecords > 0 {
             sentences.append(
-                "\(counted(summary.facts.unreadable, "record")) of an unsupported kind")
+                "\(counted(summary.facts.unreadableRecords, "record")) of an unsupported kind")
         }
         for (reason, number) in summary.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")

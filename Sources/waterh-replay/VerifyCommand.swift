@@ -44,7 +44,7 @@ struct VerifyCommand: ParsableCommand {
                 .badInput, "no captures in \(directory)", advice: "Pass the directory of the captures.")
         }
         // Open the output first, to report an error before a long reading.
-        let junitFile = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
+        let junitFile = try junit.map { try OutputFile($0, mode: CaptureRun.filePermissions) }
         var report = TestReport(suite: "waterh-replay verify")
         for name in files {
             let startedAt = ContinuousClock.now
@@ -128,7 +128,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func updateExpectation(_ name: String, _ run: CaptureRun) throws -> [String] {
         let reading = try reading(name)
-        let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.mode)
+        let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.filePermissions)
         try destination.write(Array(reading.text.utf8))
         try destination.commit()
         if let readingError = reading.readingError { run.note("\(name): \(readingError)") }

@@ -54,7 +54,7 @@ struct WatchCommand: AsyncParsableCommand {
         for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
         let needsMonitor = !adapters.isEmpty || sources.contains("all")
         let monitor =
-            needsMonitor ? try CommandFailure.ofAdapter { () throws(LinkError) in try HCIMonitor() } : nil
+            needsMonitor ? try CommandFailure.withAdapterAdvice { () throws(LinkError) in try HCIMonitor() } : nil
         let signals = StopSignals.stream()
         let (stream, continuation) = AsyncStream.makeStream(of: WatchEvent.self, bufferingPolicy: .unbounded)
         FollowedFiles.read(files, continuation)
@@ -131,7 +131,7 @@ struct WatchCommand: AsyncParsableCommand {
                     .failed, "\(source) is neither an adapter nor a file",
                     advice: "Use an adapter name such as hci0, its address, or 'all' for every adapter.")
             }
-            adapters.append(try CommandFailure.ofAdapter { () throws(LinkError) in try HostAdapter(source) })
+            adapters.append(try CommandFailure.withAdapterAdvice { () throws(LinkError) in try HostAdapter(source) })
         }
         return (files, adapters)
     }

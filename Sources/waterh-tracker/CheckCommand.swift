@@ -24,7 +24,11 @@ struct Check: StoreCommand {
     func run(_ context: CommandContext) async throws {
         if doctor { return try await Doctor.run(context) }
         for report in try context.tracker.importInbox() {
-            if report.trouble == nil { context.console.line(report.words) } else { Diagnostics.warning(report.words) }
+            if report.trouble == nil {
+                context.console.line(report.summary)
+            } else {
+                Diagnostics.warning(report.summary)
+            }
         }
         // Deliver before sync, which can wait for a server. The next check evaluates the changes from sync.
         warn(of: try await deliver(context), context)
@@ -35,7 +39,9 @@ struct Check: StoreCommand {
         let output = OutputSink(show: show, isJSON: context.isJSON, console: context.console)
         let desktop = await TrackerDesktop.open(store: context.path) { Diagnostics.line($0) }
         let (tracker, shown) = (context.tracker, TrackerDesktop.memory(store: context.path))
-        let buffered = BufferedSink(desktop, tracker: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
+        let buffered = BufferedSink(
+            desktop, tracker: { tracker }, wasShown: { shown.wasRecentlyShown($0.announcement) }
+        ) {
             Diagnostics.line($0)
         }
         let sinks: [any NotificationSink] = [buffered, output]
@@ -150,7 +156,7 @@ private enum Doctor {
                 "store", upkeep.damage.isEmpty ? context.path : upkeep.damage.joined(separator: "; "),
                 upkeep.damage.isEmpty
                     ? nil : "Copy the file, then: sqlite3 \(context.path) .recover | sqlite3 repaired.sqlite"),
-            Finding(name: "disk", ok: disk == nil, detail: disk?.words ?? "writable", advice: disk?.advice),
+            Finding(name: "disk", ok: disk == nil, detail: disk?.text ?? "writable", advice: disk?.advice),
             finding(
                 "journal",
                 "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), "
@@ -168,10 +174,10 @@ private enum Doctor {
                 refused.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
             sync(upkeep.outbox, upkeep.sync),
         ]
-            + upkeep.troubles.map { trouble in
+            + upkeep.publisherErrors.map { error in
                 finding(
-                    trouble.outlet, trouble.text(now: context.now, at: context.dateTime),
-                    trouble.outlet == "mqtt"
+                    error.publisher, error.text(now: context.now, at: context.dateTime),
+                    error.publisher == "mqtt"
                         ? "waterh-gateway doctor --store \(context.path)"
                         : "waterh-tracker settings get --store \(context.path)    waterh.toml takes precedence over it."
                 )
@@ -232,7 +238,7 @@ private enum Doctor {
     }
 }
 
-/// Standard output as a notification channel.
+/// The notification channel that prints to standard output.
 struct OutputSink: NotificationSink {
     let name = "output"
     /// The time limit of a write to a stopped terminal (Ctrl-S). It is less than the validity period of a claim.
@@ -272,7 +278,7 @@ enum TrackerDesktop {
         return desktop
     }
 
-    /// The notifications of this store that processes of the session have shown.
+    /// The notifications of this store that processes of this desktop session have shown.
     static func memory(store: String) -> ShownNotifications {
         ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
@@ -320,7 +326,7 @@ struct WhyCommand: StoreCommand {
         let title = Self.title(reminder.kind).padded(24)
         let head = reminder.isSent ? context.console.paint("\(title) due", .green) : "\(title) not due"
         // For a due reminder, all conditions are listed, because all of them hold.
-        let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
+        let shown = all || reminder.isSent ? reminder.conditions : reminder.failingConditions
         return [head]
             + shown.map { condition in
                 let sign = condition.holds ? "  + " : "  - "

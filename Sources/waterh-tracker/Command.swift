@@ -85,8 +85,8 @@ protocol ServiceCommand: StoreCommand {
 extension ServiceCommand {
     /// Sends the request to the service. Returns whether a service was available.
     func executeByService() throws -> Bool {
-        let place = try ContextOpening(options).place
-        guard let service = ServiceDay(place, for: access, options) else { return false }
+        let location = try ContextOpening(options).location
+        guard let service = ServiceConnection(location, for: access, options) else { return false }
         func reading() throws -> CommandContext { try CommandContext(options, for: .reading, isQuiet: true) }
         let request = try request(reading)
         let answer = try service.socket.post("/api/v1/\(request.target)", .object(request.body))

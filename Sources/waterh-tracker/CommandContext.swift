@@ -36,13 +36,13 @@ struct StoreOptions: ParsableArguments {
 
 /// The application API of an open store, with a console.
 struct CommandContext {
-    let place: StoreLocation
+    let location: StoreLocation
     let tracker: TrackerAPI
     let console: Console
     let isJSON: Bool
     /// The service that owns the store, if this user cannot open it. The application API then reads a copy of the day.
-    let service: ServiceDay?
-    private let copy: ServiceDay.Copy?
+    let service: ServiceConnection?
+    private let copy: ServiceConnection.Copy?
     /// The time set by `--now`.
     private let fixedTime: Instant?
 
@@ -56,26 +56,26 @@ struct CommandContext {
 
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
         var opening = try ContextOpening(options)
-        place = opening.place
-        service = access == .reading ? ServiceDay(place, for: access, options) : nil
+        location = opening.location
+        service = access == .reading ? ServiceConnection(location, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
-            opening = try ContextOpening(options, place: StoreLocation(path: copy.path, units: place.units))
+            opening = try ContextOpening(options, location: StoreLocation(path: copy.path, units: location.units))
         }
         tracker = try opening.context(for: access)
         fixedTime = try opening.fixedTime(tracker.store)
         console = Console()
         isJSON = options.json
-        if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
+        if !isQuiet { for remark in try Self.remarks(tracker.store, location) { Diagnostics.warning(remark) } }
     }
 
-    private static func remarks(_ store: TrackerStore, _ place: StoreLocation) throws -> [String] {
+    private static func remarks(_ store: TrackerStore, _ location: StoreLocation) throws -> [String] {
         var remarks: [String] = []
-        if store.found == .nothing {
+        if store.fileState == .nothing {
             remarks.append(
                 "No store at \(store.path) yet: the output is that of an empty store. The first drink creates it.")
         }
-        if let other = place.serviceStore, try store.lastDrink() == nil {
+        if let other = location.serviceStore, try store.lastDrink() == nil {
             remarks.append("This store has no drinks (\(store.path)). A service uses another store: --store \(other)")
         }
         return remarks
@@ -117,14 +117,14 @@ struct CommandContext {
 }
 
 struct ContextOpening {
-    let place: StoreLocation
+    let location: StoreLocation
     private let options: StoreOptions
     private let choice: ZoneChoice
 
-    /// - Parameter place: the location of the store; `nil` searches for it.
-    init(_ options: StoreOptions, place: StoreLocation? = nil) throws {
+    /// - Parameter location: that of the store; `nil` searches for it.
+    init(_ options: StoreOptions, location: StoreLocation? = nil) throws {
         let configuration = try Configuration.load(options.config)
-        self.place = try place ?? StoreLocation.find(options.store, configuration)
+        self.location = try location ?? StoreLocation.find(options.store, configuration)
         self.options = options
         let named = configuration.zone(flag: options.zone)
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
@@ -133,7 +133,7 @@ struct ContextOpening {
     /// Opens the store, and creates the application API for one command.
     /// - Parameter now: the time to act at; `nil` uses the options or the clock.
     func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
-        let store = try place.open(hostZone: choice.host.id, for: access)
+        let store = try location.open(hostZone: choice.host.id, for: access)
         let fixedTime = try fixedTime(store)
         return try TrackerAPI(
             store, now: now ?? fixedTime ?? Machine.now(), isExplicit: fixedTime != nil, zone: choice, source: "cli",
@@ -143,7 +143,7 @@ struct ContextOpening {
     /// The time to act at from the options or the environment; `nil` uses the clock.
     func fixedTime(_ store: TrackerStore) throws -> Instant? {
         let zone = choice.effectiveZone(try store.settings())
-        return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
+        return try (options.now ?? Machine.variable("WATERH_NOW")).map { try TimeText.parse($0, now: nil, zone: zone) }
     }
 }
 
@@ -168,13 +168,15 @@ struct CommandClock: Sendable {
 }
 
 /// The connection to the service of a store that this user cannot open.
-struct ServiceDay {
+struct ServiceConnection {
     let socket: ServiceSocket
 
     /// Returns `nil` if this user can open the store, if no service responds, or if the options set another time.
-    init?(_ place: StoreLocation, for access: TrackerStore.Access, _ options: StoreOptions) {
-        guard place.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
-        socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
+    init?(_ location: StoreLocation, for access: TrackerStore.Access, _ options: StoreOptions) {
+        guard location.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else {
+            return nil
+        }
+        socket = ServiceSocket(path: ServiceSocket.path(forStore: location.path)) { Advice.about(code: $0) }
         guard socket.isAnswering else { return nil }
     }
 
@@ -195,7 +197,7 @@ struct ServiceDay {
 /// Parser of an option's value in fluid ounces.
 enum OunceText {
     static func value(_ text: String) throws -> Double {
-        guard let oz = Ounces.typed(text) else {
+        guard let oz = Ounces.parse(text) else {
             throw ValidationError("invalid amount '\(text)': expected 8, 8.5oz or 250ml")
         }
         return oz

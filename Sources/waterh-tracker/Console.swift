@@ -10,8 +10,8 @@ struct Console {
     let isInteractive: Bool
 
     init() {
-        let wantsColour = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-        hasGraphics = TextOutput.standard.isTerminal && wantsColour
+        let isColourAllowed = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        hasGraphics = TextOutput.standard.isTerminal && isColourAllowed
         isInteractive = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
     }
 
@@ -35,11 +35,11 @@ struct Console {
         }
     }
 
-    /// A horizontal bar with a marker (`mark`) at the expected progress; `nil` without graphics.
-    func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
+    /// A horizontal bar with a marker at the expected progress; `nil` without graphics.
+    func bar(_ progress: Double, marker: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
         guard hasGraphics else { return nil }
         let filled = cells(progress, width)
-        let marked = mark.map { min(width - 1, cells($0, width)) }
+        let marked = marker.map { min(width - 1, cells($0, width)) }
         let text = (0..<width).map { $0 < filled ? "█" : $0 == marked ? "┊" : "░" }.joined()
         return paint(text, colour)
     }
@@ -50,11 +50,11 @@ struct Console {
     }
 
     /// A chart with one character per value.
-    func sparkline(_ values: [Int?], top: Int) -> String? {
+    func sparkline(_ values: [Int?], maximum: Int) -> String? {
         guard hasGraphics else { return nil }
-        let signs = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+        let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
         return values.map { value in
-            value.map { signs[min(7, 8 * max(0, $0) / max(1, top))] } ?? " "
+            value.map { blocks[min(7, 8 * max(0, $0) / max(1, maximum))] } ?? " "
         }.joined()
     }
 

@@ -16,14 +16,14 @@ struct Agent: AsyncParsableCommand {
             server.
             """)
     @OptionGroup var options: LocationOptions
-    @OptionGroup var speech: ServiceLogOptions
+    @OptionGroup var logOptions: ServiceLogOptions
 
     func run() async throws {
         let signals = StopSignals.stream()
-        speech.takeOver("waterh-tracker")
+        logOptions.redirectDiagnostics("waterh-tracker")
         let file = try Configuration.load(options.config)
-        let place = try StoreLocation.find(options.store, file)
-        let agent = DesktopAgent(store: place.path, instance: file.instance)
+        let location = try StoreLocation.find(options.store, file)
+        let agent = DesktopAgent(store: location.path, instance: file.instance)
         let work = Task { await agent.run() }
         var stopped = ExitStatus.done
         for await signal in signals {
@@ -87,7 +87,7 @@ actor DesktopAgent {
             hasReportedNoDesktop = false
             if await listen() { backoff.reset() }
             guard !Task.isCancelled else { break }
-            await wait(backoff.next(chance: 1))
+            await wait(backoff.next(jitter: 1))
         }
         await desktop.stop()
     }
@@ -152,7 +152,7 @@ actor DesktopAgent {
 
     private func pressed(_ press: DesktopPress) async {
         for lost in presses.append(press) {
-            Diagnostics.warning("\(lost.words): dropped, because too many actions are queued")
+            Diagnostics.warning("\(lost.logText): dropped, because too many actions are queued")
         }
         await sendPresses()
     }
@@ -169,13 +169,13 @@ actor DesktopAgent {
                 if isDone, press.press.action == .open { await open(press.press) }
             } catch let failure as CommandFailure where failure.status != .refused {
                 if reportedPress != press.press.key {
-                    Diagnostics.warning("\(press.words): \(failure.sentence) It is retried automatically.")
+                    Diagnostics.warning("\(press.logText): \(failure.sentence) It is retried automatically.")
                 }
                 reportedPress = press.press.key
                 return
             } catch {
                 presses.remove(press)
-                Diagnostics.warning("\(press.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
+                Diagnostics.warning("\(press.logText): \((error as? CommandFailure)?.sentence ?? "\(error)")")
             }
         }
     }
@@ -187,7 +187,7 @@ actor DesktopAgent {
         ]
         let waited = press.age
         if waited >= Self.lateAge { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
-        let answer = try await post("/api/v1/agent/press", .object(body), by: DrinkSource.notification.rawValue)
+        let answer = try await post("/api/v1/agent/press", .object(body), source: DrinkSource.notification.rawValue)
         return try JSONDecoder().decode(Done.self, from: answer).done
     }
 
@@ -199,7 +199,7 @@ actor DesktopAgent {
     /// Performs an action of the D-Bus object by the service.
     private func perform(_ action: SessionObject.Action) async throws -> String {
         func post(_ target: String, _ body: JSONValue = [:]) async throws -> Data {
-            try await self.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue)
+            try await self.post("/api/v1/session" + target, body, source: DrinkSource.dbus.rawValue)
         }
         do {
             let answer: Data
@@ -221,8 +221,8 @@ actor DesktopAgent {
         }
     }
 
-    private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data {
-        try await onThread { try $0.post(target, body, by: surface) }
+    private func post(_ target: String, _ body: JSONValue, source: String? = nil) async throws -> Data {
+        try await onThread { try $0.post(target, body, by: source) }
     }
 
     /// Runs a blocking closure on another thread.

@@ -108,7 +108,7 @@ struct Edit: StoreCommand {
         Double?
 
     private static func millilitres(_ text: String) throws -> Int {
-        guard let ml = Amounts.typed(text) else {
+        guard let ml = Amounts.parse(text) else {
             throw ValidationError("invalid amount '\(text)': expected 250, 0.25l or 8oz")
         }
         return ml
@@ -124,7 +124,7 @@ struct Edit: StoreCommand {
     }
 
     func run(_ context: CommandContext) throws {
-        switch try context.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
+        switch try context.tracker.edit(name, EntryChange(ml: ml, timeText: at, estimate: estimate, oz: oz)) {
         case .session(let session): try SessionText.report(context, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored

@@ -61,7 +61,7 @@ struct Export: StoreCommand {
                 advice: "The store was replaced, purged or restored. Start again without --after.")
         }
         do {
-            try await DrinkStream(options: options, place: context.place, format: format?.lines ?? .jsonl).run(
+            try await DrinkStream(options: options, location: context.location, format: format?.lines ?? .jsonl).run(
                 after: after, isFollowing: follow)
         } catch is OutputFile.ReaderClosed {
             return
@@ -77,7 +77,8 @@ struct Export: StoreCommand {
                 .wrongUse, "--json prints one JSON object, which \(format?.rawValue ?? "this") is not.",
                 advice: "Omit --json, or name a file with --output.")
         }
-        let file = try OutputFile(output ?? "-", sparing: context.storeFiles + [options.config ?? Paths.configuration])
+        let file = try OutputFile(
+            output ?? "-", excluding: context.storeFiles + [options.config ?? Paths.configuration])
         let report: ExportReport
         do {
             if isAnswer { try file.write(Array(#"{"drinks": "#.utf8)) }
@@ -108,7 +109,7 @@ struct Import: StoreCommand {
     @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
     func run(_ context: CommandContext) throws {
-        let input = try InputFile(file, sparing: context.storeFiles)
+        let input = try InputFile(file, excluding: context.storeFiles)
         let report = try context.tracker.importDrinks { feed in try input.read(feed) }
         try context.printReport(report) {
             [
@@ -186,7 +187,7 @@ struct Backup: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         let output = try OutputFile(
-            file, kind: .database, sparing: context.storeFiles + [options.config ?? Paths.configuration])
+            file, kind: .database, excluding: context.storeFiles + [options.config ?? Paths.configuration])
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
         try context.store.backUp(to: copy, secrets: secrets)
@@ -231,7 +232,7 @@ struct Restore: StoreCommand {
         }
         let scratch = try ScratchFolder()
         let backup = file == "-" ? scratch.file("input.sqlite") : file
-        let input = try InputFile(file, sparing: context.storeFiles)
+        let input = try InputFile(file, excluding: context.storeFiles)
         if file == "-" {
             let spool = try OutputFile(backup)
             try input.read { try spool.write($0) }

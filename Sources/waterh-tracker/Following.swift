@@ -8,18 +8,18 @@ import Utilities
 
 /// Runs a closure after each write to a store, until the command is stopped or its output is closed.
 struct StoreFollow: Sendable {
-    let place: StoreLocation
+    let location: StoreLocation
 
     /// Runs the closure after each write and when its time has passed.
     /// - Parameter evaluate: returns the time until the next change without a write.
     func run(_ evaluate: @escaping @Sendable () -> Duration) async throws {
-        guard let watch = StoreWatch(place.path) else {
+        guard let watch = StoreWatch(location.path) else {
             throw CommandFailure(
                 .failed,
-                "cannot watch \(place.path): no free inotify watches, or its directory does not exist",
+                "cannot watch \(location.path): no free inotify watches, or its directory does not exist",
                 advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
-        let follower = DayObserver(writes: watch.writes, look: evaluate)
+        let follower = DayObserver(writes: watch.writes, evaluate: evaluate)
         try await Self.whileRead { await follower.run() }
     }
 
@@ -47,7 +47,7 @@ struct StoreFollow: Sendable {
 
 /// Prints a line of output or a warning only if it differs from the last one.
 final class ChangeLines: Sendable {
-    private let last = Mutex<(line: String?, trouble: String?)>((nil, nil))
+    private let last = Mutex<(line: String?, warning: String?)>((nil, nil))
 
     func line(_ text: String) {
         let isChanged = last.withLock { last in
@@ -59,10 +59,10 @@ final class ChangeLines: Sendable {
         TextOutput.standard.flush()
     }
 
-    func trouble(_ text: String) {
+    func warning(_ text: String) {
         let isChanged = last.withLock { last in
-            defer { last.trouble = text }
-            return last.trouble != text
+            defer { last.warning = text }
+            return last.warning != text
         }
         if isChanged, !Task.isCancelled { Diagnostics.warning(text) }
     }
@@ -72,21 +72,21 @@ final class ChangeLines: Sendable {
 /// be read, nothing is printed.
 struct StatusFollow: Sendable {
     let options: StoreOptions
-    let place: StoreLocation
+    let location: StoreLocation
     let clock: CommandClock
     let line: @Sendable (_ state: String) throws -> String?
 
     func run() async throws {
         let lines = ChangeLines()
-        try await StoreFollow(place: place).run {
+        try await StoreFollow(location: location).run {
             do {
-                let state = try ContextOpening(options, place: place).context(for: .reading, at: clock.now())
+                let state = try ContextOpening(options, location: location).context(for: .reading, at: clock.now())
                     .stateAndDuration()
                 guard let line = try line(TrackerAPI.json(state.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
                 return clock.real(state.validFor)
             } catch {
-                lines.trouble("\(Failures.explained(error))")
+                lines.warning("\(Failures.explained(error))")
                 return DayObserver.longestPause
             }
         }
@@ -112,9 +112,9 @@ struct ServiceFollow: Sendable {
                     }
                 } catch {
                     let sentence = (error as? CommandFailure)?.sentence ?? "The service at \(service.path): \(error)"
-                    lines.trouble("\(sentence) It is retried automatically.")
+                    lines.warning("\(sentence) It is retried automatically.")
                 }
-                try? await Task.sleep(for: backoff.next(chance: 1))
+                try? await Task.sleep(for: backoff.next(jitter: 1))
             }
         }
     }
@@ -128,7 +128,7 @@ struct DrinkStream: Sendable {
     private static let batch = 500
 
     let options: StoreOptions
-    let place: StoreLocation
+    let location: StoreLocation
     let format: DrinkLines.Format
 
     private struct Reader {
@@ -139,7 +139,7 @@ struct DrinkStream: Sendable {
         var isAtBeginning: Bool
         /// The identity of the file to which the position belongs.
         var file: FileIdentity?
-        var trouble: String?
+        var lastError: String?
         /// The pending writes up to `position`. The first can be partly written.
         var pendingWrites: [[UInt8]] = []
 
@@ -159,20 +159,20 @@ struct DrinkStream: Sendable {
                 format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
                 isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
-        try await StoreFollow(place: place).run { evaluate(reader) }
+        try await StoreFollow(location: location).run { evaluate(reader) }
     }
 
     private func evaluate(_ reader: borrowing Mutex<Reader>) -> Duration {
         reader.withLock { reader in
             do {
                 try report(&reader)
-                reader.trouble = nil
+                reader.lastError = nil
             } catch is OutputFile.ReaderClosed {
                 // The output was closed. Another task ends the command.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
-                if reader.trouble != sentence { Diagnostics.warning(sentence) }
-                reader.trouble = sentence
+                if reader.lastError != sentence { Diagnostics.warning(sentence) }
+                reader.lastError = sentence
                 return DayObserver.longestPause
             }
             // Drinks do not change by time.
@@ -182,16 +182,16 @@ struct DrinkStream: Sendable {
 
     private func report(_ reader: inout Reader) throws {
         // Read the identity before opening. If the file is replaced in between, the next evaluation detects that.
-        let file = FileIdentity(place.path)
-        let store = try ContextOpening(options, place: place).context(for: .reading).store
+        let file = FileIdentity(location.path)
+        let store = try ContextOpening(options, location: location).context(for: .reading).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
-            reader.pendingWrites.append(Array(reader.format.opening.utf8))
+            reader.pendingWrites.append(Array(reader.format.header.utf8))
             reader.isAtBeginning = false
         }
         try reader.writePending(out)
         // The store is missing and might reappear.
-        if store.found == .nothing, reader.position > 0 { return }
+        if store.fileState == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPosition()
         let isOtherFile = reader.file != nil && file != nil && reader.file != file
         if try reader.position > 0 && (isOtherFile || !store.isDrinkPosition(reader.position)) {

@@ -23,7 +23,7 @@ struct HistoryCommand: StoreCommand {
     func run(_ context: CommandContext) throws {
         let today = try context.tracker.today()
         if notifications {
-            let report = try context.tracker.shown()
+            let report = try context.tracker.deliveredNotifications()
             try context.printReport(report) {
                 report.notifications.isEmpty
                     ? ["No notification was shown yet."]
@@ -141,8 +141,8 @@ private enum MonthView {
         }
         if !row.isEmpty { lines.append(row) }
         let totals = days.map { $0.record?.totalMl }
-        if let spark = context.console.sparkline(totals, top: totals.compactMap(\.self).max() ?? 1) {
-            lines.append(spark)
+        if let sparkline = context.console.sparkline(totals, maximum: totals.compactMap(\.self).max() ?? 1) {
+            lines.append(sparkline)
         }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
         lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }

@@ -97,7 +97,7 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let file = try OutputFile(
-                output ?? "-", sparing: context.storeFiles + [options.config ?? Paths.configuration])
+                output ?? "-", excluding: context.storeFiles + [options.config ?? Paths.configuration])
             let report: JournalExportReport
             do {
                 report = try context.tracker.exportJournal { try file.write($0) }
@@ -121,7 +121,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
         func run(_ context: CommandContext) throws {
-            let input = try InputFile(file, sparing: context.storeFiles)
+            let input = try InputFile(file, excluding: context.storeFiles)
             let report: JournalImportReport
             do {
                 report = try context.tracker.importJournal { feed in try input.read(feed) }
@@ -201,10 +201,10 @@ enum Quarantine {
 
     static func short(_ reason: String) -> String {
         switch reason {
-        case JournalQuarantine.refused: "rejected by the dialect"
+        case JournalQuarantine.rejectedByDialect: "rejected by the dialect"
         case JournalQuarantine.hostClock: "received while this computer's clock was wrong"
         case JournalQuarantine.bottleClock: "written while the bottle's clock was wrong"
-        case JournalQuarantine.pieced: "received in pieces that might be of two records"
+        case JournalQuarantine.fragmented: "received in pieces that might be of two records"
         case RecordResolver.QuarantineReason.impossibleDate.rawValue: "with an impossible date"
         case RecordResolver.QuarantineReason.implausibleYear.rawValue: "with an impossible year"
         case RecordResolver.QuarantineReason.implausibleTimestamp.rawValue: "too old or too far ahead"
@@ -214,10 +214,10 @@ enum Quarantine {
 
     static func long(_ reason: String) -> String {
         switch reason {
-        case JournalQuarantine.refused: "\(short(reason)); it is read again with another bottle.recordDialect"
+        case JournalQuarantine.rejectedByDialect: "\(short(reason)); it is read again with another bottle.recordDialect"
         case JournalQuarantine.hostClock, RecordResolver.QuarantineReason.implausibleTimestamp.rawValue:
             "\(short(reason)); it is retried at each poll"
-        case JournalQuarantine.pieced:
+        case JournalQuarantine.fragmented:
             "\(short(reason)); it counts when another complete reading of the log has it"
         case JournalQuarantine.bottleClock:
             "\(short(reason)), so its date is not used. Set it with: waterh-tracker journal set"

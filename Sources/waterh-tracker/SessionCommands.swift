@@ -58,7 +58,7 @@ struct Water: ServiceCommand {
     }
 
     private static func millilitres(_ text: String) throws -> Double {
-        guard let ml = Double(text) ?? Amounts.typed(text).map(Double.init) else {
+        guard let ml = Double(text) ?? Amounts.parse(text).map(Double.init) else {
             throw ValidationError("invalid amount '\(text)': expected 250, 0.25l or 8oz")
         }
         return ml

@@ -54,13 +54,14 @@ struct Status: StoreCommand {
         }
         guard !follow else {
             return try await StatusFollow(
-                options: options, place: context.place, clock: context.clock(speed: speed ?? 1), line: line
+                options: options, location: context.location, clock: context.clock(speed: speed ?? 1), line: line
             ).run()
         }
         let snapshot = try context.tracker.state()
-        if formatInForce == .json {
+        if effectiveFormat == .json {
             return context.console.line(
-                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.store.publisherErrors())))
+                try TrackerAPI.json(
+                    OwnerStatus(snapshot: snapshot, publisherErrors: try context.store.publisherErrors())))
         }
         if let line = try line(TrackerAPI.json(snapshot)) { return context.console.line(line) }
         for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
@@ -70,12 +71,12 @@ struct Status: StoreCommand {
     /// - Parameter state: the state as JSON.
     /// - Returns: `nil` for the text with several lines.
     private func line(_ state: String) throws -> String? {
-        guard formatInForce != .json else { return state }
+        guard effectiveFormat != .json else { return state }
         let day = try JSONDecoder().decode(StatusFields.self, from: Data(state.utf8))
-        return try formatInForce.line(item == .day ? StatusItem(day) : StatusItem(session: day.waterline))
+        return try effectiveFormat.line(item == .day ? StatusItem(day) : StatusItem(session: day.waterline))
     }
 
-    private var formatInForce: StatusFormat { options.json ? .json : format ?? (follow ? .plain : .text) }
+    private var effectiveFormat: StatusFormat { options.json ? .json : format ?? (follow ? .plain : .text) }
 }
 
 extension StatusText {
@@ -84,11 +85,11 @@ extension StatusText {
         let console = context.console
         let colour = console.colour(pace.displayUrgency)
         let summary =
-            try context.store.hasBegun()
+            try context.store.hasBeenUsed()
             ? console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
         let amount = snapshot.amountText
         let expected = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
-        let bar = console.bar(pace.progress, mark: expected, colour)
+        let bar = console.bar(pace.progress, marker: expected, colour)
         let graphics = [console.ring(pace.progress), bar].compactMap(\.self)
         var lines = [
             "\(console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
@@ -110,9 +111,9 @@ extension StatusText {
                 """
             )
         }
-        for trouble in try context.store.publisherErrors() {
+        for error in try context.store.publisherErrors() {
             lines.append(
-                console.paint("\(trouble.title): \(trouble.text(now: context.now, at: context.dateTime))", .amber))
+                console.paint("\(error.title): \(error.text(now: context.now, at: context.dateTime))", .amber))
         }
         lines += try today(context)
         lines += try waterline(snapshot, context)
@@ -125,7 +126,7 @@ extension StatusText {
             struct Service: Decodable { var bottlesInRange: [BottleInRange]? }
             var service: Service?
         }
-        let socket = ServiceSocket(path: ServiceSocket.path(forStore: context.place.path), limitSeconds: 2)
+        let socket = ServiceSocket(path: ServiceSocket.path(forStore: context.location.path), limitSeconds: 2)
         guard (try? context.tracker.adoptedBottles().isEmpty) == true, let data = try? socket.get("/api/v1/state"),
             let found = try? JSONDecoder().decode(State.self, from: data).service?.bottlesInRange
         else { return [] }
@@ -210,7 +211,7 @@ struct StatusItem: Equatable {
     var tooltip: String
     /// The class for style sheets.
     var state: String
-    /// The phase of the day, or whether a session is active.
+    /// The phase of the day; for a session `running` or `idle`.
     var phase: String
     var percent: Int
     /// The colour as `#RRGGBB` (tracker spec B6).
@@ -293,12 +294,12 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// The state with the publishers that failed. Their addresses are shown only to the store's owner.
-struct OwnStatus: Encodable {
+struct OwnerStatus: Encodable {
     let snapshot: TrackerSnapshot
-    let troubles: [PublisherError]
+    let publisherErrors: [PublisherError]
 
     func encode(to encoder: any Encoder) throws {
         try snapshot.encode(to: encoder)
-        try encoder.encode(["outletTroubles": troubles])
+        try encoder.encode(["outletTroubles": publisherErrors])
     }
 }

@@ -103,7 +103,7 @@ import Testing
     }
 
     private var isRemarked: @Sendable (CentralEvent) -> Bool {
-        { if case .remark(let text) = $0 { text.contains("Another program") } else { false } }
+        { if case .warning(let text) = $0 { text.contains("Another program") } else { false } }
     }
 
     @Test func `a connection of another program is shared and kept`() async throws {
@@ -113,7 +113,7 @@ import Testing
         #expect(events.items.contains(where: isRemarked), "\(events.items)")
         link.perform(.disconnect)
         #expect(await wait(events) { $0 == .disconnected(nil) })
-        link.perform(.forget(peer))
+        link.perform(.clearCache(peer))
         #expect(
             await wait(events) {
                 if case .recovered(let text) = $0 { text.contains("another program") } else { false }
@@ -144,7 +144,7 @@ import Testing
         let (link, events) = central()
         link.perform(.startScan)
         #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
-        link.perform(.forget(peer))
+        link.perform(.clearCache(peer))
         #expect(await wait(events) { $0 == .recovered("bluetoothd removed \(self.peer)") }, "\(events.items)")
         await link.close()
         await daemon.stop()
@@ -183,17 +183,17 @@ import Testing
 
     @Test func `a locked file marks a connection of another process`() throws {
         var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
-        #expect(!one.isOurs("A"))
+        #expect(!one.isHeldByThisUser("A"))
         one.hold("A")
         other.hold("A")
-        #expect(one.isOurs("A") && !other.isOurs("A"))
+        #expect(one.isHeldByThisUser("A") && !other.isHeldByThisUser("A"))
         other.release("A")
-        #expect(one.isOurs("A"))
+        #expect(one.isHeldByThisUser("A"))
         one.release("A")
-        #expect(!one.isOurs("A") && !other.isOurs("A"))
+        #expect(!one.isHeldByThisUser("A") && !other.isHeldByThisUser("A"))
         for hostile in ["../A", String(repeating: "A", count: 300)] {
             one.hold(hostile)
-            #expect(!one.isOurs(hostile))
+            #expect(!one.isHeldByThisUser(hostile))
         }
     }
 

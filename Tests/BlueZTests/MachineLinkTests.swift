@@ -57,7 +57,7 @@ struct MachineLinkTests {
     @Test(
         arguments: [NotificationMethod.signals, .socket],
         [NotificationMethod.signals, .socket])
-    func `a session over bluetoothd works with every notification way`(
+    func `a session over bluetoothd works with every notification method`(
         _ centralWay: NotificationMethod, _ peripheralWay: NotificationMethod
     ) async throws {
         let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {
@@ -171,7 +171,7 @@ struct MachineLinkTests {
 
         central.perform(.startScan)
         _ = try await centralEvents.next { if case .advertised(let found) = $0, found.peer == peer { () } else { nil } }
-        central.perform(.forget(peer))
+        central.perform(.clearCache(peer))
         _ = try await centralEvents.next { if case .recovered(let sentence) = $0 { print(sentence) } else { nil } }
         await central.close()
         await peripheral.close()

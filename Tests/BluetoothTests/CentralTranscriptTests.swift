@@ -11,22 +11,22 @@ import Testing
             characteristics: [
                 RemoteCharacteristic(uuid: BluetoothUUID(0xFFE1), handle: 12, properties: [.notify, .write])
             ])
-        var observations = transcript.note(.read(handle: 12), at: now)
+        var observations = transcript.record(.read(handle: 12), at: now)
         #expect(observations.isEmpty, "there is no connection")
-        observations += transcript.note(.connected(PeerID("b"), mtu: 23), at: now)
-        observations += transcript.note(.mtuChanged(185), at: now)
-        observations += transcript.note(.discovered([service]), at: now)
+        observations += transcript.record(.connected(PeerID("b"), mtu: 23), at: now)
+        observations += transcript.record(.mtuChanged(185), at: now)
+        observations += transcript.record(.discovered([service]), at: now)
         observations +=
-            transcript.note(.subscribe(handle: 12), at: now) + transcript.note(.subscribed(handle: 12), at: now)
+            transcript.record(.subscribe(handle: 12), at: now) + transcript.record(.subscribed(handle: 12), at: now)
         observations +=
-            transcript.note(.write(handle: 12, value: [1, 2], withResponse: false), at: now)
-            + transcript.note(.wrote(handle: 12), at: now)
+            transcript.record(.write(handle: 12, value: [1, 2], withResponse: false), at: now)
+            + transcript.record(.wrote(handle: 12), at: now)
         observations +=
-            transcript.note(.write(handle: 12, value: [3], withResponse: true), at: now)
-            + transcript.note(.wrote(handle: 12), at: now)
-        observations += transcript.note(.notification(handle: 12, value: [9]), at: now)
-        observations += transcript.note(.disconnected(nil), at: now)
-        observations += transcript.note(.notification(handle: 12, value: [9]), at: now)
+            transcript.record(.write(handle: 12, value: [3], withResponse: true), at: now)
+            + transcript.record(.wrote(handle: 12), at: now)
+        observations += transcript.record(.notification(handle: 12, value: [9]), at: now)
+        observations += transcript.record(.disconnected(nil), at: now)
+        observations += transcript.record(.notification(handle: 12, value: [9]), at: now)
         let pdus: [ATTPDU?] = observations.map {
             if case .pdu(_, let bytes) = $0.event { try? ATTPDU(decoding: bytes) } else { nil }
         }

@@ -58,7 +58,7 @@ import Testing
         }
         var now = MonotonicInstant.start
         for pdu in pdus {
-            take(channel.pass(bytes(pdu), direction, at: now))
+            take(channel.transmit(bytes(pdu), direction, at: now))
             now = now.advanced(by: .milliseconds(10))
             if let due = channel.nextDeadline, due <= now { take(channel.tick(at: now)) }
         }
@@ -111,9 +111,9 @@ import Testing
 
     @Test func `a delayed PDU does not delay other connections`() throws {
         var channel = FaultyChannel(try FaultPlan("delay@1:1s"), seed: 1)
-        #expect(channel.pass([0x1B, 1, 0, 1], .toCentral, connection: 1, at: .start).count == 1)
+        #expect(channel.transmit([0x1B, 1, 0, 1], .toCentral, connection: 1, at: .start).count == 1)
         #expect(
-            channel.pass([0x1B, 1, 0, 2], .toCentral, connection: 2, at: .start).last
+            channel.transmit([0x1B, 1, 0, 2], .toCentral, connection: 2, at: .start).last
                 == .deliver(connection: 2, .toCentral, [0x1B, 1, 0, 2]))
         channel.closed(connection: 1)
         #expect(channel.nextDeadline == nil)
@@ -125,7 +125,8 @@ import Testing
             var channel = FaultyChannel(plan, seed: seed)
             return (0..<500).map { number in
                 let now = MonotonicInstant.after(.milliseconds(number))
-                return channel.tick(at: now) + channel.pass([0x1B, 1, 0, UInt8(number & 0xFF)], .toCentral, at: now)
+                return channel.tick(at: now)
+                    + channel.transmit([0x1B, 1, 0, UInt8(number & 0xFF)], .toCentral, at: now)
             }
         }
         #expect(run(7) == run(7))

@@ -116,7 +116,7 @@ private struct Client {
         #expect(client.events.count == 2)
         #expect(
             client.events.allSatisfy {
-                if case .subscribeFailed(_, let error) = $0 { error.code == .outOfStep } else { false }
+                if case .subscribeFailed(_, let error) = $0 { error.code == .invalidState } else { false }
             })
     }
 
@@ -227,7 +227,7 @@ private struct Client {
         guard case .readFailed(handle: 3, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
-        #expect(error.code == .outOfStep)
+        #expect(error.code == .invalidState)
         #expect(client.events.count == 3)
     }
 

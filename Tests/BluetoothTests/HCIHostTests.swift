@@ -16,7 +16,7 @@ import Testing
         var effects = host.handle(.opened)
         for _ in 0..<12 {
             guard case .send(let command)? = effects.last(where: { if case .send = $0 { true } else { false } }),
-                host.isWaiting
+                host.isWaitingForResponse
             else { break }
             let opcode = UInt16(command[1]) | UInt16(command[2]) << 8
             let more: [UInt8] =
@@ -48,7 +48,7 @@ import Testing
         }
         #expect(commands == [0x0C03, 0x0C01, 0x2001, 0x1009, 0x2002])
         #expect(effects.last == .ready(BluetoothAddress(0xA4C1_3800_0001)))
-        #expect(!host.isWaiting)
+        #expect(!host.isWaitingForResponse)
     }
 
     @Test func `a controller without an address gets a static random one`() {
@@ -90,7 +90,7 @@ import Testing
         #expect(effects.count == 65 && effects.last == .drained(0x40))
     }
 
-    @Test func `a connection that receives nothing is closed once`() {
+    @Test func `a connection whose peer receives nothing is closed once`() {
         var (host, _) = Self.ready()
         _ = host.handle(.received(Self.connected()))
         var sent: [[UInt8]] = []
@@ -188,7 +188,7 @@ import Testing
                     [UInt8](repeating: 1, count: Int.random(in: 0...600, using: &random))))
         }
         #expect(host.connections.count <= 32)
-        #expect(host.inFlight <= host.credits)
+        #expect(host.inFlight <= host.bufferCount)
     }
 
     @Test(

@@ -111,7 +111,7 @@ struct LinkBench {
         case .socket, .stream:
             let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
             central = ATTCentralLink(socket, instruments: centralInstruments)
-            peripheral = ATTPeripheralLink(socket, patience: .seconds(30), instruments: peripheralInstruments)
+            peripheral = ATTPeripheralLink(socket, acceptTimeout: .seconds(30), instruments: peripheralInstruments)
             peer = PeerID(socket.path)
         }
         centralEvents = Inbox(central.events)

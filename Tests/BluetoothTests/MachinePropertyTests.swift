@@ -224,7 +224,7 @@ struct SimulatedPair {
             case .open:
                 feed(.opened(id))
                 feed(.opened as CentralMachine.Input)
-            case .send(let pdu): take(channel.pass(pdu, .toPeripheral, at: now))
+            case .send(let pdu): take(channel.transmit(pdu, .toPeripheral, at: now))
             case .close:
                 channel.closed(connection: 1)
                 feed(.closed(id))
@@ -237,7 +237,7 @@ struct SimulatedPair {
     private mutating func feed(_ input: GATTServer.Input) {
         for effect in server.handle(input, at: now) {
             switch effect {
-            case .send(_, let pdu): take(channel.pass(pdu, .toCentral, at: now))
+            case .send(_, let pdu): take(channel.transmit(pdu, .toCentral, at: now))
             case .event(.read(_, _, _, let token)): feed(.request(.respond(token: token, .value([1, 2, 3]))))
             case .event(.write(_, _, _, let token?)): feed(.request(.respond(token: token, .value([]))))
             case .event(.subscribed(_, let uuid)): feed(.request(.notify(uuid, value: [7])))

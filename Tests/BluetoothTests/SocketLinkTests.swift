@@ -40,11 +40,12 @@ private final class RawCentral: Sendable {
 
 @Suite struct SocketLinkTests {
     private func open(
-        _ path: String, kind: UnixSocket.Kind = .unix, patience: Duration = .seconds(2),
+        _ path: String, kind: UnixSocket.Kind = .unix, acceptTimeout: Duration = .seconds(2),
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> (ATTPeripheralLink, Inbox<PeripheralEvent>) {
         let link = ATTPeripheralLink(
-            try UnixSocket(path: path, kind: kind), patience: patience, instruments: LinkInstruments(log: log))
+            try UnixSocket(path: path, kind: kind), acceptTimeout: acceptTimeout, instruments: LinkInstruments(log: log)
+        )
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         return (link, events)
@@ -285,7 +286,7 @@ private final class RawCentral: Sendable {
 
     @Test func `a second central is disconnected`() async throws {
         let path = temporarySocket()
-        let (link, events) = try await open(path, patience: .milliseconds(100))
+        let (link, events) = try await open(path, acceptTimeout: .milliseconds(100))
         let first = try RawCentral(path)
         _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
         link.perform(.advertise(false))
@@ -298,7 +299,7 @@ private final class RawCentral: Sendable {
 
     @Test func `centrals in quick succession are served`() async throws {
         let path = temporarySocket()
-        let link = ATTPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
+        let link = ATTPeripheralLink(try UnixSocket(path: path), acceptTimeout: .seconds(30))
         try await link.open(smallBottle)
         let bottle = Task {
             // A connected bottle does not advertise.

@@ -162,7 +162,7 @@ import Testing
 
     @Test
     func `trailing bytes are rejected`() {
-        #expect(throws: DecodeFailure(what: "bytes follow the end of a frame", offset: 7, needed: 3, found: 4)) {
+        #expect(throws: DecodeFailure(problem: "bytes follow the end of a frame", offset: 7, needed: 3, found: 4)) {
             try Frame(decoding: hex("52 50 00 03 02 06 01 00"))
         }
     }

@@ -25,7 +25,7 @@ import Testing
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
             try writer.write(packet, [3, 12, 0].span.bytes)
-            #expect(writer.retimed == 1)
+            #expect(writer.retimedRecords == 1)
             #expect(Reading(writer.takeOutput()).packets.map(\.packet.time?.wholeSeconds) == [0])
         }
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
@@ -37,7 +37,7 @@ import Testing
         let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
         let unnamed = CapturePacket(
             number: 1, time: Duration(seconds: 1), direction: .sent,
-            content: .value(ValueFacts(travel: .writeCommand, characteristic: nil, handle: 9, peer: nil)))
+            content: .value(ValueFacts(kind: .writeCommand, characteristic: nil, handle: 9, peer: nil)))
         let refused: [(String, CapturePacket)] = [
             ("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump),
         ]

@@ -22,8 +22,8 @@ import Testing
             let times = reading.packets.compactMap(\.packet.time)
             guard format.container != .nrfConnect else { continue }
             #expect(times.count == packets.count)
-            let isKept = writer.retimed == 0
-            #expect(isKept || writer.retimed == packets.count)
+            let isKept = writer.retimedRecords == 0
+            #expect(isKept || writer.retimedRecords == packets.count)
             let isAlwaysKept =
                 format.container == .pcapng ? start >= 0 : ![.pcap, .packetLogger].contains(format.container)
             if isAlwaysKept { #expect(isKept, "\(start)") }
@@ -68,8 +68,9 @@ import Testing
             }
             let error = try #require(cut.error, "cut at \(length)")
             // A short prefix can be unrecognised instead of truncated.
-            #expect(error.kind == .cut || length < 16 && error.kind == .unrecognised, "cut at \(length): \(error)")
-            if error.kind == .cut { #expect(error.sentence.contains("ends at byte \(length)"), "\(error)") }
+            #expect(
+                error.kind == .truncated || length < 16 && error.kind == .unrecognised, "cut at \(length): \(error)")
+            if error.kind == .truncated { #expect(error.sentence.contains("ends at byte \(length)"), "\(error)") }
         }
     }
 

@@ -35,12 +35,12 @@ import Testing
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")])
         #expect(Self.value(reading)?.characteristic == BluetoothUUID(0xFFE4))
-        #expect(Self.value(reading)?.travel == .notification)
+        #expect(Self.value(reading)?.kind == .notification)
         let time = reading.packets.first?.packet.time
         #expect(time == nil || time == Duration(seconds: 1_770_070_880))
     }
 
-    static let directions: [(String, ValueFacts.Travel, TrafficDirection)] = [
+    static let directions: [(String, ValueFacts.Kind, TrafficDirection)] = [
         (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received),
         ("<<", .indication, .received),
         ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent),
@@ -48,9 +48,11 @@ import Testing
     ]
 
     @Test(arguments: directions)
-    func `direction words are parsed`(_ word: String, _ travel: ValueFacts.Travel, _ direction: TrafficDirection) {
+    func `direction words are parsed`(
+        _ word: String, _ kind: ValueFacts.Kind, _ direction: TrafficDirection
+    ) {
         let reading = Reading(Array("1 \(word) FF02 00".utf8))
-        #expect(Self.value(reading)?.travel == travel)
+        #expect(Self.value(reading)?.kind == kind)
         #expect(reading.packets.first?.packet.direction == direction)
     }
 
@@ -83,7 +85,7 @@ import Testing
             ])
         #expect(
             reading.packets.last?.packet.content
-                == .connection(isBegin: false, peer: BluetoothAddress(0xA4C1_3800_0002))
+                == .connection(isStart: false, peer: BluetoothAddress(0xA4C1_3800_0002))
         )
     }
 
@@ -101,7 +103,7 @@ import Testing
     @Test(arguments: bad)
     func `an invalid line is reported with its number`(_ text: String, _ fragment: String) throws {
         let error = try #require(Reading(Array(text.utf8)).error)
-        #expect("\(error)".contains(fragment) || error.kind == .cut, "\(error)")
+        #expect("\(error)".contains(fragment) || error.kind == .truncated, "\(error)")
     }
 
     /// Quoted content has no control characters, and a long word is shortened.
@@ -114,7 +116,7 @@ import Testing
 
     @Test func `the last line needs no newline`() {
         #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
-        #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .cut)
+        #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .truncated)
     }
 
     @Test func `a line without an end is rejected`() {

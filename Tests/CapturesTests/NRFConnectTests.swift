@@ -41,8 +41,8 @@ import Testing
         #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
         #expect(reading.facts.name == "WaterH-Boost-24oz")
         #expect(reading.facts.address == BluetoothAddress(0xDC23_4DDE_ADBE))
-        let travels: [ValueFacts.Travel?] = reading.packets.map {
-            if case .value(let facts) = $0.packet.content { facts.travel } else { nil }
+        let travels: [ValueFacts.Kind?] = reading.packets.map {
+            if case .value(let facts) = $0.packet.content { facts.kind } else { nil }
         }
         #expect(travels == [nil, .read, .read, .writeCommand, .notification, .writeRequest, nil])
         #expect(

@@ -27,7 +27,7 @@ import Testing
         #expect(reading.packets.first?.bytes == bytes("0e 00"))
     }
 
-    @Test func `only bit 0 of the direction word counts`() {
+    @Test func `only bit 0 of the direction field counts`() {
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false,
@@ -96,7 +96,7 @@ import Testing
                     (6, 0, bytes("01 00 0800 fb000000") + air), (7, 0, bytes("00 00 08")),
                     (8, 0, bytes("00 00 0800 c0000000") + air),
                 ]))
-        #expect(reading.error == nil && reading.facts.packets == 8 && reading.facts.unreadable == 6)
+        #expect(reading.error == nil && reading.facts.packets == 8 && reading.facts.unreadableRecords == 6)
         #expect(
             reading.packets.map(\.packet.content) == [
                 .linkLayer(LinkLayerFacts(rfChannel: 2)), .linkLayer(LinkLayerFacts()),

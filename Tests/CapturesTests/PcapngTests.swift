@@ -125,7 +125,7 @@ import Testing
             + Self.packet(0, ticks: 0, Self.event)
         #expect(Reading(file).packets.count == 1)
         #expect(Reading(file, step: 50_000).packets.count == 1)
-        #expect(Reading(Array(file.prefix(300_000))).error?.kind == .cut)
+        #expect(Reading(Array(file.prefix(300_000))).error?.kind == .truncated)
     }
 
     static let broken: [(name: String, bytes: [UInt8], fragment: String)] = [

@@ -102,7 +102,7 @@ enum Samples {
         ),
     ]
     static let text: [(CapturePacket, [UInt8])] = [
-        (packet(0, nil, .connection(isBegin: true, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
+        (packet(0, nil, .connection(isStart: true, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
         (packet(1, .sent, value(.writeCommand, BluetoothUUID(0xFFE9))), bytes("47 54 00 01 06")),
         (packet(2, .sent, value(.writeRequest, BluetoothUUID(0xFFE9))), bytes("47 54 00 01 FF")),
         (
@@ -116,11 +116,11 @@ enum Samples {
             bytes("01")
         ),
         (packet(5, .received, value(.read, BluetoothUUID(0xFF02))), []),
-        (packet(6, nil, .connection(isBegin: false, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
+        (packet(6, nil, .connection(isStart: false, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
     ]
 
-    private static func value(_ travel: ValueFacts.Travel, _ name: BluetoothUUID) -> PacketContent {
-        .value(ValueFacts(travel: travel, characteristic: name, peer: BluetoothAddress(0xA4C1_3801_0203)))
+    private static func value(_ kind: ValueFacts.Kind, _ name: BluetoothUUID) -> PacketContent {
+        .value(ValueFacts(kind: kind, characteristic: name, peer: BluetoothAddress(0xA4C1_3801_0203)))
     }
 
     private static func packet(_ index: Int, _ direction: TrafficDirection?, _ content: PacketContent) -> CapturePacket

@@ -114,7 +114,7 @@ import Testing
         #expect(reading.packets.map(\.packet.direction) == plain.packets.map(\.packet.direction))
     }
 
-    @Test func `no-break spaces are spaces`() {
+    @Test func `no-break spaces separate words like spaces`() {
         let reading = Reading(Array(Self.dump.replacing("  ", with: "\u{A0} ").utf8))
         #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
     }
@@ -140,7 +140,8 @@ import Testing
             #expect(cut.isPrefix(of: whole), "cut at \(length)")
             if let error = cut.error {
                 #expect(
-                    error.offset <= length && [.cut, .unrecognised].contains(error.kind), "cut at \(length): \(error)")
+                    error.offset <= length && [.truncated, .unrecognised].contains(error.kind),
+                    "cut at \(length): \(error)")
             }
         }
         expectNoTrap(file, rounds: 200)
@@ -169,7 +170,7 @@ import Testing
             let reading = Reading(Array(text.utf8))
             let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")],
                 whole = once + [bytes("40200500 01000400 13")]
-            #expect(reading.error == nil && reading.facts.unreadable == 0)
+            #expect(reading.error == nil && reading.facts.unreadableRecords == 0)
             let count = reading.packets.count
             #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
             #expect(Reading(Array(text.utf8), step: 5).isEqual(to: reading))
@@ -272,7 +273,7 @@ import Testing
         #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
         let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
-        #expect(air.facts.unreadable == 1)
+        #expect(air.facts.unreadableRecords == 1)
         // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
             Array(
@@ -280,7 +281,7 @@ import Testing
                     ("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")
                 ]).utf8))
         #expect(
-            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadable == 0
+            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadableRecords == 0
                 && nordic.facts.linkTypes == [.nordic])
         let logged = Reading(
             Array(Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]).utf8))

@@ -42,7 +42,7 @@ import Testing
         "advertises-connected": "unknown",
     ]
 
-    @Test func `the answers show differences from a bottle without faults`() async throws {
+    @Test func `a hardware session reports how a bottle differs from one without faults`() async throws {
         let bottles: [(emulator: [String], different: [String: String])] = [
             (
                 ["--faults", "frame=8,counts,step=3600", "--dialect", "strict"] + Self.twoDays,
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a session records everything and acknowledges only stored records`() async throws {
+    @Test func `a hardware session records every PDU and acknowledges only stored records`() async throws {
         let (pair, object, answers) = try await Self.rehearse(Self.twoDays)
         #expect(answers == Self.usual && object["complete"] as? Bool == true, "\(object)")
         let captures = try FileManager.default.contentsOfDirectory(atPath: pair.folder.file("day/captures")).sorted()
@@ -114,7 +114,7 @@ import Testing
         _ = try await (unstored, refused, disconnected)
     }
 
-    @Test func `an interrupted hardware session keeps its record`() async throws {
+    @Test func `an interrupted hardware session keeps its recording`() async throws {
         try await concurrently([SIGINT, SIGHUP, SIGTERM]) { signal in
             let pair = try await Pair(Self.twoDays)
             // Without --rehearse the session waits for an answer on standard input, which stays open.

@@ -19,8 +19,8 @@ import Testing
 
     /// Waits until `holds` returns true for the output of the program.
     private func until(_ what: String, _ running: RunningProgram, _ holds: (String) -> Bool) async {
-        let done = await event(within: 30) { holds(running.output) ? true : nil }
-        #expect(done == true, "not within 30 s: \(what); so far: \(running.output.suffix(500)) \(running.error)")
+        let isMet = await event(within: 30) { holds(running.output) ? true : nil }
+        #expect(isMet == true, "not within 30 s: \(what); so far: \(running.output.suffix(500)) \(running.error)")
     }
 
     private static func lines(_ text: String) -> Int { text.split(separator: "\n").count }
@@ -41,7 +41,7 @@ import Testing
         #expect(try await running.finish().output.split(separator: "\n").count == 113)
     }
 
-    @Test func `complete drinks are printed and a replaced file is read again`() async throws {
+    @Test func `drinks --follow prints complete drinks and reads a replaced file again`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("log.hex")
         try Data("".utf8).write(to: URL(fileURLWithPath: path))
@@ -69,7 +69,8 @@ import Testing
         #expect(result.error.contains("was replaced"), "\(result.error)")
     }
 
-    @Test(arguments: [true, false]) func `a file rewritten in place is read from its start`(isLonger: Bool) async throws
+    @Test(arguments: [true, false]) func `--follow reads a file rewritten in place from its start`(isLonger: Bool)
+        async throws
     {
         let folder = try TemporaryFolder()
         let path = folder.file("capture.btsnoop")
@@ -248,9 +249,9 @@ import Testing
 
     @Test func `the report page describes empty, undated, unordered and truncated captures`() async throws {
         let folder = try TemporaryFolder()
-        let whole = try Data(contentsOf: URL(fileURLWithPath: Self.twoDays))
+        let complete = try Data(contentsOf: URL(fileURLWithPath: Self.twoDays))
         let texts = [
-            "empty": whole.prefix(16), "cut": whole.prefix(5000),
+            "empty": complete.prefix(16), "cut": complete.prefix(5000),
             "timeless": Data("- > FFE9 47 54 00 01 06\n- < FFE4 52 50 00 03 02 06 01\n".utf8),
             "backwards": Data(
                 """
@@ -342,7 +343,7 @@ import Testing
     }
 
     /// Counts of each opcode, and the time from each request to its response.
-    @Test func `tshark has the same counts and response times`() async throws {
+    @Test func `stats and tshark have the same counts and response times`() async throws {
         let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         var files = [
             Self.twoDays, ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng",

@@ -51,9 +51,9 @@ import Testing
     {
         let (values, observation) = try #require(
             Self.effects[key], "\(key) has no observation: wire it up, or delete it")
-        var seen: [String] = []
-        for value in values { seen.append(try await look(observation, key, value)) }
-        #expect(seen[0] != seen[1], "\(key) changes nothing in: \(seen[0])")
+        var observed: [String] = []
+        for value in values { observed.append(try await observe(observation, key, value)) }
+        #expect(observed[0] != observed[1], "\(key) changes nothing in: \(observed[0])")
     }
 
     @Test func `removed settings in a backup are skipped with one line`() async throws {
@@ -92,7 +92,7 @@ import Testing
         try await Program.tracker.succeed(["status", "--store", store + "-schema-30"], environment: environment)
     }
 
-    private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
+    private func observe(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
         let home = try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LISTEN": key == "listen" ? "" : "off"])
         let folder = home.folder
         var pair: Pair?
@@ -192,9 +192,11 @@ import Testing
             "'store' of person 2"
         ),
     ])
-    func `an invalid list of people names the entry`(_ text: String, _ said: String) {
+    func `an invalid list of people names the entry`(_ text: String, _ expectedText: String) {
         let failure = #expect(throws: CommandFailure.self) { try Configuration(text: text, name: "waterh.toml") }
-        #expect(failure?.status == .badInput && failure?.sentence.contains(said) == true, "\(failure?.sentence ?? "")")
+        #expect(
+            failure?.status == .badInput && failure?.sentence.contains(expectedText) == true,
+            "\(failure?.sentence ?? "")")
     }
 
     @Test func `a service with [[person]] does not start and prints the replacement`() async throws {

@@ -51,14 +51,14 @@ import Testing
     }
 
     @Test(arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
-    func `doctor reports a full and a read-only disk`(trouble: String) async throws {
+    func `doctor reports a full disk and a read-only disk`(damage: String) async throws {
         let folder = try TemporaryFolder()
         let unshare = try #require(Program(system: "unshare"))
         let words = (geteuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount"]
         guard try await unshare.run(words + ["true"]).exitCode == 0 else { return }
         let path = Program.products + ":/usr/bin:/bin:/usr/sbin:/sbin"
         let line = """
-            mount -t tmpfs -o size=4m none $0 && waterh-tracker log 100 --store $0/s.sqlite >/dev/null && \(trouble)
+            mount -t tmpfs -o size=4m none $0 && waterh-tracker log 100 --store $0/s.sqlite >/dev/null && \(damage)
             waterh-gateway doctor --json --link unix:$0/none.sock --store $0/s.sqlite
             waterh-tracker check --doctor --json --store $0/s.sqlite >&2
             """
@@ -67,13 +67,16 @@ import Testing
         let found = checks(object, "store")
         #expect(
             object["ok"] as? Bool != true && found.count == 1
-                && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "is not writable")
+                && (found.first?["found"] as? String)?.contains(
+                    damage.hasPrefix("dd") ? "full" : "is not writable")
                     == true,
             "\(found)")
-        #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " is not writable\""), "\(result.error)")
+        #expect(
+            result.error.contains(damage.hasPrefix("dd") ? " is full\"" : " is not writable\""),
+            "\(result.error)")
     }
 
-    @Test func `doctor fixes as root and prints the command for others`() async throws {
+    @Test func `doctor --fix repairs as root and prints the command for other users`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
         for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {
@@ -123,10 +126,10 @@ import Testing
             good.status == "good" && good.found.contains("\(open.url) at hydration")
                 && good.found.contains("accepts the connection"), "\(good)")
         #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
-        let ear = try await open.listen("#")
+        let subscriber = try await open.listen("#")
         try await open.publish("end", "x")
-        _ = try await ear.line { $0 == "0 end x" }
-        #expect(ear.output == "0 end x\n")
+        _ = try await subscriber.line { $0 == "0 end x" }
+        #expect(subscriber.output == "0 end x\n")
         let closed = try await Broker { _ in ["allow_anonymous false"] }
         let refused = try #require(try await mqtt(folder, "[mqtt]\nurl = \"\(closed.url)\"\n"))
         #expect(
@@ -154,8 +157,8 @@ import Testing
             \"off\"\n\(lines)
             """, to: "other.toml")
         let service = try Program.gateway.start("run --config \(folder.file("other.toml"))")
-        let ear = try await broker.listen("hydration/bridge/info")
-        #expect(await event { ear.output.isEmpty ? nil : true } == true, "\(service.error)")
+        let subscriber = try await broker.listen("hydration/bridge/info")
+        #expect(await event { subscriber.output.isEmpty ? nil : true } == true, "\(service.error)")
         let taken = try #require(try await mqtt(folder, lines))
         #expect(
             taken.status == "bad" && taken.found.contains("another store (waterh-")

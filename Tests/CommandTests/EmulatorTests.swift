@@ -120,7 +120,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         let (command, response) = try await phone.connect(.retail)
         try await phone.subscribe(response)
         try await phone.write(command, HostCommand.drinkLog.encoded)
-        let amounts: [Int] = try await phone.wait("a whole log") { events in
+        let amounts: [Int] = try await phone.wait("a complete log") { events in
             var assembler = LogAssembler()
             for case .notification(_, let value) in events {
                 for event in assembler.receive(value) {

@@ -267,7 +267,7 @@ import Testing
 }
 
 @Suite struct GatewayDemoTests {
-    @Test func `the demo's page shows a passing day`() async throws {
+    @Test func `the demo's page shows a day in accelerated time`() async throws {
         let home = try Home(["WATERH_STORE": "", "WATERH_BOTTLE": "another"])
         let demo = try Program.gateway.start(
             "demo --port 0 --speed 1200 --control unix:\(home.folder.path)/c.sock", environment: home.environment,

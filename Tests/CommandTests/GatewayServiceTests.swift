@@ -149,7 +149,7 @@ import Testing
 
 @Suite struct ServiceChangeTests {
     /// `/etc/localtime` changes while the service runs, and `TZ` is not set.
-    @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
+    @Test(.enabled(if: MountNamespace.unshareOptions != nil, "this machine permits no mount namespace"))
     func `a running service follows the system time zone`() async throws {
         let pair = try await Pair(["--profile", "draft"])
         let etc = pair.folder.url("etc")
@@ -159,7 +159,7 @@ import Testing
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/usr/share/zoneinfo/\(zone)")
         }
         // The service has a mount namespace with a copy of /etc.
-        let words = try #require(MountNamespace.words)
+        let words = try #require(MountNamespace.unshareOptions)
         let copy = try await #require(Program(system: "sh")).run(["-c", "cp -a /etc \"$0\" 2>&1 || true", etc.path])
         #expect(copy.exitCode == 0)
         try travel(to: "Asia/Tokyo")

@@ -4,7 +4,7 @@ import Support
 /// A home for commands in a temporary folder: a store of its own, and neither the user's configuration nor a desktop.
 struct Home: Sendable {
     let folder: TemporaryFolder
-    /// More variables of the environment.
+    /// Additional environment variables.
     var variables: [String: String] = [:]
 
     init(_ variables: [String: String] = [:]) throws {
@@ -34,14 +34,13 @@ struct Home: Sendable {
     }
 
     /// Runs `waterh-tracker`, whatever its exit code.
-    /// - Parameter now: `12:00` on 15 June 2026, or a whole time.
+    /// - Parameter now: `12:00` on 15 June 2026, or a date and time.
     @discardableResult
     func tracker(_ line: String, at now: String? = nil) async throws -> Program.Result {
         let more = now.map { " --now \($0.count == 5 ? "2026-06-15T" : "")\($0)" } ?? ""
         return try await run(.tracker, line + more)
     }
 
-    /// The JSON of `waterh-tracker`.
     func object(_ line: String, at now: String? = nil) async throws -> [String: Any] {
         try await tracker(line + " --json", at: now).object()
     }

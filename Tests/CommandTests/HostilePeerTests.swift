@@ -14,8 +14,8 @@ import Testing
             ] as [[UInt8]]
         ) { bytes in
             let folder = try TemporaryFolder()
-            let place = try UnixSocket(path: folder.file("raw.sock"))
-            let listener = try place.listen()
+            let unixSocket = try UnixSocket(path: folder.file("raw.sock"))
+            let listener = try unixSocket.listen()
             Thread.detachNewThread {
                 for _ in 0..<4 {
                     let descriptor = accept4(listener)
@@ -28,7 +28,7 @@ import Testing
                 }
             }
             let result = try await Program.gateway.run(
-                "poll --link unix:\(place.path) --store \(folder.file("s.sqlite")) --json", limit: 40)
+                "poll --link unix:\(unixSocket.path) --store \(folder.file("s.sqlite")) --json", limit: 40)
             shutdown(listener, Int32(SHUT_RDWR))
             Glibc.close(listener)
             #expect([1, 4, 5].contains(result.exitCode), "\(bytes): \(result.error)")
@@ -122,7 +122,7 @@ import Testing
 
     private func withBottle(
         _ arguments: [String],
-        _ body: (_ poll: () async throws -> Program.Result, _ heard: () -> [String: Any]?) async throws -> Void
+        _ body: (_ poll: () async throws -> Program.Result, _ bottleReport: () -> [String: Any]?) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let path = folder.url("b").path
@@ -139,7 +139,7 @@ import Testing
     @Test(arguments: [20, 500]) func `the gateway reads the log of an independent bottle emulator`(records: Int)
         async throws
     {
-        try await withBottle(["--records", "\(records)"]) { poll, heard in
+        try await withBottle(["--records", "\(records)"]) { poll, bottleReport in
             let first = try json(try await poll().output)
             #expect(first["new"] as? Int == records)
             #expect(first["acknowledged"] as? Int == records)
@@ -149,17 +149,17 @@ import Testing
             #expect(first["bottle"] as? String == "A4:C1:38:0F:0E:0D")
             let second = try json(try await poll().output)
             #expect(second["received"] as? Int == 0)
-            let bottle = try #require(heard())
+            let bottle = try #require(bottleReport())
             #expect(bottle["acknowledged"] as? Int == records)
             #expect(bottle["left"] as? Int == 0)
         }
     }
 
     @Test func `a bottle that sends responses without a request is polled`() async throws {
-        try await withBottle(["--lie", "unasked"]) { poll, heard in
+        try await withBottle(["--lie", "unasked"]) { poll, bottleReport in
             let result = try await poll()
             #expect(result.exitCode == 0, "\(result.error)")
-            #expect((heard()?["acknowledged"] as? Int ?? 0) > 0)
+            #expect((bottleReport()?["acknowledged"] as? Int ?? 0) > 0)
         }
     }
 
@@ -173,18 +173,18 @@ import Testing
                 ("hang-up", "closed the connection"), ("half-log", "the log transfer stopped"),
             ], atOnce: 8
         ) { lie, words in
-            try await withBottle(["--lie", lie]) { poll, heard in
+            try await withBottle(["--lie", lie]) { poll, bottleReport in
                 let result = try await poll()
                 #expect([1, 4].contains(result.exitCode) && !result.signalled, "\(lie): \(result.exitCode)")
                 #expect(result.error.lowercased().contains(words.lowercased()), "\(lie): \(result.error)")
-                #expect((heard()?["acknowledged"] as? Int ?? 0) == 0, "\(lie)")
+                #expect((bottleReport()?["acknowledged"] as? Int ?? 0) == 0, "\(lie)")
             }
         }
     }
 }
 
 @Suite struct UnseenLossCommandTests {
-    @Test func `records resolved in a poll are reported once`() async throws {
+    @Test func `a poll reports records with a corrected date once`() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
         for ml in 100..<115 { try await pair.sip(ml) }
         let poll = try await Program.gateway.run(pair.pollArguments)

@@ -8,7 +8,6 @@ struct ClockShift {
     private let library: String
     private let file: URL
 
-    /// Starts without a shift.
     init(in folder: TemporaryFolder) async throws {
         (library, file) = (folder.file("clock_shift.so"), folder.url("shift"))
         let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
@@ -32,7 +31,7 @@ struct ClockShift {
     }
 }
 
-/// Zones by the current time of day in them.
+/// Time zones chosen by their current time of day.
 enum DueNow {
     /// A zone in which it is early afternoon now, so that a reminder is due.
     static var zone: String { zone(at: 14) }
@@ -45,21 +44,21 @@ enum DueNow {
     }
 }
 
-/// Mounts that only one program sees.
+/// Support for mounts that only one process sees.
 enum MountNamespace {
     /// Options of `unshare` for a mount namespace; `nil` where the machine does not permit it.
-    static let words: [String]? = {
-        for words in [
+    static let unshareOptions: [String]? = {
+        for options in [
             ["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"],
         ] {
             guard let unshare = Program(system: "unshare") else { return nil }
             let trial = Process()
             trial.executableURL = URL(fileURLWithPath: unshare.path)
-            trial.arguments = words + ["mount", "-t", "tmpfs", "trial", "/mnt"]
+            trial.arguments = options + ["mount", "-t", "tmpfs", "trial", "/mnt"]
             trial.standardError = FileHandle.nullDevice
             guard (try? trial.run()) != nil else { return nil }
             trial.waitUntilExit()
-            if trial.terminationStatus == 0 { return words }
+            if trial.terminationStatus == 0 { return options }
         }
         return nil
     }()

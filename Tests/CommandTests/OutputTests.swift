@@ -72,7 +72,7 @@ import Testing
         #expect(throws: CommandFailure.self) { try write("x", to: "/dev/full") }
         try FileManager.default.createSymbolicLink(atPath: scratch.file("other name"), withDestinationPath: path)
         #expect(throws: CommandFailure.self, "the same file by another name") {
-            try OutputFile(scratch.file("other name"), sparing: [path])
+            try OutputFile(scratch.file("other name"), excluding: [path])
         }
     }
 
@@ -83,10 +83,10 @@ import Testing
         "waterh-gateway --help",
     ])
     func `an output that cannot be written is an error`(line: String) async throws {
-        for place in [">/dev/full", ">&-"] {
-            let result = try await home.shell("exec \(line) \(place)")
+        for redirection in [">/dev/full", ">&-"] {
+            let result = try await home.shell("exec \(line) \(redirection)")
             let isNamed = ["cannot be written", "writing standard output failed"].contains { result.error.contains($0) }
-            #expect(result.exitCode == 1 && isNamed, "\(line) \(place): \(result.error)")
+            #expect(result.exitCode == 1 && isNamed, "\(line) \(redirection): \(result.error)")
         }
     }
 

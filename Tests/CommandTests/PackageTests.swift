@@ -151,9 +151,9 @@ import Testing
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let verified = try TemporaryFolder()
-        for (place, manager) in [("lib/systemd/system", "--system"), ("usr/lib/systemd/user", "--user")] {
-            for unit in try FileManager.default.contentsOfDirectory(atPath: root.file(place)) {
-                let text = try Self.text(root.file("\(place)/\(unit)"))
+        for (directory, manager) in [("lib/systemd/system", "--system"), ("usr/lib/systemd/user", "--user")] {
+            for unit in try FileManager.default.contentsOfDirectory(atPath: root.file(directory)) {
+                let text = try Self.text(root.file("\(directory)/\(unit)"))
                 #expect(
                     !text.contains("/usr/local")
                         && (unit.hasSuffix(".timer") || text.contains("\nExecStart=/usr/bin/waterh-")), "\(unit)")
@@ -180,9 +180,9 @@ import Testing
             $0.hasSuffix("-linux-gnu")
         }
         #expect(libraries.count == 1)
-        for place in libraries {
+        for directory in libraries {
             #expect(
-                try Self.text(root.file("usr/lib/\(place)/wireshark/plugins/waterh.lua")).hasPrefix(
+                try Self.text(root.file("usr/lib/\(directory)/wireshark/plugins/waterh.lua")).hasPrefix(
                     "-- A Wireshark dissector for WaterH bottles"))
         }
         let mode =
@@ -197,7 +197,7 @@ import Testing
             "file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other",
             "source",
         ]
-        var seen = 0
+        var checkedCount = 0
         for command in Self.commands {
             let tree = try await Program(command).run(["--experimental-dump-help"])
             let root = try tree.object()
@@ -209,11 +209,11 @@ import Testing
                     #expect(
                         kind == "file" || kind == "directory",
                         "\(command) \(path): \(name) is completed by \(kind ?? "nothing")")
-                    seen += 1
+                    checkedCount += 1
                 }
             }
         }
-        #expect(seen > 30)
+        #expect(checkedCount > 30)
     }
 
     /// Permanent errors stop the service. systemd restarts it after all other exit codes.

@@ -32,7 +32,7 @@ struct Pair {
 
     @discardableResult
     func ask(_ action: String, _ value: String? = nil) throws -> [String: Any] {
-        let answer = try ControlSocket.ask(
+        let answer = try ControlSocket.request(
             String(control.dropFirst("unix:".count)), ControlMessages.request(action, value).text)
         let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
         return try #require(object?["status"] as? [String: Any], "\(String(decoding: answer, as: UTF8.self))")
@@ -40,7 +40,6 @@ struct Pair {
 
     var pollArguments: [String] { ["poll", "--link", socket, "--store", store] }
 
-    /// Runs one poll with `--json`.
     func poll(_ more: [String] = []) async throws -> (exitCode: Int32, object: [String: Any], error: String) {
         let result = try await Program.gateway.run(pollArguments + ["--json"] + more)
         return (result.exitCode, (try? result.object()) ?? [:], result.error)
@@ -81,21 +80,21 @@ struct Pair {
 /// A central on the `unix:` link, as a phone app is one. Each request waits for its response, with a time limit.
 final class Phone: Sendable {
     private let link: ATTCentralLink
-    private let seen = Seen()
-    private let listening: Task<Void, Never>
+    private let received = ReceivedEvents()
+    private let receiveTask: Task<Void, Never>
 
-    private final class Seen: Sendable { let events = Mutex<[CentralEvent]>([]) }
+    private final class ReceivedEvents: Sendable { let events = Mutex<[CentralEvent]>([]) }
 
-    struct Silence: Error { let request: String }
+    struct NoResponse: Error { let request: String }
 
     init(_ path: String) throws {
         link = ATTCentralLink(try UnixSocket(path: path))
-        let (link, seen) = (link, seen)
-        listening = Task { for await event in link.events { seen.events.withLock { $0.append(event) } } }
+        let (link, received) = (link, received)
+        receiveTask = Task { for await event in link.events { received.events.withLock { $0.append(event) } } }
     }
 
     var notifications: [[UInt8]] {
-        seen.events.withLock { $0.compactMap { if case .notification(_, let value) = $0 { value } else { nil } } }
+        received.events.withLock { $0.compactMap { if case .notification(_, let value) = $0 { value } else { nil } } }
     }
 
     /// Sends a request and waits for the event that answers it.
@@ -103,7 +102,7 @@ final class Phone: Sendable {
     func ask<Answer: Sendable>(
         _ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?
     ) async throws -> Answer {
-        let before = seen.events.withLock { $0.count }
+        let before = received.events.withLock { $0.count }
         link.perform(request)
         return try await wait("\(request)") { $0.dropFirst(before).lazy.compactMap(fits).first }
     }
@@ -111,8 +110,8 @@ final class Phone: Sendable {
     func wait<Answer: Sendable>(_ what: String, _ find: @escaping @Sendable ([CentralEvent]) -> Answer?) async throws
         -> Answer
     {
-        guard let answer = await event(within: 10, { self.seen.events.withLock { find($0) } }) else {
-            throw Silence(request: what)
+        guard let answer = await event(within: 10, { self.received.events.withLock { find($0) } }) else {
+            throw NoResponse(request: what)
         }
         return answer
     }
@@ -124,10 +123,10 @@ final class Phone: Sendable {
         }
         try await ask(.connect(peer, limit: .seconds(5))) { if case .connected = $0 { true } else { nil } }
         let services = try await ask(.discover) { if case .discovered(let services) = $0 { services } else { nil } }
-        let all = services.flatMap(\.characteristics)
+        let characteristics = services.flatMap(\.characteristics)
         return (
-            try #require(all.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }).handle,
-            try #require(all.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) }).handle
+            try #require(characteristics.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }).handle,
+            try #require(characteristics.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) }).handle
         )
     }
 
@@ -149,6 +148,6 @@ final class Phone: Sendable {
 
     func close() async {
         await link.close()
-        await listening.value
+        await receiveTask.value
     }
 }

@@ -47,7 +47,6 @@ extension Program {
 }
 
 extension Program.Result {
-    /// Standard output as a JSON object.
     func object() throws -> [String: Any] {
         guard let object = try? JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any] else {
             throw CommandFailed(description: "not a JSON object: \(output)\nstandard error: \(error)")
@@ -87,12 +86,12 @@ extension TemporaryFolder {
     func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url(name)) }
 }
 
-/// Polls a condition: whether it was met within the limit (seconds).
+/// Polls a condition. Returns whether it was met within the limit (seconds).
 func eventually(within limit: Double = 20, _ isMet: () async throws -> Bool) async rethrows -> Bool {
     try await event(within: limit) { try await isMet() ? true : nil } == true
 }
 
-/// Runs the body for several elements at the same time, for tests that mostly wait.
+/// Runs the body for at most `limit` elements at the same time, for tests that mostly wait.
 func concurrently<Element: Sendable>(
     _ elements: [Element], atOnce limit: Int = 3, _ body: @escaping @Sendable (Element) async throws -> Void
 ) async throws {

@@ -63,18 +63,21 @@ import Testing
         "hardware/bench vm -- bluetoothctl list": "hardware/machine/tests",
     ]
 
-    @Test func `the pages have blocks of every kind`() {
+    @Test func `README and docs have code blocks of every kind`() {
         #expect(Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
     }
 
-    @Test(arguments: Configuration.keys) func `a block that runs contains every key of waterh.toml`(_ key: String) {
+    @Test(arguments: Configuration.keys) func `the executed README blocks contain every key of waterh.toml`(
+        _ key: String
+    ) {
         #expect(
             Self.blocks.contains {
                 $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n"))
             })
     }
 
-    @Test(arguments: blocks.filter { $0.kind == "sh bench" }) func `every line of a bench block is executed by a test`(
+    @Test(arguments: blocks.filter { $0.kind == "sh bench" })
+    func `every command line in a README bench block is executed by a test`(
         block: Block
     ) {
         for line in block.text.split(separator: "\n") {
@@ -82,7 +85,8 @@ import Testing
         }
     }
 
-    @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" }) func `a block runs as written`(
+    @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" })
+    func `each code block of README and docs runs as written`(
         block: Block
     ) async throws {
         let result = try await run(block.text, withBottle: block.kind == "sh owner")
@@ -125,8 +129,9 @@ import Testing
             $0.components(separatedBy: " | ")
         }
         #expect(rows.count >= 14)
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let tests = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines
+        let testBinary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let tests = try await Program(path: testBinary).run(["--testing-library", "swift-testing", "--list-tests"])
+            .lines
         #expect(tests.count > 100)
         let help = try await Program(path: Program.repository + "/hardware/bench").run(["help"]).output
         for row in rows {
@@ -136,16 +141,16 @@ import Testing
             try #require(command.count >= 2 && command[0] == "hardware/bench", "\(row)")
             #expect(help.contains("\n  \(command[1]) "), "\(row)")
             for word in command.dropFirst(2) where command[1] == "only" {
-                #expect(tests.contains { $0.contains(word) }, "no test is called '\(word)'")
+                #expect(tests.contains { $0.contains(word) }, "no test is named '\(word)'")
             }
-            let places = row[1].components(separatedBy: "`").enumerated().filter {
+            let paths = row[1].components(separatedBy: "`").enumerated().filter {
                 $0.offset % 2 == 1 && $0.element.contains("/")
             }.map(\.element)
-            for place in places {
-                let isThere = ["/", "/Sources/"].contains {
-                    FileManager.default.fileExists(atPath: Program.repository + $0 + place)
+            for path in paths {
+                let exists = ["/", "/Sources/"].contains {
+                    FileManager.default.fileExists(atPath: Program.repository + $0 + path)
                 }
-                #expect(isThere, "\(place) is not there")
+                #expect(exists, "\(path) does not exist")
             }
         }
     }

@@ -145,8 +145,8 @@ import Testing
         let source = "\(Self.captures)/boost_two-days.btsnoop"
         // The two days were transferred in two connections, a third of a second apart.
         try await replay.succeed(["convert", source, folder.file("first.btsnoop"), "--to", "+0.2"])
-        let whole = try await replay.run(["diff", source, folder.file("first.btsnoop")])
-        #expect(whole.exitCode == 4, "\(whole.output)")
+        let complete = try await replay.run(["diff", source, folder.file("first.btsnoop")])
+        #expect(complete.exitCode == 4, "\(complete.output)")
         let part = try await replay.run(["diff", source, folder.file("first.btsnoop"), "--to", "+0.2"])
         #expect(part.exitCode == 0 && part.output.hasSuffix(", 2 commands\n"), "\(part.output) \(part.error)")
         let other = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
@@ -320,10 +320,10 @@ import Testing
     }
 
     @Test func `info describes a damaged and a compressed capture`() async throws {
-        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.source)))
-        let broken = try await replay.run("info -", input: whole + [UInt8](repeating: 0xFF, count: 64))
+        let complete = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.source)))
+        let broken = try await replay.run("info -", input: complete + [UInt8](repeating: 0xFF, count: 64))
         #expect(broken.exitCode == 4)
-        #expect(broken.output.contains(" in \(whole.count) bytes\n"), "\(broken.output)")
+        #expect(broken.output.contains(" in \(complete.count) bytes\n"), "\(broken.output)")
         let packed = try await replay.run("info -", input: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C, 0, 4])
         #expect(packed.output == "standard input: this is a 7z file: unpack it first (7z x FILE)\n")
         let hollow = try await replay.run("info -", input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
@@ -331,7 +331,7 @@ import Testing
         #expect(
             hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or truncated at its start"),
             "\(hollow.error)")
-        let cut = try await replay.run("info -", input: Array(whole.prefix(100)))
+        let cut = try await replay.run("info -", input: Array(complete.prefix(100)))
         #expect(!cut.output.contains("can be read"))
     }
 }

@@ -217,11 +217,11 @@ import Testing
                         "\(action): \(answer.error) \(service.error)")
                 case .broker:
                     try await broker.publish("hydration/cmd/\(action.rawValue)", "")
-                    let said = await event(within: 20) {
+                    let reply = await event(within: 20) {
                         answers.payloads(at: "hydration/response/\(action.rawValue)").first
                     }
                     #expect(
-                        said?.contains(#""status":"ok""#) == true, "\(action): \(said ?? "nothing") \(service.error)")
+                        reply?.contains(#""status":"ok""#) == true, "\(action): \(reply ?? "nothing") \(service.error)")
                 }
             }
             let shown = try await session.tracker("session show --json").object()

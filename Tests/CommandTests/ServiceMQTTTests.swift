@@ -27,15 +27,15 @@ import Testing
     @Test func `publishing survives a broker restart and a killed service`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await pair.tracker("settings set mqtt.url \(broker.url)")
-        let ear = try await broker.listen("hydration/#", as: "ear")
+        let subscriber = try await broker.listen("hydration/#", as: "subscriber")
         func isAvailable(_ text: String) async -> Bool {
-            await eventually { ear.payloads(at: "hydration/availability").last == text }
+            await eventually { subscriber.payloads(at: "hydration/availability").last == text }
         }
         var service = try pair.serve()
         await service.says("MQTT: connected")
         try await pair.sip(100)
         service.send(signal: SIGHUP)
-        #expect(await eventually { !ear.payloads(at: "hydration/sip").isEmpty }, "\(service.error)")
+        #expect(await eventually { !subscriber.payloads(at: "hydration/sip").isEmpty }, "\(service.error)")
         try await service.kill()
         #expect(await isAvailable("offline"), "the last will")
         try await broker.stop()
@@ -50,10 +50,10 @@ import Testing
         try await broker.start()
         service = try pair.serve()
         let published: [String]? = await event {
-            let sips = ear.payloads(at: "hydration/sip")
+            let sips = subscriber.payloads(at: "hydration/sip")
             return Set(sips.compactMap { Self.json($0)["id"] as? String }).count == 3 ? sips : nil
         }
-        let sips = try #require(published, "\(ear.output) \(service.error)").map(Self.json)
+        let sips = try #require(published, "\(subscriber.output) \(service.error)").map(Self.json)
         var first: [Int] = []
         for ml in sips.compactMap({ $0["ml"] as? Int }) where !first.contains(ml) { first.append(ml) }
         #expect(first == [100, 110, 120])
@@ -101,7 +101,7 @@ import Testing
     @Test func `queued MQTT commands run once when the service stops`() async throws {
         let (broker, pair, count) = (try await Broker(), try await Pair(), 100)
         try await pair.tracker("settings set mqtt.url \(broker.url) mqtt.commands true day.zone UTC")
-        func done(_ ml: Int = 7) async throws -> Int {
+        func storedCount(_ ml: Int = 7) async throws -> Int {
             try await pair.tracker("export --format csv").lines.count { $0.contains(",\(ml),") }
         }
         var service = try pair.serve()
@@ -111,15 +111,15 @@ import Testing
         try await #require(Program(system: "mosquitto_pub")).succeed(
             "-p \(broker.port) -q 1 -t hydration/cmd/log -l", input: Array(lines.utf8))
         service = try pair.serve()
-        #expect(try await eventually { try await done() >= 1 }, "\(service.error)")
+        #expect(try await eventually { try await storedCount() >= 1 }, "\(service.error)")
         try await service.stop()
-        #expect(try await done() < count, "the service stopped before it processed all commands")
+        #expect(try await storedCount() < count, "the service stopped before it processed all commands")
         service = try pair.serve()
-        #expect(try await eventually(within: 120) { try await done() >= count }, "\(service.error)")
+        #expect(try await eventually(within: 120) { try await storedCount() >= count }, "\(service.error)")
         // A duplicate would arrive before this one.
         try await broker.publish("hydration/cmd/log", "8")
-        #expect(try await eventually { try await done(8) == 1 })
-        #expect(try await done() == count)
+        #expect(try await eventually { try await storedCount(8) == 1 })
+        #expect(try await storedCount() == count)
         try await service.stop()
     }
 
@@ -168,10 +168,10 @@ import Testing
             // A known store needs no new identity.
             let needless = try await Program.gateway.run("identity new --store \(original)")
             #expect(needless.exitCode == 3 && needless.error.contains("keeps its client ID"), "\(needless.error)")
-            let own = try await Self.identity(copy, "new")
+            let newIdentity = try await Self.identity(copy, "new")
             #expect(
-                own.hasPrefix("waterh-") && own.prefix { $0 != "," } != name.prefix { $0 != "," }
-                    && own.hasSuffix("b.sqlite"))
+                newIdentity.hasPrefix("waterh-") && newIdentity.prefix { $0 != "," } != name.prefix { $0 != "," }
+                    && newIdentity.hasSuffix("b.sqlite"))
         }
         await second.says("MQTT: connected", within: 60)
         try await second.stop()
@@ -180,11 +180,11 @@ import Testing
     /// With the original's prefix the copy would overwrite the retained topics of its original. It gets no identity
     /// before it has a prefix of its own, whatever the source of the prefix.
     @Test(arguments: ["nowhere", "settings", "file"]) func `a copied store does not publish to the original's topics`(
-        _ place: String
+        _ prefixSource: String
     ) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func config(_ store: String, _ prefix: String) throws -> String {
-            let line = place == "file" ? "prefix = \"\(prefix)\"" : ""
+            let line = prefixSource == "file" ? "prefix = \"\(prefix)\"" : ""
             return try Self.configure(folder, store: store, mqtt: "url = \"\(broker.url)\"\n\(line)")
         }
         // A state folder for each service: the service of the copy has no data of the original's clients.
@@ -195,29 +195,31 @@ import Testing
         func setPrefix(_ prefix: String, _ store: String) async throws {
             try await Program.tracker.succeed("settings set mqtt.prefix \(prefix) --store \(folder.file(store))")
         }
-        if place == "settings" { try await setPrefix("water", "a.sqlite") }
+        if prefixSource == "settings" { try await setPrefix("water", "a.sqlite") }
         let service = try serve(config("a.sqlite", "water"), as: "a")
-        let ear = try await broker.listen("#")
-        let prefix = place == "nowhere" ? "hydration" : "water"
-        #expect(await eventually { ear.payloads(at: "\(prefix)/availability").last == "online" }, "\(service.error)")
+        let subscriber = try await broker.listen("#")
+        let prefix = prefixSource == "nowhere" ? "hydration" : "water"
+        #expect(
+            await eventually { subscriber.payloads(at: "\(prefix)/availability").last == "online" }, "\(service.error)")
         try await service.stop()
         try await Self.copyStore(in: folder)
-        let early = try await Program.gateway.run("identity new --config \(config("b.sqlite", "water"))")
+        let rejected = try await Program.gateway.run("identity new --config \(config("b.sqlite", "water"))")
         #expect(
-            early.exitCode == 3 && early.error.contains("\(prefix)/…")
-                && early.error.contains(place == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"), "\(early.error)")
+            rejected.exitCode == 3 && rejected.error.contains("\(prefix)/…")
+                && rejected.error.contains(prefixSource == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"),
+            "\(rejected.error)")
         // The identity is still unassigned, and the original's topics are unchanged.
         let shown = try await Program.gateway.run("identity --config \(config("b.sqlite", "water"))")
         #expect(shown.output.contains("a.sqlite"), "\(shown.output)")
-        if place != "file" { try await setPrefix("mine", "b.sqlite") }
-        let own = try await Program.gateway.succeed("identity new --config \(config("b.sqlite", "mine"))")
-        #expect(own.output.contains("b.sqlite"))
+        if prefixSource != "file" { try await setPrefix("mine", "b.sqlite") }
+        let newIdentity = try await Program.gateway.succeed("identity new --config \(config("b.sqlite", "mine"))")
+        #expect(newIdentity.output.contains("b.sqlite"))
         let second = try serve(config("b.sqlite", "mine"), as: "b")
         await second.says("MQTT: connected")
         try await second.stop()
         #expect(
-            ear.payloads(at: "\(prefix)/state").last?.isEmpty == false
-                && ear.payloads(at: "\(prefix)/availability").last == "offline")
+            subscriber.payloads(at: "\(prefix)/state").last?.isEmpty == false
+                && subscriber.payloads(at: "\(prefix)/availability").last == "offline")
     }
 
     /// Two services with a store each on one prefix of a broker: both report it, and so do their commands.
@@ -252,7 +254,7 @@ import Testing
         "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
         "passwort = \"s3cr3t\"",
     ])
-    func `no message contains the password`(_ line: String) async throws {
+    func `no message or log line contains the MQTT password`(_ line: String) async throws {
         let folder = try TemporaryFolder()
         let config = try Self.configure(folder, store: "s.sqlite", mqtt: line)
         let read = try await Program.gateway.run("run --config \(config)")

@@ -57,143 +57,148 @@ private struct PageService {
 
 @Suite struct ServicePageTests {
     @Test func `a service acknowledges nothing and is unhealthy when its store file is replaced`() async throws {
-        let served = try await PageService()
-        let (folder, files) = (served.pair.folder, FileManager.default)
+        let pageService = try await PageService()
+        let (folder, files) = (pageService.pair.folder, FileManager.default)
         for line in ["log 100", "backup \(folder.file("copy"))", "log 50"] {
-            let done = try await served.tracker(line)
-            #expect(done.exitCode == 0, "\(line): \(done.error)")
+            let result = try await pageService.tracker(line)
+            #expect(result.exitCode == 0, "\(line): \(result.error)")
         }
-        #expect(try await eventually { try await served.total() == 150 }, "\(served.service.error)")
-        try files.moveItem(atPath: served.store, toPath: folder.file("away"))
-        #expect(try await eventually { try await served.curl("api/v1/state").status == 500 }, "\(served.service.error)")
-        #expect(try await served.curl("readyz").status == 500)
-        try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
-        try await served.pair.sip(250)
-        let nudge = try await Program.gateway.run("nudge --store \(served.store)")
+        #expect(try await eventually { try await pageService.total() == 150 }, "\(pageService.service.error)")
+        try files.moveItem(atPath: pageService.store, toPath: folder.file("away"))
         #expect(
-            nudge.exitCode == 1 && nudge.error.contains("Store file missing or replaced (\(served.store))"),
+            try await eventually { try await pageService.curl("api/v1/state").status == 500 },
+            "\(pageService.service.error)")
+        #expect(try await pageService.curl("readyz").status == 500)
+        try files.moveItem(atPath: folder.file("copy"), toPath: pageService.store)
+        try await pageService.pair.sip(250)
+        let nudge = try await Program.gateway.run("nudge --store \(pageService.store)")
+        #expect(
+            nudge.exitCode == 1 && nudge.error.contains("Store file missing or replaced (\(pageService.store))"),
             "\(nudge.error)")
-        #expect(try await served.curl("readyz").status == 500)
-        try await served.service.stop()
+        #expect(try await pageService.curl("readyz").status == 500)
+        try await pageService.service.stop()
         // A new process uses the current file and reads the drink that is still in the bottle.
-        try await Program.gateway.succeed("poll --link \(served.pair.socket) --store \(served.store)")
-        let status = try await served.tracker("status --json").output
+        try await Program.gateway.succeed("poll --link \(pageService.pair.socket) --store \(pageService.store)")
+        let status = try await pageService.tracker("status --json").output
         #expect(status.contains("\"dailyTotalMl\":350"), "\(status)")
     }
 
     @Test func `restore changes nothing while a service uses the store`() async throws {
-        let served = try await PageService()
-        let restore = "restore \(served.pair.folder.file("backup")) --yes"
-        #expect(try await served.tracker("backup \(served.pair.folder.file("backup"))").exitCode == 0)
-        #expect(try await served.tracker("log 100").exitCode == 0)
-        let refused = try await served.tracker(restore)
+        let pageService = try await PageService()
+        let restore = "restore \(pageService.pair.folder.file("backup")) --yes"
+        #expect(try await pageService.tracker("backup \(pageService.pair.folder.file("backup"))").exitCode == 0)
+        #expect(try await pageService.tracker("log 100").exitCode == 0)
+        let refused = try await pageService.tracker(restore)
         #expect(refused.exitCode == 3 && refused.error.contains("systemctl stop waterh-gateway"), "\(refused.error)")
-        #expect(try await served.total() == 100)
-        try await served.service.stop()
-        #expect(try await served.tracker(restore).exitCode == 0)
+        #expect(try await pageService.total() == 100)
+        try await pageService.service.stop()
+        #expect(try await pageService.tracker(restore).exitCode == 0)
     }
 
     @Test func `page and metrics contain a drink after nudge`() async throws {
-        let served = try await PageService()
-        await served.service.says("Next poll")
-        try await served.pair.sip(250)
-        let nudge = try await Program.gateway.succeed("nudge --store \(served.store)")
+        let pageService = try await PageService()
+        await pageService.service.says("Next poll")
+        try await pageService.pair.sip(250)
+        let nudge = try await Program.gateway.succeed("nudge --store \(pageService.store)")
         #expect(nudge.output == "The service polls now.\n")
-        #expect(try await eventually { try await served.total() == 250 }, "\(served.service.error)")
+        #expect(try await eventually { try await pageService.total() == 250 }, "\(pageService.service.error)")
         // A drink counts with its commit. The poll that read it ends a moment later.
-        #expect(try await eventually { try await served.curl("api/v1/polls").body.contains("\"new\":1") })
-        #expect(try await eventually { try await served.curl("metrics").body.contains("waterh_records_new_total 1") })
+        #expect(try await eventually { try await pageService.curl("api/v1/polls").body.contains("\"new\":1") })
+        #expect(
+            try await eventually { try await pageService.curl("metrics").body.contains("waterh_records_new_total 1") })
 
-        func figure(_ name: String) async throws -> Double? {
-            let line = try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        func metric(_ name: String) async throws -> Double? {
+            let line = try await pageService.curl("metrics").body.split(separator: "\n").first {
+                $0.hasPrefix(name + " ")
+            }
             return line?.split(separator: " ").last.flatMap { Double($0) }
         }
-        #expect(try await eventually { try await figure("waterh_link_seconds_total") ?? 0 > 0 })
-        #expect(try #require(try await figure("waterh_store_bytes")) > 4096)
-        #expect(try await figure("waterh_outbox_depth") == 0)
+        #expect(try await eventually { try await metric("waterh_link_seconds_total") ?? 0 > 0 })
+        #expect(try #require(try await metric("waterh_store_bytes")) > 4096)
+        #expect(try await metric("waterh_outbox_depth") == 0)
         // No server listens at this address: outgoing entries wait.
         for line in ["settings set sync.url http://127.0.0.1:9/", "session start"] {
-            #expect(try await served.tracker(line).exitCode == 0)
+            #expect(try await pageService.tracker(line).exitCode == 0)
         }
-        #expect(try await eventually { try await figure("waterh_outbox_depth") ?? 0 >= 1 })
+        #expect(try await eventually { try await metric("waterh_outbox_depth") ?? 0 >= 1 })
 
         // Former names of a bottle, and released bottles, must not remain.
         func names() async throws -> [String] {
-            try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map {
+            try await pageService.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map {
                 String($0.1)
             }
         }
         let first = try #require(try await event { try await names().first })
-        #expect(try await served.tracker("settings set bottle.alias Desk").exitCode == 0)
+        #expect(try await pageService.tracker("settings set bottle.alias Desk").exitCode == 0)
         #expect(try await names() == ["Desk"])
         // The user adopts another bottle and releases this one.
         for line in ["adopt A4:C1:38:09:09:09", "adopt --release \(first)"] {
-            try await Program.gateway.succeed("\(line) --store \(served.store)")
+            try await Program.gateway.succeed("\(line) --store \(pageService.store)")
         }
         #expect(try await eventually { try await names().isEmpty })
-        try await served.service.stop()
+        try await pageService.service.stop()
     }
 
     /// US-008, US-009: a script logs a drink once. A second start of a session, from any interface, returns the same
     /// session.
     @Test func `an idempotency key and a session survive a killed service`() async throws {
-        let served = try await PageService()
+        let pageService = try await PageService()
         let invitation = try await Program.gateway.succeed(
-            "invite --json --scope log --label script --store \(served.store)")
+            "invite --json --scope log --label script --store \(pageService.store)")
         let code = try #require(invitation.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(invitation.output)")
-        let lines = try await Program.gateway.succeed("invite --store \(served.store)").output
-        let port = try #require(URL(string: served.page)?.port)
+        let lines = try await Program.gateway.succeed("invite --store \(pageService.store)").output
+        let port = try #require(URL(string: pageService.page)?.port)
         #expect(lines.contains("listen = \"0.0.0.0:\(port)\" in waterh.toml"), "\(lines)")
-        let signedIn = try await served.post("sign-in", "{\"code\":\"\(code)\",\"token\":true}")
+        let signedIn = try await pageService.post("sign-in", "{\"code\":\"\(code)\",\"token\":true}")
         let token = try #require(signedIn.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
-        func tap() async throws -> Int {
-            try await served.post(
+        func logDrink() async throws -> Int {
+            try await pageService.post(
                 "drinks", "{\"ml\":250}", ["-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap"]
             ).status
         }
-        #expect(try await tap() == 201)
+        #expect(try await logDrink() == 201)
         func start() async throws -> (isNew: Bool?, id: String?) {
-            let reply = try await served.post("session", "{}")
+            let reply = try await pageService.post("session", "{}")
             let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
             return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
         }
         let first = try await start()
         let id = try #require(first.id)
         #expect(first.isNew == true)
-        try await served.service.kill()
-        let status = try await served.tracker("status --json").object()
+        try await pageService.service.kill()
+        let status = try await pageService.tracker("status --json").object()
         #expect((status["waterline"] as? [String: Any])?["sessionId"] as? String == id)
-        let byCommand = try await served.tracker("session start --json").object()
+        let byCommand = try await pageService.tracker("session start --json").object()
         #expect(
             byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
-        let again = try served.restart()
-        #expect(try await eventually { try await tap() == 201 })
-        #expect(try await served.total() == 250)
+        let again = try pageService.restart()
+        #expect(try await eventually { try await logDrink() == 201 })
+        #expect(try await pageService.total() == 250)
         let byPage = try #require(await event { try? await start() })
         #expect(byPage.isNew == false && byPage.id == id)
-        #expect(try await served.tracker("session end --yes --json").object()["isActive"] as? Bool == false)
+        #expect(try await pageService.tracker("session end --yes --json").object()["isActive"] as? Bool == false)
         #expect(
             try await eventually(within: 2) {
-                try await served.curl("api/v1/state").body.contains("\"waterline\":null")
+                try await pageService.curl("api/v1/state").body.contains("\"waterline\":null")
             })
         try await again.stop()
     }
 
     /// B9-12: either the service or `check` sends each reminder. At 14:00 with nothing drunk, one is due.
     @Test func `service and check send a reminder once`() async throws {
-        let served = try await PageService()
+        let pageService = try await PageService()
         func tracker(_ line: String) async throws -> String {
-            let result = try await served.tracker(line)
+            let result = try await pageService.tracker(line)
             #expect(result.exitCode == 0, "\(result.error)")
             return result.output
         }
-        await served.service.says("Next poll")
+        await pageService.service.says("Next poll")
         _ = try await tracker("settings set bottle.hold never day.zone \(DueNow.zone)")
         _ = try await tracker("setup --yes")
         func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
         // An open page receives due reminders at once, not at the next minute.
-        let page = try served.events("shows=notifications&looks=no&fields=dailyTotalMl")
-        #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(served.service.error)")
+        let page = try pageService.events("shows=notifications&looks=no&fields=dailyTotalMl")
+        #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(pageService.service.error)")
         #expect(try await tracker("check --show").hasPrefix("No notification is due"))
         #expect(notices(page) == 1)
         page.send(signal: SIGTERM)
@@ -201,17 +206,17 @@ private struct PageService {
     }
 
     @Test func `a second service reports that the address or the socket is in use, and keeps running`() async throws {
-        let (served, other) = (try await PageService(), try await Pair())
-        let address = served.page.dropFirst("http://".count).dropLast()
+        let (pageService, other) = (try await PageService(), try await Pair())
+        let address = pageService.page.dropFirst("http://".count).dropLast()
         let second = try other.serve("--listen \(address)")
         await second.says("Serving at http")
-        let third = try served.pair.serve("--listen off")
+        let third = try pageService.pair.serve("--listen off")
         await third.says("another service listens there")
         try await other.sip(100)
-        #expect(try await served.curl("healthz").status == 200)
+        #expect(try await pageService.curl("healthz").status == 200)
         for service in [second, third] { try await service.stop() }
-        try await Program.gateway.succeed("nudge --store \(served.store)")
-        try await served.service.stop()
+        try await Program.gateway.succeed("nudge --store \(pageService.store)")
+        try await pageService.service.stop()
     }
 
     /// A second service that starts at the same time must not remove the socket that the first one has bound but does
@@ -244,9 +249,9 @@ private struct PageService {
     }
 
     @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func `an invalid --listen is rejected`(
-        place: String
+        address: String
     ) async throws {
-        let result = try await Program.gateway.run("run --listen \(place) --store /nowhere/x.sqlite")
+        let result = try await Program.gateway.run("run --listen \(address) --store /nowhere/x.sqlite")
         #expect(result.exitCode == 2 && result.error.contains("expected an address with a port"), "\(result.error)")
     }
 
@@ -262,42 +267,42 @@ private struct PageService {
 /// HoldTests has the exact times, also of draft bottles, which send no notifications.
 @Suite struct HoldCommandTests {
     @Test func `drinks and commands use the connection that a viewer keeps open`() async throws {
-        let served = try await PageService()
-        let (pair, service) = (served.pair, served.service)
-        let stream = try served.events("fields=dailyTotalMl,service")
+        let pageService = try await PageService()
+        let (pair, service) = (pageService.pair, pageService.service)
+        let stream = try pageService.events("fields=dailyTotalMl,service")
         #expect(await eventually { stream.output.contains(#""stage":"connected""#) }, "\(service.error)")
-        #expect(try served.isConnected())
+        #expect(try pageService.isConnected())
         for total in [250, 500] {
             let start = ContinuousClock.now
             try await pair.sip(250)
             #expect(await eventually { stream.output.contains("\"dailyTotalMl\":\(total)") }, "\(service.error)")
             #expect(ContinuousClock.now - start < .seconds(10))
         }
-        let reply = try await served.post("bottle/commands", #"{"command":"goal","arguments":["1900"]}"#)
+        let reply = try await pageService.post("bottle/commands", #"{"command":"goal","arguments":["1900"]}"#)
         #expect(reply.body.contains("1900"), "\(reply.body)")
-        #expect(try served.isConnected())
+        #expect(try pageService.isConnected())
         // The bottle disconnects, and the service reconnects.
         try pair.ask("drop")
         try await pair.sip(120)
         #expect(await eventually(within: 40) { stream.output.contains("\"dailyTotalMl\":620") }, "\(service.error)")
         try await service.stop()
-        #expect(try !served.isConnected())
+        #expect(try !pageService.isConnected())
         stream.send(signal: SIGTERM)
     }
 
     @Test func `a service with bottle.hold never disconnects, even while a viewer is active`() async throws {
-        let served = try await PageService(settings: "bottle.hold never")
-        let stream = try served.events("fields=dailyTotalMl,service")
-        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(served.service.error)")
-        #expect(try await eventually { try !served.isConnected() })
+        let pageService = try await PageService(settings: "bottle.hold never")
+        let stream = try pageService.events("fields=dailyTotalMl,service")
+        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(pageService.service.error)")
+        #expect(try await eventually { try !pageService.isConnected() })
         #expect(!stream.output.contains(#""stage":"connected""#))
-        try await served.service.stop()
+        try await pageService.service.stop()
         stream.send(signal: SIGTERM)
     }
 }
 
 /// Light and screen of the bottle as the emulator reports them, controlled by the running service.
-@Suite struct BottleSurfaceCommandTests {
+@Suite struct BottleLightCommandTests {
     @Test func `the light follows the day and is written only on a change`() async throws {
         let pair = try await Pair()
         // It is afternoon: with nothing drunk, the day has a deficit.
@@ -308,9 +313,9 @@ private struct PageService {
             let found = await event(within: 30) { () async -> Bool? in
                 (try? pair.status()["light"] as? String)?.hasPrefix(light) == true ? true : nil
             }
-            let seen = try pair.status()
-            #expect(found == true, "\(seen)")
-            return seen
+            let status = try pair.status()
+            #expect(found == true, "\(status)")
+            return status
         }
         let untouched = try pair.status()["light"] as? String
         let service = try Program.gateway.start("run --listen off \(config)")
@@ -328,15 +333,16 @@ private struct PageService {
         #expect(dark["goalMl"] as? Int == 2200)
         #expect(try #require(dark["blinks"] as? Int) > #require(strong["blinks"] as? Int))
         let blinks = await event(within: 20) { () async -> Int? in
-            guard let seen = try? pair.status(), seen["amountMl"] as? Int == 2200 else { return nil }
-            return seen["blinks"] as? Int
+            guard let status = try? pair.status(), status["amountMl"] as? Int == 2200 else { return nil }
+            return status["blinks"] as? Int
         }
         for _ in 0..<3 {
             let connections = try pair.status()["connections"] as? Int
             try await Program.gateway.succeed("nudge \(config)")
             _ = await event(within: 20) { () async -> Bool? in
-                guard let seen = try? pair.status() else { return nil }
-                return seen["connections"] as? Int != connections && seen["connected"] as? Bool == false ? true : nil
+                guard let status = try? pair.status() else { return nil }
+                return status["connections"] as? Int != connections && status["connected"] as? Bool == false
+                    ? true : nil
             }
         }
         #expect(try pair.status()["blinks"] as? Int == blinks)

@@ -54,7 +54,7 @@ import Testing
 
     /// The user's own folder or, if another user created that first, one next to the store.
     @Test(arguments: ["nothing", "own", "readable", "link", "file", "open", "another's"])
-    func `without a session the socket is in a private directory`(_ found: String) async throws {
+    func `the socket is in a private directory when there is no login session`(_ found: String) async throws {
         guard found != "another's" || geteuid() == 0 else { return }
         let (folder, files) = (try TemporaryFolder(), FileManager.default)
         let usual = folder.file("waterh-\(geteuid())")
@@ -77,15 +77,17 @@ import Testing
                 "XDG_RUNTIME_DIR": "", "TMPDIR": folder.path, "HOME": folder.path,
                 "XDG_STATE_HOME": folder.file("state"),
             ])
-        let place = ["nothing", "own", "readable"].contains(found) ? usual : folder.file("state/waterh/run")
-        #expect(result.exitCode == 1 && result.error.contains("nothing listens at \(place)/waterh-"), "\(result.error)")
+        let socketFolder = ["nothing", "own", "readable"].contains(found) ? usual : folder.file("state/waterh/run")
+        #expect(
+            result.exitCode == 1 && result.error.contains("nothing listens at \(socketFolder)/waterh-"),
+            "\(result.error)")
         var status = stat()
-        #expect(lstat(place, &status) == 0 && status.st_mode & 0o777 == 0o700 && status.st_uid == geteuid())
+        #expect(lstat(socketFolder, &status) == 0 && status.st_mode & 0o777 == 0o700 && status.st_uid == geteuid())
     }
 }
 
 /// The store of a system service belongs to its user. Members of its group query the service and get the same output.
-@Suite(.enabled(if: geteuid() == 0, "another user is needed")) struct ServiceDayTests {
+@Suite(.enabled(if: geteuid() == 0, "another user is needed")) struct ServiceGroupMemberTests {
     /// A service that runs as this user, with its folders as systemd creates them, and a user with access to the socket
     /// only.
     private struct Bench {
@@ -130,7 +132,7 @@ import Testing
         }
 
         /// Runs a command as the service's user.
-        func own(_ line: String) async throws -> Program.Result {
+        func runAsOwner(_ line: String) async throws -> Program.Result {
             try await Program.tracker.run(
                 "\(line) --config \(folder.file("w.toml"))",
                 environment: [
@@ -151,61 +153,63 @@ import Testing
                 ])
         }
 
-        func member(_ line: String) async throws -> Program.Result { try await startAsMember(line).finish() }
+        func runAsMember(_ line: String) async throws -> Program.Result { try await startAsMember(line).finish() }
     }
 
     @Test func `a member of the group uses the service's store`() async throws {
         let bench = try await Bench()
         // Masks times and ids.
-        func plain(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
-        _ = try await bench.own("log 250")
-        let mine = try await bench.own("log cup")
-        _ = try await bench.own("undo")
-        let members = try await bench.member("log cup")
+        func masked(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
+        _ = try await bench.runAsOwner("log 250")
+        let ownersDrink = try await bench.runAsOwner("log cup")
+        _ = try await bench.runAsOwner("undo")
+        let membersDrink = try await bench.runAsMember("log cup")
         #expect(
-            members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output),
-            "\(members)\n\(mine)")
+            membersDrink.exitCode == 0 && membersDrink.error.isEmpty
+                && masked(membersDrink.output) == masked(ownersDrink.output),
+            "\(membersDrink)\n\(ownersDrink)")
         for line in ["status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC"] {
-            let (own, member) = (try await bench.own(line), try await bench.member(line))
+            let (owner, member) = (try await bench.runAsOwner(line), try await bench.runAsMember(line))
             #expect(
-                member.exitCode == 0 && member.error.isEmpty && plain(member.output) == plain(own.output)
-                    && !member.output.isEmpty, "\(line): \(member)\n\(own)")
+                member.exitCode == 0 && member.error.isEmpty && masked(member.output) == masked(owner.output)
+                    && !member.output.isEmpty, "\(line): \(member)\n\(owner)")
         }
         for line in ["log 5000", "water --json"] {
-            let (own, member) = (try await bench.own(line), try await bench.member(line))
+            let (owner, member) = (try await bench.runAsOwner(line), try await bench.runAsMember(line))
             #expect(
-                member.exitCode == own.exitCode && member.exitCode != 0 && member.error == own.error
+                member.exitCode == owner.exitCode && member.exitCode != 0 && member.error == owner.error
                     && member.output.isEmpty,
-                "\(line): \(member)\n\(own)")
+                "\(line): \(member)\n\(owner)")
         }
-        _ = try await bench.own("session start")
-        for verb in ["drink", "water"] {
-            let (own, member) = (try await bench.own(verb), try await bench.member(verb))
+        _ = try await bench.runAsOwner("session start")
+        for subcommand in ["drink", "water"] {
+            let (owner, member) = (try await bench.runAsOwner(subcommand), try await bench.runAsMember(subcommand))
             #expect(
                 member.exitCode == 0
-                    && plain(member.output).split(separator: "\n").first
-                        == plain(own.output).split(separator: "\n").first
-                    && member.output.split(separator: "\n").count >= 2, "\(member)\n\(own)")
+                    && masked(member.output).split(separator: "\n").first
+                        == masked(owner.output).split(separator: "\n").first
+                    && member.output.split(separator: "\n").count >= 2, "\(member)\n\(owner)")
         }
-        let undone = try await bench.member("undo")
+        let undone = try await bench.runAsMember("undo")
         #expect(undone.exitCode == 0 && undone.output.hasPrefix("Undid: "), "\(undone)")
-        let json = try await bench.member("log 300 --json")
+        let json = try await bench.runAsMember("log 300 --json")
         #expect(
             json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
             "\(json)")
         // Status bar: one line now, and one after each change.
-        let bar = try bench.startAsMember("status --follow --format plain")
-        let first = try await bar.line { $0.contains(" / ") }
-        _ = try await bench.member("log 500")
-        _ = try await bar.line { $0.contains(" / ") && $0 != first }
-        try await bar.stop()
+        let statusBar = try bench.startAsMember("status --follow --format plain")
+        let first = try await statusBar.line { $0.contains(" / ") }
+        _ = try await bench.runAsMember("log 500")
+        _ = try await statusBar.line { $0.contains(" / ") && $0 != first }
+        try await statusBar.stop()
         // Without a service the message includes an action.
         try await bench.service.stop()
         for line in ["log cup", "status"] {
-            let alone = try await bench.member(line)
+            let withoutService = try await bench.runAsMember(line)
             #expect(
-                alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("it belongs to a service"),
-                "\(alone)")
+                withoutService.exitCode == 1 && withoutService.output.isEmpty
+                    && withoutService.error.contains("it belongs to a service"),
+                "\(withoutService)")
         }
     }
 }
@@ -216,7 +220,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     /// An open connection; -1 if the connection is refused.
-    private static func dial(_ path: String) -> Int32 {
+    private static func openConnection(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var limit = timeval(tv_sec: 5, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -238,7 +242,7 @@ import Testing
     }
 
     /// Runs `body` on a thread of its own and waits for at most 5 seconds.
-    private static func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
+    private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
         let (results, result) = AsyncStream.makeStream(of: Result.self)
         Thread.detachNewThread {
             result.yield(body())
@@ -248,18 +252,18 @@ import Testing
     }
 
     /// Sends `text`, closes the sending side, and reads until the server closes the connection.
-    private static func say(_ text: String, at path: String) -> String? {
-        let descriptor = dial(path)
+    private static func request(_ text: String, at path: String) -> String? {
+        let descriptor = openConnection(path)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count,
             shutdown(descriptor, Int32(SHUT_WR)) == 0
         else { return nil }
-        var said: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
+        var reply: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { return count == 0 ? String(decoding: said, as: UTF8.self) : nil }
-            said += buffer.prefix(count)
+            guard count > 0 else { return count == 0 ? String(decoding: reply, as: UTF8.self) : nil }
+            reply += buffer.prefix(count)
         }
     }
 
@@ -280,8 +284,8 @@ import Testing
         let server = try ControlServer(path: path) { _ in .refused("not now") }
         defer { server.stop() }
         for _ in 0..<50 {
-            let said = await Self.aside { Self.say("{}\nrubbish\n", at: path) }
-            #expect(said??.split(separator: "\n").count == 2, "\(said ?? "nothing")")
+            let reply = await Self.onThread { Self.request("{}\nrubbish\n", at: path) }
+            #expect(reply??.split(separator: "\n").count == 2, "\(reply ?? "nothing")")
         }
     }
 
@@ -290,7 +294,7 @@ import Testing
         let server = try ControlServer(path: path) { _ in .refused("not now") }
         defer { server.stop() }
         let text = String(repeating: "x", count: bytes) + "\n"
-        let response = await Self.aside { Self.say(text, at: path) }
+        let response = await Self.onThread { Self.request(text, at: path) }
         #expect(response??.hasPrefix(#"{"ok":false,"error":"request too long: "#) == true, "\(response ?? "nothing")")
     }
 
@@ -299,12 +303,12 @@ import Testing
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }
         defer { server.stop() }
-        let idle = await Self.aside { (0..<100).map { _ in Self.dial(path) } } ?? []
+        let idle = await Self.onThread { (0..<100).map { _ in Self.openConnection(path) } } ?? []
         defer { for descriptor in idle where descriptor >= 0 { close(descriptor) } }
         #expect(idle.count == 100 && !idle.contains(-1))
         for _ in 0..<3 {
-            let said = await Self.aside { Self.say("{}\n", at: path) }
-            #expect(said??.split(separator: "\n").count == 1, "\(said ?? "nothing")")
+            let reply = await Self.onThread { Self.request("{}\n", at: path) }
+            #expect(reply??.split(separator: "\n").count == 1, "\(reply ?? "nothing")")
         }
     }
 }

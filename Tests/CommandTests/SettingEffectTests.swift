@@ -29,11 +29,11 @@ import TrackerService
         let effects = try names.map { name in
             try #require(SettingEffects.table[name], "\(name) has no observation: wire it up, or delete it")
         }
-        let unset = try await effects[0].seen(setting: nil)
+        let unset = try await effects[0].observe(setting: nil)
         // A difference is meaningful only if repeated runs agree.
-        #expect(try await effects[0].seen(setting: nil) == unset, "repeated observations differ")
+        #expect(try await effects[0].observe(setting: nil) == unset, "repeated observations differ")
         for (name, effect) in zip(names, effects) {
-            let set = try await effect.seen(setting: (name, effect.value))
+            let set = try await effect.observe(setting: (name, effect.value))
             #expect(set != unset, "\(name) = \(effect.value) changes nothing in:\n\(unset)")
         }
     }
@@ -69,23 +69,23 @@ struct SettingEffect: Sendable {
     var value: String
     var observation: Observation
 
-    func seen(setting: (name: String, value: String)?) async throws -> String {
+    func observe(setting: (name: String, value: String)?) async throws -> String {
         let change = setting.map { ["settings", "set", $0.name, $0.value] }
         switch observation {
-        case .day(let lines): return try await World().live(lines, change)
+        case .day(let lines): return try await EffectRun().runLines(lines, change)
         case .synced(let lines):
             let server = try await Self.server(token: "s3cret")
-            let world = try World()
-            return try await world.live(lines.map { $0.replacing("SERVER", with: server.address) }, change)
+            let world = try EffectRun()
+            return try await world.runLines(lines.map { $0.replacing("SERVER", with: server.address) }, change)
                 // Only the host is reported, and the port differs in each run.
                 .replacing(server.address, with: "SERVER").replacing(
                     server.address.replacing("/sync", with: ""), with: "SERVER")
-        case .poll: return try await World().poll(change)
-        case .engine(let look):
+        case .poll: return try await EffectRun().poll(change)
+        case .engine(let evaluate):
             var settings = Settings()
             if let setting { try settings.set(setting.name, to: setting.value) }
-            return try look(settings)
-        case .service(let beginning): return try await World().serve(until: beginning, change)
+            return try evaluate(settings)
+        case .service(let beginning): return try await EffectRun().firstServiceLine(startingWith: beginning, change)
         }
     }
 
@@ -97,7 +97,7 @@ struct SettingEffect: Sendable {
     }
 }
 
-private struct World {
+private struct EffectRun {
     private let home: Home
     private var folder: TemporaryFolder { home.folder }
 
@@ -117,8 +117,8 @@ private struct World {
         return "\(result.output)\(result.error)exit \(result.exitCode)\n"
     }
 
-    func live(_ lines: [String], _ change: [String]?) async throws -> String {
-        var seen = ""
+    func runLines(_ lines: [String], _ change: [String]?) async throws -> String {
+        var output = ""
         var steps = lines
         if !steps.contains(where: { $0.hasSuffix("*") }) { steps.insert("05:00 *", at: 0) }
         for line in steps {
@@ -131,11 +131,11 @@ private struct World {
                 #expect(done.hasSuffix("exit 0\n"), "\(done)")
             case "files":
                 let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
-                seen += files.filter { !$0.contains("sqlite") }.sorted().joined(separator: "\n")
-            default: seen += try await tracker(words.dropFirst() + now, in: ["TZ": "Europe/Berlin"])
+                output += files.filter { !$0.contains("sqlite") }.sorted().joined(separator: "\n")
+            default: output += try await tracker(words.dropFirst() + now, in: ["TZ": "Europe/Berlin"])
             }
         }
-        return seen.replacing(folder.path, with: "~")
+        return output.replacing(folder.path, with: "~")
     }
 
     func poll(_ change: [String]?) async throws -> String {
@@ -161,7 +161,7 @@ private struct World {
     }
 
     /// A service at night, by its time zone.
-    func serve(until beginning: String, _ change: [String]?) async throws -> String {
+    func firstServiceLine(startingWith beginning: String, _ change: [String]?) async throws -> String {
         let pair = try await Pair()
         if let change { try await tracker(change) }
         let service = try Program.gateway.start(
@@ -186,12 +186,12 @@ enum SettingEffects {
         SettingEffect(value: value, observation: .day(lines))
     }
     private static func poll(_ value: String) -> SettingEffect { SettingEffect(value: value, observation: .poll) }
-    private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String)
+    private static func engine(_ value: String, _ evaluate: @escaping @Sendable (Settings) throws -> String)
         -> SettingEffect
-    { SettingEffect(value: value, observation: .engine(look)) }
+    { SettingEffect(value: value, observation: .engine(evaluate)) }
 
     /// The commands that a poll writes to a bottle.
-    private static func writes(_ settings: Settings) throws -> String {
+    private static func writtenCommands(_ settings: Settings) throws -> String {
         var bottle = ScriptedBottle(records: [drink])
         bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
         var rig = EngineRig(
@@ -216,7 +216,7 @@ enum SettingEffects {
     }
 
     /// The connection parameters for a phone channel.
-    private static func pocket(
+    private static func phone(
         _ service: NotificationChannel, _ value: String, _ before: [(name: String, text: String)]
     ) -> SettingEffect {
         engine(value) { settings in
@@ -255,9 +255,9 @@ enum SettingEffects {
         "bottle.alias": poll("kitchen"), "bottle.timeZone": poll("Asia/Tokyo"),
         "bottle.recordDialect": poll("strict"),
         "bottle.amountWidth": poll("u8"),
-        "bottle.scanTimeoutS": engine("30") { try "\(air($0).requests.count { $0 == .startScan }) scans" },
+        "bottle.scanTimeoutS": engine("30") { try "\(radioPoll($0).requests.count { $0 == .startScan }) scans" },
         "bottle.connectTimeoutS": engine("7") { settings in
-            try air(settings, isSilent: false).requests.compactMap {
+            try radioPoll(settings, isSilent: false).requests.compactMap {
                 if case .connect(_, let limit) = $0 { "\(limit)" } else { nil }
             }.joined()
         },
@@ -280,7 +280,7 @@ enum SettingEffects {
             return try "\(rig.run().suspect) suspect"
         },
 
-        "bottle.mode": engine("share") { try writes($0) },
+        "bottle.mode": engine("share") { try writtenCommands($0) },
         "bottle.trustClock": engine("true") { settings in
             let options = PollOptions(settings: settings.bottle, zone: .utc)
             var rig = EngineRig(
@@ -292,7 +292,7 @@ enum SettingEffects {
             let noon = Tracker.evaluate(
                 TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
             return noon.light(by: settings.bottle).rawValue
-        }, "bottle.showGoal": engine("true") { try writes($0) },
+        }, "bottle.showGoal": engine("true") { try writtenCommands($0) },
 
         "waterline.waterEveryNDrinks": day("3", session), "waterline.timeReminders": day("false", session),
         "waterline.intervalMinutes": day("45", session), "waterline.warningThreshold": day("1", session),
@@ -315,7 +315,7 @@ enum SettingEffects {
             ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
 
         "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
-        "http.publicUrl": pocket(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
+        "http.publicUrl": phone(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
         "mqtt.url": engine("mqtt://localhost") { try MQTTPlan($0.service).map { "\($0)" } ?? "no broker" },
         "mqtt.prefix": broker("home/water"), "mqtt.commands": broker("true"), "mqtt.user": broker("me"),
         "mqtt.password": broker("s3cret") { try $0.set("mqtt.user", to: "me") },
@@ -327,14 +327,14 @@ enum SettingEffects {
                 do { return "\(try MQTTPlan(settings.service).map { "\($0)" } ?? "")" } catch { return "\(error)" }
             }), "mqtt.caFile": broker("/etc/ca.pem"), "mqtt.certificateFile": broker("/etc/me.pem"),
         "mqtt.keyFile": broker("/etc/me.key"), "mqtt.discovery": broker("false"),
-        "mqtt.discoveryPrefix": broker("home"), "ntfy.url": pocket(.ntfy, "https://ntfy.example/a", []),
-        "ntfy.token": pocket(.ntfy, "tk_a", [("ntfy.url", "https://ntfy.example/a")]),
-        "ntfy.tokenFile": pocket(.ntfy, "/nowhere/token", [("ntfy.url", "https://ntfy.example/a")]),
-        "ntfy.caFile": pocket(.ntfy, "/etc/ca.pem", [("ntfy.url", "https://ntfy.example/a")]),
-        "webhook.url": pocket(.webhook, "https://hook.example", []),
-        "webhook.secret": pocket(.webhook, "whsec_abcd", [("webhook.url", "https://hook.example")]),
-        "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
-        "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
+        "mqtt.discoveryPrefix": broker("home"), "ntfy.url": phone(.ntfy, "https://ntfy.example/a", []),
+        "ntfy.token": phone(.ntfy, "tk_a", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.tokenFile": phone(.ntfy, "/nowhere/token", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.caFile": phone(.ntfy, "/etc/ca.pem", [("ntfy.url", "https://ntfy.example/a")]),
+        "webhook.url": phone(.webhook, "https://hook.example", []),
+        "webhook.secret": phone(.webhook, "whsec_abcd", [("webhook.url", "https://hook.example")]),
+        "webhook.secretFile": phone(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
+        "webhook.caFile": phone(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a time after it.
@@ -342,7 +342,7 @@ enum SettingEffects {
     private static let after = Instant(seconds: 1_770_071_400)
 
     /// A poll over the radio.
-    private static func air(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
+    private static func radioPoll(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
         var bottle = ScriptedBottle(records: [drink])
         bottle.isSilent = isSilent
         bottle.advertisement = Advertisement(

@@ -7,7 +7,7 @@ import TrackerCore
 /// One store, several programs: confirmed data stays stored, whatever other programs do and however they end.
 @Suite(.serialized) struct SharedStoreTests {
     /// The locks and open descriptors of a process for a file, as reported by the kernel.
-    private struct Holding {
+    private struct OpenFiles {
         var locks: Int
         var descriptors: [String]
 
@@ -42,14 +42,15 @@ import TrackerCore
                     service.error.components(separatedBy: "1 received: 1 new").count == round + 3
                 })
             try await pair.tracker(["log 5", "status", "check --doctor", "export"][round % 4])
-            let holding = try Holding(service.processIdentifier, pair.store)
-            #expect(holding.locks >= 1, "round \(round): the service lost its lock")
-            let count = Dictionary(grouping: holding.descriptors, by: \.self).mapValues(\.count)
+            let openFiles = try OpenFiles(service.processIdentifier, pair.store)
+            #expect(openFiles.locks >= 1, "round \(round): the service lost its lock")
+            let count = Dictionary(grouping: openFiles.descriptors, by: \.self).mapValues(\.count)
             #expect(Set(count.keys) == ["", "-shm", "-wal"] && count["-shm"] == 1, "round \(round): \(count)")
             #expect(count.values.allSatisfy { $0 <= connections }, "round \(round): \(count)")
         }
         _ = try await pair.gateway("doctor --link \(pair.socket)")
-        #expect(try Holding(service.processIdentifier, pair.store).locks >= 1, "the service lost its lock to a doctor")
+        #expect(
+            try OpenFiles(service.processIdentifier, pair.store).locks >= 1, "the service lost its lock to a doctor")
         // After SIGKILL the remaining log is complete.
         try await service.kill()
         #expect(
@@ -83,7 +84,7 @@ import TrackerCore
         /// Starts the service and waits until it handles signals (from /proc). Before that, each signal ends it.
         func start() async throws -> RunningProgram {
             let program = try gateway.start(service)
-            let hears = await event(within: 20) { () -> Bool? in
+            let handlesSignals = await event(within: 20) { () -> Bool? in
                 let status =
                     (try? String(contentsOfFile: "/proc/\(program.processIdentifier)/status", encoding: .utf8)) ?? ""
                 let caught =
@@ -91,24 +92,24 @@ import TrackerCore
                 { UInt64($0, radix: 16) } ?? 0
                 return caught & (1 << (SIGHUP - 1)) != 0 ? true : nil
             }
-            try #require(hears == true, "\(program.error)")
+            try #require(handlesSignals == true, "\(program.error)")
             return program
         }
         var running = try await start()
         var others: [(program: RunningProgram, logged: Int?)] = []
-        var done: Set<Int> = []
-        var (sips, killed, services) = (0, 0, 1)
+        var storedAmounts: Set<Int> = []
+        var (sips, killed, serviceStarts) = (0, 0, 1)
 
-        func reap(_ other: (program: RunningProgram, logged: Int?)) async throws {
+        func checkEnd(_ other: (program: RunningProgram, logged: Int?)) async throws {
             let result = try await other.program.finish()
-            let isOurs = result.signalled && result.exitCode == SIGKILL
-            if isOurs {
+            let wasKilled = result.signalled && result.exitCode == SIGKILL
+            if wasKilled {
                 killed += 1
             } else {
                 #expect(!result.signalled, "died of signal \(result.exitCode): \(result.error)")
             }
-            if let logged = other.logged, !result.signalled, result.exitCode == 0 { done.insert(logged) }
-            if let logged = other.logged, !isOurs { #expect(result.exitCode == 0, "log \(logged): \(result.error)") }
+            if let logged = other.logged, !result.signalled, result.exitCode == 0 { storedAmounts.insert(logged) }
+            if let logged = other.logged, !wasKilled { #expect(result.exitCode == 0, "log \(logged): \(result.error)") }
         }
 
         let end = ContinuousClock.now + .seconds(10)
@@ -134,11 +135,11 @@ import TrackerCore
             if Int.random(in: 0..<12, using: &random) == 0 {
                 try await running.kill()
                 running = try await start()
-                services += 1
+                serviceStarts += 1
             }
-            while others.count > 4 { try await reap(others.removeFirst()) }
+            while others.count > 4 { try await checkEnd(others.removeFirst()) }
         }
-        for other in others { try await reap(other) }
+        for other in others { try await checkEnd(other) }
         try await running.stop()
 
         // Reads the rest of the bottle's records.
@@ -150,27 +151,27 @@ import TrackerCore
             "each sip is stored once")
         let logged = drinks.filter { $0.source != .bottle }.map(\.ml)
         #expect(
-            Set(logged).count == logged.count && done.isSubset(of: Set(logged)),
-            "lost: \(done.subtracting(logged).sorted())")
+            Set(logged).count == logged.count && storedAmounts.isSubset(of: Set(logged)),
+            "lost: \(storedAmounts.subtracting(logged).sorted())")
         #expect(try store.integrityProblems().isEmpty)
         print(
             """
-            shared store: \(number) steps, \(sips) sips, \(done.count) logs done, \(killed) others and \
-            \(services - 1) services killed
+            shared store: \(number) steps, \(sips) sips, \(storedAmounts.count) logs done, \(killed) others and \
+            \(serviceStarts - 1) services killed
             """)
     }
 }
 
 /// A store file with a mount of its own, as a container's volume of one file. Two programs that open it under different
 /// names would overwrite each other's commits.
-@Suite struct StoreOfTwoNamesTests {
-    @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
+@Suite struct BindMountedStoreTests {
+    @Test(.enabled(if: MountNamespace.unshareOptions != nil, "this machine permits no mount namespace"))
     func `a bind-mounted store file is read-only`() async throws {
         let folder = try TemporaryFolder()
         let (store, other) = (folder.url("here/w.sqlite").path, folder.url("there is/w.sqlite").path)
         let tracker = Program.tracker
         try await tracker.succeed("log 100 --store \(store)")
-        let words = try #require(MountNamespace.words)
+        let words = try #require(MountNamespace.unshareOptions)
         func mounted(_ arguments: [String]) async throws -> Program.Result {
             try await #require(Program(system: "unshare")).run(
                 words + [

@@ -23,7 +23,7 @@ import TrackerCore
             if result.exitCode != 0 { lived += "(exit code \(result.exitCode))\n" }
             lived += "\n"
         }
-        lived = steady(lived, home.folder)
+        lived = maskingSessionIDs(lived, home.folder)
         if ProcessInfo.processInfo.environment["WATERH_UPDATE_TOUR"] != nil {
             try lived.write(toFile: file, atomically: true, encoding: .utf8)
             return
@@ -42,13 +42,13 @@ import TrackerCore
         ("settings set day.zone Mars/Olympus", 3), ("history --day 2026-02-30", 2), ("token revoke", 2),
         ("export --output no-such-folder/x.csv", 1), ("water --oz 0", 3),
     ])
-    func `wrong use and refusals have their exit codes`(line: String, code: Int32) async throws {
+    func `invalid arguments and rejected commands have different exit codes`(line: String, code: Int32) async throws {
         let result = try await Home().tracker(line)
         #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
     /// Replaces the random prefixes of session ids.
-    private func steady(_ text: String, _ folder: TemporaryFolder) -> String {
+    private func maskingSessionIDs(_ text: String, _ folder: TemporaryFolder) -> String {
         text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) {
             "\($0.1 ?? "")5e55104a\($0.2)"
         }
@@ -58,7 +58,7 @@ import TrackerCore
 }
 
 /// The acceptance list for the command line: first run, status bar, past sessions, and missing prerequisites.
-@Suite struct SurfaceCommandTests {
+@Suite struct TrackerInterfaceTests {
     private let home: Home
 
     init() throws { home = try Home() }
@@ -133,7 +133,9 @@ import TrackerCore
         (0, "14:00", "overdue", 0, "1.1L to catch up"), (2499, "21:00", "onTrack", 99, "On track ✓"),
         (2500, "12:00", "onTrack", 100, "Goal reached! 🎉"),
     ])
-    func `the status bar follows the day`(total: Int, time: String, state: String, percent: Int, words: String)
+    func `the status bar changes with the total of the day`(
+        total: Int, time: String, state: String, percent: Int, words: String
+    )
         async throws
     {
         for ml in [min(total, 2000), total - min(total, 2000)] where ml > 0 {
@@ -193,7 +195,8 @@ import TrackerCore
         return result.output
     }
 
-    @Test(arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l")]) func `every text has the selected units`(
+    @Test(arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l")])
+    func `every command prints amounts in the selected units`(
         _ units: String, _ drink: String, _ goal: String
     ) async throws {
         try await tracker("settings set hydration.units \(units)")
@@ -220,7 +223,7 @@ import TrackerCore
         #expect(wrong.exitCode == 2 && wrong.error.contains("expected sip ML"), "\(wrong.error)")
     }
 
-    @Test func `all amounts can be in ounces`() async throws {
+    @Test func `every command accepts amounts in ounces`() async throws {
         _ = try await Program.tracker.succeed(
             ["settings", "set", "hydration.units", "oz", "hydration.quickAddMl", "8oz, 12oz,16oz,100"],
             environment: home.environment)
@@ -241,7 +244,7 @@ import TrackerCore
         }
     }
 
-    @Test func `reminders, the status bar and setup have the selected units`() async throws {
+    @Test func `reminders, the status bar and setup print amounts in the selected units`() async throws {
         try await tracker("setup --yes --units oz")
         let reminder = try await tracker("check --show", at: "18:00")
         #expect(reminder.firstMatch(of: /Drink \d+oz to catch up/) != nil, "\(reminder)")

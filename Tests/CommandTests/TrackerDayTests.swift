@@ -181,7 +181,7 @@ import Testing
         #expect(result.output == "0.0L / 2.0L\n" && result.error.hasSuffix("ended 0\n"), "\(result.error)")
     }
 
-    @Test func `status --follow passes a whole day in fast time`() async throws {
+    @Test func `status --follow prints a whole day in accelerated time`() async throws {
         try await home.tracker("settings set hydration.goalMl 2000 --now 2026-06-15T05:00")
         for (ml, hour) in [(600, "11"), (700, "14"), (800, "19")] {
             try await home.tracker("log \(ml) --now 2026-06-15T\(hour):00")

@@ -54,7 +54,7 @@ import TrackerCore
     }
 
     /// A report must not overwrite the store that it reads, and a backup must not have the name of the store's journal.
-    @Test func `no output file replaces a store`() async throws {
+    @Test func `no command overwrites a store with its output`() async throws {
         _ = try await home.shell(
             """
             waterh-tracker log 250; cp waterh.sqlite other.sqlite; echo 'units = \"oz\"' >t.toml; echo said \
@@ -136,7 +136,7 @@ import TrackerCore
         #expect(try await home.shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
 
-    @Test func `a number of the drink list selects that drink`() async throws {
+    @Test func `delete accepts the number of a drink in the list before its key`() async throws {
         try home.folder.write(
             "startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n", to: "keys.csv")
         _ = try await home.shell("waterh-tracker import keys.csv")
@@ -161,12 +161,14 @@ import TrackerCore
             """)
         #expect(result.output.contains("Nothing was set up") || result.output.contains("error: "), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.file("new")).isEmpty, "\(result)")
-        let whole = try await home.shell(
+        let completeSetup = try await home.shell(
             """
             WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker \
             settings get hydration.goalMl
             """)
-        #expect(whole.output.contains("Set up:") && whole.output.hasSuffix("2100\n") && whole.error.isEmpty, "\(whole)")
+        #expect(
+            completeSetup.output.contains("Set up:") && completeSetup.output.hasSuffix("2100\n")
+                && completeSetup.error.isEmpty, "\(completeSetup)")
     }
 }
 
@@ -254,7 +256,7 @@ import TrackerCore
     }
 
     /// A reader that resumes at a position in another store must get an error, not the rest of that store.
-    @Test func `a position before a purge is rejected, and a follower starts again`() async throws {
+    @Test func `export rejects a position from before a purge, and --follow starts again`() async throws {
         for ml in ["100", "101"] { try await tracker("log \(ml)") }
         let known = try await tracker("export --format csv --after 0")
         let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
@@ -291,7 +293,7 @@ import TrackerCore
     }
 
     /// A part that was written before the disk was full must not be written twice.
-    @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
+    @Test(.enabled(if: MountNamespace.unshareOptions != nil, "this machine permits no mount namespace"))
     func `a full disk neither repeats nor truncates a line`() async throws {
         try await tracker("log 100")
         let rows = (0..<200).map {
@@ -311,9 +313,9 @@ import TrackerCore
             until_said 'cannot be written' '\(folder.file("words"))'; rm fill; \(program) log 51 \(place) >/dev/null
             until_said ',51,' out; kill $follower; wait $follower || true; cat out
             """
-        let words = try #require(MountNamespace.words)
-        let said = try await Program(system: "unshare")?.run(words + ["bash", "-c", script])
-        let result = try #require(said)
+        let words = try #require(MountNamespace.unshareOptions)
+        let shellResult = try await Program(system: "unshare")?.run(words + ["bash", "-c", script])
+        let result = try #require(shellResult)
         #expect(result.exitCode == 0, "\(result.error)")
         let lines = result.lines.dropFirst()
         #expect(
@@ -363,7 +365,7 @@ import TrackerCore
     init() throws { home = try Home(["WATERH_ZONE": "UTC"]) }
 
     /// Stores a record of 2026-06-15 14:20 that is quarantined for the given reason.
-    private func keep(_ reason: String, ml: Int = 300, month: UInt8 = 6, about: Instant? = nil) throws {
+    private func storeRecord(_ reason: String, ml: Int = 300, month: UInt8 = 6, about: Instant? = nil) throws {
         let raw: [UInt8] = [0x1A, month, 15, 14, 20, 0, UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0]
         let received = try #require(Instant(iso: "2026-06-15T15:00:00Z"))
         _ = try TrackerStore(path: path).append([
@@ -378,8 +380,8 @@ import TrackerCore
     @Test func `journal list and show print raw bytes, reasons and known data`() async throws {
         #expect(try await tracker("log 100").exitCode == 0)
         #expect(try await tracker("journal").output == "All records from the bottle are dated and counted.\n")
-        try keep(JournalQuarantine.refused)
-        try keep(JournalQuarantine.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
+        try storeRecord(JournalQuarantine.rejectedByDialect)
+        try storeRecord(JournalQuarantine.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
         try TrackerStore(path: path).quarantine(
             bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 0xAB], reason: "no frame",
             received: Instant(seconds: 1_781_000_000))
@@ -404,9 +406,9 @@ import TrackerCore
     }
 
     @Test func `journal resolve decodes records again with the current settings`() async throws {
-        try keep(JournalQuarantine.refused)
-        try keep(JournalQuarantine.hostClock, month: 5)
-        try keep(JournalQuarantine.bottleClock, month: 4)
+        try storeRecord(JournalQuarantine.rejectedByDialect)
+        try storeRecord(JournalQuarantine.hostClock, month: 5)
+        try storeRecord(JournalQuarantine.bottleClock, month: 4)
         let result = try await tracker("journal resolve --json")
         let json = try result.object()
         #expect(json["resolved"] as? Int == 1 && json["waiting"] as? Int == 2, "\(result)")
@@ -422,7 +424,7 @@ import TrackerCore
     }
 
     @Test func `journal set gives a record a permanent date`() async throws {
-        try keep(JournalQuarantine.bottleClock)
+        try storeRecord(JournalQuarantine.bottleClock)
         let set = try await tracker("journal set r1 --at 2026-06-15T14:00 --json")
         let json = try set.object()
         #expect((json["drink"] as? [String: Any])?["at"] as? String == "2026-06-15T14:00:00Z")

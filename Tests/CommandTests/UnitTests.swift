@@ -143,7 +143,7 @@ import Testing
         let descriptor: Int32
         var path: String { folder.file("notify") }
         private let lock = NSLock()
-        private var heard: [String] = []
+        private var received: [String] = []
 
         init() throws {
             folder = try TemporaryFolder()
@@ -168,8 +168,8 @@ import Testing
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while true {
                     let count = recv(descriptor, &buffer, buffer.count, 0)
-                    guard count >= 0 else { return heard }
-                    heard.append(String(decoding: buffer.prefix(count), as: UTF8.self))
+                    guard count >= 0 else { return received }
+                    received.append(String(decoding: buffer.prefix(count), as: UTF8.self))
                 }
             }
         }
@@ -226,7 +226,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(1)),
         arguments: [["WATCHDOG_USEC": "90000", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "soon"], [:]])
-    func `without a watchdog systemd gets no watchdog notification`(_ environment: [String: String]) async throws {
+    func `a service without a watchdog sends no watchdog notification`(_ environment: [String: String]) async throws {
         let notify = try NotifyTests.NotifySocket()
         let supervisor = Supervisor(environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 })
         supervisor.notify("READY=1")
@@ -234,7 +234,7 @@ import Testing
         #expect(notify.messages == ["READY=1"])
     }
 
-    @Test func `the watchdog is notified only while polls make progress`() async throws {
+    @Test func `the service notifies the watchdog only while its polls make progress`() async throws {
         let notify = try NotifyTests.NotifySocket()
         let supervisor = Supervisor(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
         let isAlive = Mutex(true)
@@ -263,7 +263,7 @@ import Testing
         [:], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/notify"],
         ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)],
     ])
-    func `without a valid socket nothing is sent`(_ environment: [String: String]) async {
+    func `a service without a valid notification socket sends nothing`(_ environment: [String: String]) async {
         let supervisor = Supervisor(environment.merging(["WATCHDOG_USEC": "1000"]) { $1 })
         supervisor.notify("READY=1")
         let watching = Task { await supervisor.keepAlive { true } }

@@ -183,7 +183,7 @@ import Testing
 
     /// From the response after 150 µs, the start of the connection event, and the sequence bits. Both ends are servers
     /// here.
-    @Test func `the direction follows from timing`() {
+    @Test func `the direction is derived from the packet times`() {
         var time = Duration.seconds(50)
         var packets = [connectInd()]
         var bit: UInt8 = 0

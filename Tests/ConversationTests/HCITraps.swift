@@ -314,7 +314,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     @Test(arguments: ["01", "0a", "29"])
-    func `all connection complete events are read`(subevent: String) {
+    func `every form of the connection complete event is read`(subevent: String) {
         let seen = Observed(packets: [HCI.connected("05", subevent: subevent), HCI.notification("01")])
         #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
         #expect(seen.pdus.first?.att.connection.isCentral == true)

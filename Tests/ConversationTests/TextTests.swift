@@ -5,10 +5,10 @@ import Testing
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
     private func value(
-        _ travel: ValueFacts.Travel, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
+        _ kind: ValueFacts.Kind, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
         frame: Int = 1
     ) -> (CapturePacket, [UInt8]) {
-        let value = ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: Self.peer)
+        let value = ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: Self.peer)
         return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 
@@ -50,10 +50,10 @@ import Testing
     }
 
     @Test func `connections of a text capture start and end`() {
-        func event(_ isBegin: Bool) -> (CapturePacket, [UInt8]) {
+        func event(_ isStart: Bool) -> (CapturePacket, [UInt8]) {
             (
                 CapturePacket(
-                    number: 1, time: nil, direction: nil, content: .connection(isBegin: isBegin, peer: Self.peer)), []
+                    number: 1, time: nil, direction: nil, content: .connection(isStart: isStart, peer: Self.peer)), []
             )
         }
         let observed = Observed(packets: [

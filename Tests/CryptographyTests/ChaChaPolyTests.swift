@@ -34,7 +34,7 @@ import Testing
                 sealed, key: key ?? self.key, nonce: nonce ?? self.nonce, authenticating: extra ?? self.extra)
             return false
         } catch {
-            return error.kind == .refused && !error.description.isEmpty
+            return error.kind == .invalidInput && !error.description.isEmpty
         }
     }
 

@@ -159,7 +159,7 @@ import Testing
     }
 
     /// The reply has the old owner, the signal right after it the new one, and both arrive before either is read.
-    @Test func `an owner that changes during the query is stored`() async throws {
+    @Test func `a name owner that changes during the query is stored`() async throws {
         let (bus, executor, gate) = (try await PrivateBus(), QueueExecutor("reader"), DispatchSemaphore(value: 0))
         let (first, second) = (try await bus.connect(), try await bus.connect())
         let reader = try await DBusConnection.open(.address(bus.address), on: executor)

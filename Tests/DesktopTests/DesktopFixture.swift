@@ -28,7 +28,7 @@ final class DesktopFixture: Sendable {
 
     /// Long limits, so that other tests do not depend on the load of the machine.
     static let patient = DesktopNotifications.Limits(
-        whole: .seconds(300), start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
+        delivery: .seconds(300), firstResponse: .seconds(60), response: .seconds(60), lateResponse: .seconds(60))
 
     /// - Parameter acts: whether a handler for buttons exists.
     func desktop(
@@ -52,7 +52,7 @@ final class DesktopFixture: Sendable {
     func tracker(_ wall: String = "12:00") throws -> TrackerAPI {
         let zone = try Zone("Europe/Berlin")
         return try TrackerAPI(
-            store, now: try Moment.parse("2026-06-15T\(wall)", now: nil, zone: zone),
+            store, now: try TimeText.parse("2026-06-15T\(wall)", now: nil, zone: zone),
             zone: ZoneChoice(named: zone.id, machine: .utc), source: "notification")
     }
 }

@@ -182,7 +182,7 @@ struct PresentationTests {
     }
 
     @Test
-    func `the hints contain urgency, sound and residency`() async throws {
+    func `the hints of a notification contain urgency, sound and residency`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let desktop = await fixture.desktop()
         #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
@@ -231,7 +231,8 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
         let desktop = await fixture.desktop(
             .init(
-                whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60),
+                delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
+                lateResponse: .seconds(60),
                 firstPause: .seconds(3600)))
         let report = try await fixture.tracker().deliver([desktop])
         #expect(
@@ -256,7 +257,9 @@ struct PresentationTests {
     @Test func `two processes with a slow server show a notification once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
-            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+            .init(
+                delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
+                lateResponse: .seconds(60)))
         let second = await fixture.desktop()
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
@@ -273,7 +276,9 @@ struct PresentationTests {
     @Test func `a process killed during delivery does not block others`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
-            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+            .init(
+                delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
+                lateResponse: .seconds(60)))
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
         // Its file remains, as after a kill.
@@ -299,7 +304,7 @@ struct PresentationTests {
             await desktop.connectCallbacks(DesktopNotifications.Callbacks())
             return desktop
         }
-        let service = await desktop(ShownNotifications(file: file, day: { day.withLock { $0 } })),
+        let service = await desktop(ShownNotifications(file: file, userID: { day.withLock { $0 } })),
             agent = await desktop(ShownNotifications(file: file))
         let notification = try TrackerNotification.test(.goal)
         for each in [service, agent, service] { #expect(await each.deliver(notification)) }
@@ -323,7 +328,7 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")
-        let service = ShownNotifications(file: file, day: { day.withLock { $0 } })
+        let service = ShownNotifications(file: file, userID: { day.withLock { $0 } })
         let address = fixture.bus.address
         let agent = DesktopNotifications(
             bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
@@ -331,9 +336,9 @@ struct PresentationTests {
         service.end("nothing")
         let notification = try TrackerNotification.test(.goal)
         #expect(await agent.deliver(notification))
-        #expect(service.hasJustShown(notification.announcement))
+        #expect(service.wasRecentlyShown(notification.announcement))
         day.withLock { $0 = "somebody" }
-        #expect(service.hasJustShown(notification.announcement))
+        #expect(service.wasRecentlyShown(notification.announcement))
         service.end("nothing")
         await agent.close(id: notification.kind.id)
         #expect(await event { server.closed.items.isEmpty ? nil : true } == true)

@@ -53,7 +53,7 @@ import Testing
     static func requests(_ effects: [ProxyHost.Effect]) -> [Int] {
         effects.compactMap { effect in
             guard case .send(let bytes) = effect else { return nil }
-            var frames = ProxyFrames(isSealed: false)
+            var frames = ProxyFrames(isEncrypted: false)
             frames.append(bytes)
             guard case .message(let type, _) = frames.next() else { return nil }
             return type
@@ -271,12 +271,12 @@ import Testing
     }
 
     @Test func `an invalid length field allocates no memory`() {
-        var frames = ProxyFrames(isSealed: false)
+        var frames = ProxyFrames(isEncrypted: false)
         frames.append([0, 0xFF, 0xFF, 0xFF, 0x7F, 1])
-        #expect(frames.next() == .broken)
-        frames = ProxyFrames(isSealed: false)
+        #expect(frames.next() == .invalid)
+        frames = ProxyFrames(isEncrypted: false)
         frames.append([0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])
-        #expect(frames.next() == .broken)
+        #expect(frames.next() == .invalid)
         #expect(throws: ProtobufMessage.Malformed.self) {
             try ProtobufMessage([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1])
         }

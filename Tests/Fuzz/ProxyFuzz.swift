@@ -17,7 +17,7 @@ private struct Heard: Equatable {
 
     /// - Parameter step: bytes per read.
     init(_ stream: [UInt8], step: Int) {
-        var frames = ProxyFrames(isSealed: mode == "proxy-sealed")
+        var frames = ProxyFrames(isEncrypted: mode == "proxy-sealed")
         var at = 0
         while at < stream.count, end == nil {
             let next = min(stream.count, at + step)
@@ -27,9 +27,9 @@ private struct Heard: Equatable {
                 let found = frames.next()
                 switch found {
                 case .message(let type, let bytes): messages.append(understood(type, bytes))
-                case .sealed(let body): bodies.append(body)
+                case .encrypted(let body): bodies.append(body)
                 case .incomplete: break hearing
-                case .otherKind, .broken:
+                case .wrongEncryption, .invalid:
                     end = found
                     break hearing
                 }

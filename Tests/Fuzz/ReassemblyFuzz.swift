@@ -18,15 +18,15 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
                 phy: flags & 0x80 == 0 ? .le1M : .coded))
     case "text":
         let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
-        let travels: [ValueFacts.Travel] = [
+        let travels: [ValueFacts.Kind] = [
             .writeCommand, .writeRequest, .notification, .indication, .read,
         ]
         content =
             kind & 0x80 != 0
-            ? .connection(isBegin: kind & 1 == 0, peer: peer)
+            ? .connection(isStart: kind & 1 == 0, peer: peer)
             : .value(
                 .init(
-                    travel: travels[Int(kind & 7) % 5],
+                    kind: travels[Int(kind & 7) % 5],
                     characteristic: flags & 4 == 0 ? nil : BluetoothUUID(UInt16(flags)), handle: UInt16(flags),
                     peer: peer))
     default:

@@ -26,7 +26,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
     }
     private var queue: [(at: MonotonicInstant, event: PollEvent)] = []
     /// Effects until the kill; -1: no kill.
-    private var left = -1
+    private var effectsUntilKill = -1
     /// Another actor's action, after the given number of effects.
     package var meanwhile: (effects: Int, act: @Sendable () -> Void)?
 
@@ -40,7 +40,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
         self.start = start
     }
 
-    package var held: Poll? { engine.isHolding ? engine : nil }
+    package var held: Poll? { engine.isKeepingConnection ? engine : nil }
     package var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
     package var requests: [CentralRequest] {
         effects.compactMap { if case .link(let request) = $0 { request } else { nil } }
@@ -92,22 +92,22 @@ package struct EngineRig<Peer: ScriptedPeer> {
 
     /// Runs until `count` effects are executed and drops the engine there, as a kill does.
     package mutating func run(effects count: Int) {
-        left = count
+        effectsUntilKill = count
         _ = try? run()
     }
 
     private mutating func perform(_ event: PollEvent) -> PollReport? {
         var done: PollReport?
         for effect in engine.handle(event, at: now, wall: wall, journal: journal) {
-            guard left != 0 else { return PollReport() }
-            left -= 1
+            guard effectsUntilKill != 0 else { return PollReport() }
+            effectsUntilKill -= 1
             if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
             effects.append(effect)
             switch effect {
             case .link(let request):
                 for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
             case .done(let report): done = report
-            case .journaled, .report, .diagnostic, .progress, .lit: break
+            case .journaled, .report, .diagnostic, .progress, .lightWritten: break
             }
         }
         return done

@@ -13,7 +13,7 @@ package final class MemoryJournal: Journal {
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
         /// Whether an untrusted clock or a fragment gave the time of receipt.
         var hasUncertainReceipt: Bool {
-            quarantineReason == JournalQuarantine.hostClock || quarantineReason == JournalQuarantine.pieced
+            quarantineReason == JournalQuarantine.hostClock || quarantineReason == JournalQuarantine.fragmented
         }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
         var quarantineReason: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
@@ -86,7 +86,7 @@ package final class MemoryJournal: Journal {
                     _ = try Zone(zone)
                     state.zones.insert(zone)
                 }
-                return state.take(entry)
+                return state.store(entry)
             }
         }
     }
@@ -186,7 +186,7 @@ extension MemoryJournal.Row {
         guard let quarantineReason else { return entry.reading.map { $0 != reading } ?? false }
         if quarantineReason == JournalQuarantine.bottleClock { return false }
         return
-            !(["impossibleDate", "implausibleYear", JournalQuarantine.refused].contains(quarantineReason)
+            !(["impossibleDate", "implausibleYear", JournalQuarantine.rejectedByDialect].contains(quarantineReason)
             && entry.reading == reading)
     }
 }
@@ -222,12 +222,12 @@ extension MemoryJournal.State {
             lastAgreedPoll: bottle?.lastAgreedPoll, largestReading: bottle?.largestReading ?? 0)
     }
 
-    fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {
+    fileprivate mutating func store(_ entry: JournalEntry) -> JournalOutcome {
         let bottle = identifier(of: entry.bottle)
         let key = MemoryJournal.Index(bottle: bottle, identity: Array(entry.identity))
-        let same = index[key] ?? []
-        let dated = same.first { rows[$0].isDated && rows[$0].entry.isFlaggedDrink == entry.isFlaggedDrink }
-        let waiting = same.first { !rows[$0].isDated && !rows[$0].isSuperseded && rows[$0].entry.raw == entry.raw }
+        let equal = index[key] ?? []
+        let dated = equal.first { rows[$0].isDated && rows[$0].entry.isFlaggedDrink == entry.isFlaggedDrink }
+        let waiting = equal.first { !rows[$0].isDated && !rows[$0].isSuperseded && rows[$0].entry.raw == entry.raw }
         if case .quarantined = entry.verdict {
             if let dated {
                 rows[dated].entry.reading = entry.reading ?? rows[dated].entry.reading
@@ -237,8 +237,8 @@ extension MemoryJournal.State {
                 guard rows[waiting].quarantineReason != JournalQuarantine.bottleClock else { return .waiting }
                 // A complete record is no longer quarantined, also for an older poll.
                 guard
-                    entry.verdict != .quarantined(reason: JournalQuarantine.pieced)
-                        || rows[waiting].quarantineReason == JournalQuarantine.pieced
+                    entry.verdict != .quarantined(reason: JournalQuarantine.fragmented)
+                        || rows[waiting].quarantineReason == JournalQuarantine.fragmented
                 else { return .waiting }
                 guard
                     entry.verdict != .quarantined(reason: JournalQuarantine.hostClock)

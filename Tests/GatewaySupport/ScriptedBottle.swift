@@ -5,6 +5,7 @@ import Gateway
 /// A bottle written from the protocol specification alone, independent of the product's emulator. Its fields configure
 /// faults.
 package struct ScriptedBottle: ScriptedPeer {
+    /// The reaction to an acknowledgement command.
     package enum Acknowledging: Sendable {
         /// Drops the oldest records of the last transfer.
         case drops
@@ -42,8 +43,6 @@ package struct ScriptedBottle: ScriptedPeer {
     package var spacing = Duration.milliseconds(2)
     /// Extra values notified after each log request.
     package var noise: [[UInt8]] = []
-    /// The number of log requests with noise.
-    package var noisyDumps = Int.max
     package var connectFailures: [LinkError] = []
     package var isSilent = false
     package var subscribeFails: LinkError?
@@ -62,9 +61,9 @@ package struct ScriptedBottle: ScriptedPeer {
     private var subscribed = false
     private var pending: [[UInt8]] = []
     private var lastPacket: [UInt8] = []
-    private var dumped = 0
+    private var transferred = 0
     /// Records overwritten since the last transfer.
-    private var fallen = 0
+    private var overwrittenSinceTransfer = 0
 
     static let commandHandle: UInt16 = 0x21
     package static let responseHandle: UInt16 = 0x31
@@ -104,40 +103,40 @@ package struct ScriptedBottle: ScriptedPeer {
     package mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
         after: Duration, event: CentralEvent
     )] {
-        let soon = Duration.milliseconds(1)
+        let shortDelay = Duration.milliseconds(1)
         switch request {
         case .startScan:
-            return isSilent ? [] : [(soon, .advertised(advertisement))]
+            return isSilent ? [] : [(shortDelay, .advertised(advertisement))]
         case .stopScan:
             return []
         case .connect(let peer, _):
-            if !connectFailures.isEmpty { return [(soon, .connectFailed(connectFailures.removeFirst()))] }
+            if !connectFailures.isEmpty { return [(shortDelay, .connectFailed(connectFailures.removeFirst()))] }
             connections += 1
             subscribed = false
             pending = []
-            return [(soon, .connected(peer, mtu: mtu))]
+            return [(shortDelay, .connected(peer, mtu: mtu))]
         case .discover:
-            return [(soon, .discovered(services))]
+            return [(shortDelay, .discovered(services))]
         case .read(Self.nameHandle):
-            return [(soon, value(Self.nameHandle, name))]
+            return [(shortDelay, value(Self.nameHandle, name))]
         case .read(Self.serialHandle):
-            return [(soon, value(Self.serialHandle, serial))]
+            return [(shortDelay, value(Self.serialHandle, serial))]
         case .read(let handle):
-            return [(soon, .read(handle: handle, value: isDeaf ? [] : nextPacket()))]
+            return [(shortDelay, .read(handle: handle, value: ignoresCommands ? [] : nextPacket()))]
         case .subscribe(let handle):
-            if let subscribeFails { return [(soon, .subscribeFailed(handle: handle, subscribeFails))] }
+            if let subscribeFails { return [(shortDelay, .subscribeFailed(handle: handle, subscribeFails))] }
             subscribed = true
-            return [(soon, .subscribed(handle: handle))]
+            return [(shortDelay, .subscribed(handle: handle))]
         case .write(let handle, let value, _):
             return write(handle, value)
         case .disconnect:
-            return [(soon, .disconnected(nil))]
-        case .forget, .powerCycle:
-            return [(soon, .recovered("done"))]
+            return [(shortDelay, .disconnected(nil))]
+        case .clearCache, .powerCycle:
+            return [(shortDelay, .recovered("done"))]
         }
     }
 
-    private var isDeaf: Bool { isDeafAfterReconnecting && connections > 1 }
+    private var ignoresCommands: Bool { isDeafAfterReconnecting && connections > 1 }
 
     private func value(_ handle: UInt16, _ bytes: [UInt8]?) -> CentralEvent {
         bytes.map { .read(handle: handle, value: $0) }
@@ -171,12 +170,12 @@ package struct ScriptedBottle: ScriptedPeer {
                 ]
             case .hangsUp:
                 return [
-                    (.milliseconds(1), .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true)))
+                    (.milliseconds(1), .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true)))
                 ]
             }
         }
         var events: [(after: Duration, event: CentralEvent)] = [(.milliseconds(1), .wrote(handle: handle))]
-        guard !isDeaf else { return events }
+        guard !ignoresCommands else { return events }
         guard ignoredCommands == 0 else {
             ignoredCommands -= 1
             return events
@@ -187,7 +186,7 @@ package struct ScriptedBottle: ScriptedPeer {
             at += spacing
             if notified == hangsUpBefore {
                 hangsUpBefore = nil
-                events.append((at, .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true))))
+                events.append((at, .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true))))
                 break
             }
             guard subscribed, !lost.contains(notified) else { continue }
@@ -212,14 +211,12 @@ package struct ScriptedBottle: ScriptedPeer {
             return [[0x52, 0x50] + Array(command.encoded.dropFirst(2))]
         case .drinkLog:
             guard answersLog else { return [] }
-            (dumped, fallen) = (records.count, 0)
-            if noisyDumps == 0 { noise = [] }
-            noisyDumps -= 1
+            (transferred, overwrittenSinceTransfer) = (records.count, 0)
             if records.isEmpty { return noise + [[0x52, 0x50, 0, 3, 2, 6, 0]] }
             return noise + [[0x52, 0x50, 0, 3, 2, 6, 1]] + frames(recordsPerFrame).flatMap { $0 }
         case .draftDump:
             guard answersLog else { return [] }
-            (dumped, fallen) = (records.count, 0)
+            (transferred, overwrittenSinceTransfer) = (records.count, 0)
             let reading = givesNewestFirst && !subscribed
             pending = reading ? newestFirst() : frames(8).map { $0.flatMap { $0 } }
             lastPacket = []
@@ -235,15 +232,15 @@ package struct ScriptedBottle: ScriptedPeer {
         let surplus = max(0, records.count - ring)
         overwritten += records.prefix(surplus)
         records.removeFirst(surplus)
-        fallen += surplus
+        overwrittenSinceTransfer += surplus
     }
 
     /// Drops the oldest records of the last transfer that are not overwritten yet.
     private mutating func dropSent(_ count: Int) {
-        let left = max(0, min(count, dumped) - fallen)
+        let left = max(0, min(count, transferred) - overwrittenSinceTransfer)
         records.removeFirst(min(left, records.count))
-        dumped -= min(count, dumped)
-        fallen = 0
+        transferred -= min(count, transferred)
+        overwrittenSinceTransfer = 0
     }
 
     private func newestFirst() -> [[UInt8]] {

@@ -108,7 +108,7 @@ import TrackerCore
         for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
             var rig = EngineRig(
                 options: options {
-                    $0.keep = true
+                    $0.isAcknowledgementDisabled = true
                     $0.isClockSynchronised = trusts || number == 0
                 }, peer: ScriptedBottle(records: drinks(6)), journal: journal, start: wall)
             let report = try rig.run()
@@ -118,7 +118,8 @@ import TrackerCore
         // A record without a date is suspect each time.
         for times in 0...1 {
             var rig = EngineRig(
-                options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(8)), journal: journal,
+                options: options { $0.isAcknowledgementDisabled = true }, peer: ScriptedBottle(records: drinks(8)),
+                journal: journal,
                 start: evening.advanced(seconds: 300 * 86_400))
             let report = try rig.run()
             #expect(report.suspect == 2 && report.duplicates == 6 + 2 * times, "\(report)")
@@ -157,11 +158,11 @@ import TrackerCore
             ("Kitchne", false), ("A4:C1:38:01:02:04", false), ("", false),
         ] as [(String?, Bool)])
     func `only a known address, alias or name selects the store's bottles`(
-        _ wanted: String?, _ isAboutOwn: Bool
+        _ wanted: String?, _ selectsOwnBottle: Bool
     ) {
         let own = AdoptedBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
-        #expect(options { ($0.own, $0.bottle) = ([own], wanted) }.isAboutOwn == isAboutOwn)
-        #expect(options { $0.bottle = wanted }.isAboutOwn == (wanted == nil))
+        #expect(options { ($0.own, $0.bottle) = ([own], wanted) }.selectsOwnBottle == selectsOwnBottle)
+        #expect(options { $0.bottle = wanted }.selectsOwnBottle == (wanted == nil))
     }
 
     /// The options of a bottle whose setting `bottle.mode` is `share`.
@@ -170,11 +171,11 @@ import TrackerCore
         if job == .poll { try settings.set("bottle.mode", to: "share") }
         try settings.set("bottle.showGoal", to: "true")
         var options = PollOptions(settings: settings.bottle, zone: .utc, goalMl: 2000)
-        (options.job, options.isClockSynchronised, options.bottle) = (job, true, job == .look ? Self.address : nil)
+        (options.job, options.isClockSynchronised, options.bottle) = (job, true, job == .inspect ? Self.address : nil)
         return options
     }
 
-    @Test(arguments: BottleProfile.allCases, [PollOptions.Job.poll, .look])
+    @Test(arguments: BottleProfile.allCases, [PollOptions.Job.poll, .inspect])
     func `a poll that shares or inspects a bottle writes only the log request`(
         _ profile: BottleProfile, _ job: PollOptions.Job
     ) throws {
@@ -186,7 +187,7 @@ import TrackerCore
         #expect(report.failure == nil && report.received == 5 && report.acknowledged == 0, "\(report)")
         let logRequest = Set(rig.written.map { $0.encoded })
         #expect(logRequest.count == 1 && rig.peer.records.count == 5, "\(rig.written)")
-        #expect(rig.journal.own.isEmpty == (job == .look) && report.isAdopted == (job == .poll))
+        #expect(rig.journal.own.isEmpty == (job == .inspect) && report.isAdopted == (job == .poll))
     }
 
     @Test func `a scan reports the bottles in range and connects to none`() throws {
@@ -204,7 +205,7 @@ import TrackerCore
     @Test(arguments: [nil, "A4:C1:38:01:02:03", "WaterH-Boost-24oz"])
     func `a poll skips a bottle of another gateway on this machine`(_ named: String?) throws {
         var rig = EngineRig(
-            options: options { ($0.bottle, $0.elsewhere) = (named, [Self.address]) },
+            options: options { ($0.bottle, $0.bottlesOfOtherServices) = (named, [Self.address]) },
             peer: ScriptedBottle(records: drinks(3)), start: evening)
         let report = try rig.run()
         #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")

@@ -69,7 +69,7 @@ private struct Air: ScriptedPeer {
         air.bottle.isSilent = true
         air.instead = { request, _ in
             request == .startScan
-                ? [(.milliseconds(1), .remark("Another program on this machine scans with hci0 too."))] : nil
+                ? [(.milliseconds(1), .warning("Another program on this machine scans with hci0 too."))] : nil
         }
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
         let failure = try #require(try rig.run().failure)

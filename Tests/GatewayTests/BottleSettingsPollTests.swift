@@ -51,9 +51,11 @@ import TrackerCore
 
     @Test func `a bottle's own time zone applies to its clock`() throws {
         let zones = [nil, try strict()].map {
-            PollOptions(settings: Settings().bottle, zone: .utc).following(AdoptedBottle(identities: [], settings: $0))
-                .zone
-                .id
+            PollOptions(settings: Settings().bottle, zone: .utc).applyingSettings(
+                of: AdoptedBottle(identities: [], settings: $0)
+            )
+            .zone
+            .id
         }
         #expect(zones == [Zone.utc.id, "Asia/Tokyo"])
     }

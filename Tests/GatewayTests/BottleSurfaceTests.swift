@@ -27,8 +27,8 @@ import TrackerCore
         #expect(report.failure == nil && report.complete && report.acknowledged == 1)
         #expect(rig.written.suffix(commands.count + 2) == [.acknowledge(bytes: 13), .drinkLog] + commands)
         #expect(
-            rig.effects.filter { if case .lit = $0 { true } else { false } } == [
-                .lit(bottle: "A4:C1:38:01:02:03", light)
+            rig.effects.filter { if case .lightWritten = $0 { true } else { false } } == [
+                .lightWritten(bottle: "A4:C1:38:01:02:03", light)
             ])
     }
 
@@ -76,7 +76,7 @@ import TrackerCore
         #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
         #expect([report.new, report.acknowledged] == [1, 1])
         #expect(rig.peer.bottle.connections == 1, "the light causes no second connection")
-        #expect(!rig.effects.contains { if case .lit = $0 { true } else { false } })
+        #expect(!rig.effects.contains { if case .lightWritten = $0 { true } else { false } })
         #expect(rig.journal.polls.map(\.complete) == [true])
         // A connection without answers is not kept.
         #expect(report.isConnected == (trouble == .refuses))

@@ -25,7 +25,8 @@ import TrackerCore
 
     @Test func `draft: a read follows its request after the delay`() throws {
         var rig = EngineRig(
-            options: options { $0.keep = true }, peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
+            options: options { $0.isAcknowledgementDisabled = true },
+            peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
             start: evening)
         let report = try rig.run()
         #expect(report.duration >= .milliseconds(500))

@@ -112,12 +112,13 @@ import TrackerCore
     @Test func `a notification between two polls starts a poll`() throws {
         var held = try #require(try polled(keeping, bottle()).rig.held)
         #expect(
-            held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))
+            held.handleIdle(
+                .notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))
                 == .reported)
         #expect(
-            held.note(.notification(handle: 0x99, value: [1])) == nil,
+            held.handleIdle(.notification(handle: 0x99, value: [1])) == nil,
             "A keep-alive elsewhere is none of the log's business.")
-        #expect(held.note(.disconnected(nil)) == .lost)
+        #expect(held.handleIdle(.disconnected(nil)) == .lost)
     }
 
     /// Random drinks, losses and disconnects: each drink is in the journal or still in the bottle, at all times.

@@ -53,7 +53,7 @@ private struct Shelf {
             for effect in machine.handle(.plans(days), at: at(now)) {
                 switch effect {
                 case .disconnect: disconnect.append(now)
-                case .say: break
+                case .log: break
                 case .poll(let plan, _, let keeps):
                     polls.append((now, plan.id))
                     var report = PollReport(failure: absent.contains(plan.id) ? PollFailure(.notFound, "so.") : nil)
@@ -86,14 +86,14 @@ private struct Shelf {
     @Test func `without viewers the bottle is disconnected after each poll`() {
         var shelf = Shelf()
         shelf.run(until: 1300)
-        #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.machine.isHolding)
+        #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.machine.isKeepingConnection)
     }
 
     @Test func `a new viewer starts a poll at once`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...130
         shelf.run(until: 105)
-        #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isHolding)
+        #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isKeepingConnection)
     }
 
     @Test func `the bottle is disconnected a minute after the last viewer`() {
@@ -150,10 +150,10 @@ private struct Shelf {
         var shelf = Shelf()
         shelf.watched[one.id] = 0...2000
         shelf.run(until: 305)
-        #expect(!shelf.machine.isHolding)
+        #expect(!shelf.machine.isKeepingConnection)
         _ = shelf.machine.handle(.pollNow(nil), at: at(shelf.now))
         shelf.run(until: 307)
-        #expect(shelf.machine.isHolding)
+        #expect(shelf.machine.isKeepingConnection)
     }
 
     @Test func `a lost connection is reopened with growing pauses`() {
@@ -183,7 +183,7 @@ private struct Shelf {
         #expect(pauses.first == 10 && pauses.last == 60, "\(pauses)")
     }
 
-    @Test func `two bottles with viewers are connected in turns`() {
+    @Test func `two bottles with viewers are connected in turn`() {
         var shelf = Shelf()
         shelf.plans = [one, two]
         shelf.watched = [one.id: 100...500, two.id: 100...500]
@@ -203,16 +203,16 @@ private struct Shelf {
         #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
     }
 
-    @Test func `the setting always keeps the connection without viewers, but not at night`() {
+    @Test func `the hold setting always keeps the connection without viewers, but not at night`() {
         var shelf = Shelf()
         shelf.isAlways = true
         shelf.sips = [120]
         shelf.run(until: 250)
-        #expect(shelf.machine.isHolding && shelf.seen.allSatisfy { $0 < 1.2 })
+        #expect(shelf.machine.isKeepingConnection && shelf.seen.allSatisfy { $0 < 1.2 })
         #expect(shelf.polls(of: one).count < 8, "\(shelf.polls)")
         shelf.interval = .resting(seconds: 20_000)
         shelf.run(until: 1000)
-        #expect(!shelf.machine.isHolding)
+        #expect(!shelf.machine.isKeepingConnection)
     }
 
     @Test func `a single request counts as a viewer for a minute`() {

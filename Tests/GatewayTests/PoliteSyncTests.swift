@@ -50,7 +50,8 @@ import TrackerCore
 
     @Test func `--keep acknowledges nothing`() throws {
         var rig = EngineRig(
-            options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(48)), start: evening)
+            options: options { $0.isAcknowledgementDisabled = true }, peer: ScriptedBottle(records: drinks(48)),
+            start: evening)
         let report = try rig.run()
         #expect(report.complete)
         #expect([report.received, report.acknowledged] == [48, 0])

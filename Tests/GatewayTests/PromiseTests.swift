@@ -44,7 +44,7 @@ import TrackerCore
         #expect(journal.entries.count == 10)
     }
 
-    @Test func `guarantee 3: the journal is the truth`() throws {
+    @Test func `guarantee 3: totals are computed from the journal`() throws {
         let records =
             drinks(30) + [
                 record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1),

@@ -16,7 +16,7 @@ import Testing
         var agreement = ReadingAgreement()
         let isAgreed = [log[0..<8], log[2..<9], log[2..<12]].map { agreement.add(Array($0)) }
         #expect(isAgreed == [true, true, true])
-        #expect([1, 2, 3, 4].map { agreement.certain(of: $0) } == [10, 7, 6, 0])
+        #expect([1, 2, 3, 4].map { agreement.agreedCount(of: $0) } == [10, 7, 6, 0])
     }
 
     @Test func `a gap, another order or another log discards all readings`() {
@@ -53,8 +53,8 @@ import Testing
 
     @Test func `a retail response is whole after a frame and silence`() throws {
         var reader = reader()
-        #expect(reader.begin(at: now) == .ask)
-        reader.asked(at: now)
+        #expect(reader.begin(at: now) == .request)
+        reader.requestWritten(at: now)
         #expect(reader.status(follows: true, at: now) == .none)
         #expect(reader.frame(try #require(transfer(3)), isSingle: true, at: now) == .none)
         #expect(reader.tick(isWriting: false, at: reader.deadline) == .done)
@@ -65,7 +65,7 @@ import Testing
         for hasEnd in [true, false] {
             var reader = reader(.draft)
             _ = reader.begin(at: now)
-            reader.asked(at: now)
+            reader.requestWritten(at: now)
             _ = reader.frame(try #require(transfer(3)), isSingle: true, at: now)
             let end =
                 hasEnd
@@ -78,14 +78,14 @@ import Testing
     @Test func `a response is not whole when it starts twice or its request is repeated`() throws {
         var twice = reader()
         _ = twice.begin(at: now)
-        twice.asked(at: now)
+        twice.requestWritten(at: now)
         _ = twice.frame(try #require(transfer(3)), isSingle: true, at: now)
         _ = twice.status(follows: true, at: now)
         #expect(twice.oddity != nil)
         var repeated = reader()
         _ = repeated.begin(at: now)
-        repeated.asked(at: now)
-        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .ask && repeated.oddity != nil)
+        repeated.requestWritten(at: now)
+        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .request && repeated.oddity != nil)
     }
 
     @Test func `the link is not quiet while data arrives or a write has no response`() throws {
@@ -95,6 +95,6 @@ import Testing
         _ = reader.frame(try #require(transfer(3)), isSingle: true, at: later)
         #expect(reader.records.isEmpty && reader.deadline == later.advanced(by: PollLimits().quietPeriod))
         #expect(reader.tick(isWriting: true, at: reader.deadline) == .none)
-        #expect(reader.tick(isWriting: false, at: reader.deadline) == .ask)
+        #expect(reader.tick(isWriting: false, at: reader.deadline) == .request)
     }
 }

@@ -166,7 +166,7 @@ import TrackerCore
         let plan = options { $0.history.suspectPeer = "unix:test.sock" }
         var rig = EngineRig(options: plan, peer: bottle, start: evening, hasRadio: true)
         let report = try rig.run()
-        #expect(rig.requests.first == .forget(PeerID("unix:test.sock")))
+        #expect(rig.requests.first == .clearCache(PeerID("unix:test.sock")))
         #expect(report.history.suspectPeer == nil)
     }
 }

@@ -35,7 +35,7 @@ import TrackerCore
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)
         let surroundings = PollService.Dependencies(
-            look: { [ScheduledBottle(BottlePlan(id: "b1"), interval: .every(seconds: 600))] },
+            loadBottles: { [ScheduledBottle(BottlePlan(id: "b1"), interval: .every(seconds: 600))] },
             options: { _ in PollOptions(zone: .utc) },
             poll: { _ in
                 let seen = moments.withLock { moments in
@@ -59,8 +59,8 @@ import TrackerCore
         let (polled, tell) = AsyncStream.makeStream(of: Void.self)
         let service = PollService(
             PollService.Dependencies(
-                look: {
-                    BottlePlan.plans(wanted: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
+                loadBottles: {
+                    BottlePlan.plans(selectedBottles: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
                         ScheduledBottle($0, interval: .every(seconds: 600))
                     }
                 },

@@ -22,8 +22,8 @@ private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
     effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.id } else { nil } }.first
 }
 
-private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
-    effects.compactMap { if case .say(let news) = $0 { news } else { nil } }
+private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
+    effects.compactMap { if case .log(let news) = $0 { news } else { nil } }
 }
 
 @Suite struct ServiceMachineTests {
@@ -77,7 +77,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
     @Test func `an adopted bottle is polled once`() {
         var machine = ServiceMachine()
-        let any = BottlePlan.plans(wanted: [], own: [])
+        let any = BottlePlan.plans(selectedBottles: [], own: [])
         #expect(any.count == 1)
         _ = machine.handle(plans(any), at: at(0))
         var report = PollReport()
@@ -85,20 +85,20 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         report.isAdopted = true
         let news = said(machine.handle(.pollOver(report), at: at(10)))
         #expect(news.contains { if case .adopted = $0 { true } else { false } })
-        let own = BottlePlan.plans(wanted: [], own: [AdoptedBottle(identities: [bottle(1).id])])
+        let own = BottlePlan.plans(selectedBottles: [], own: [AdoptedBottle(identities: [bottle(1).id])])
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
-        let alone = BottlePlan.plans(wanted: [], own: [AdoptedBottle(identities: [bottle(2).id])])
+        let alone = BottlePlan.plans(selectedBottles: [], own: [AdoptedBottle(identities: [bottle(2).id])])
         _ = machine.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOurs, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
         let both = BottlePlan.plans(
-            wanted: [], own: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
+            selectedBottles: [], own: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
         #expect(both.map(\.others.count) == [1, 1])
         #expect(polled(machine.handle(plans(both), at: at(20))) == bottle(1).id)
     }
@@ -117,7 +117,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
             for word in said(machine.handle(.pollOver(report), at: at(start + 10))) {
                 switch word {
                 case .failed(_, let failure, let isNew): news.append(isNew ? failure.kind.rawValue : "again")
-                case .answersAgain: news.append("answers")
+                case .respondsAgain: news.append("answers")
                 case .adopted, .receivedRecords: news.append("more")
                 }
             }

@@ -37,17 +37,17 @@ import TrackerService
         func pass(_ seconds: Double) { time.pass(seconds) }
         func make() async -> String { await codes.make(Self.grant, for: "a test") }
 
-        func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Verdict {
-            let verdict = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
+        func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Outcome {
+            let outcome = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
                 try TrackerAPI(
                     store, now: TestServer.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
                 ).makeToken(label: grant.label, scope: grant.scope)
-            }.verdict
-            return verdict ?? .wrong
+            }.outcome
+            return outcome ?? .wrong
         }
     }
 
-    private let accepted = AccessCodes.Verdict.accepted(Bench.grant)
+    private let accepted = AccessCodes.Outcome.accepted(Bench.grant)
 
     @Test func `a code is valid once, for ten minutes, in any letter case`() async throws {
         let bench = try Bench()
@@ -92,7 +92,7 @@ import TrackerService
         #expect(await bench.redeem(code, from: "phone") == accepted)
     }
 
-    @Test func `guesses by a hundred clients invalidate no code`() async throws {
+    @Test func `wrong codes of a hundred clients invalidate no code`() async throws {
         let bench = try Bench()
         let code = await bench.make()
         for number in 0..<AccessCodes.clientLimit + 100 {
@@ -183,7 +183,7 @@ import TrackerService
         #expect(try await tryIt(code, "192.0.2.1") == 200)
     }
 
-    @Test func `a lost response with a secret is reported`() async throws {
+    @Test func `a repeated request does not return a secret again`() async throws {
         let server = try await TestServer()
         for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
             let headers = ["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")]

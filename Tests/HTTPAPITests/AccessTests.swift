@@ -96,11 +96,11 @@ import TrackerService
         ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Origin": "http://evil.example"],
         ["Origin": "null"], ["Origin": "http://127.0.0.1:1"],
     ])
-    func `a cookie does not count for the requests of another origin`(headers: [String: String]) async throws {
+    func `a cookie is ignored in requests of another origin`(headers: [String: String]) async throws {
         let isVisible = Mutex(0)
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
-            look: { _ in isVisible.withLock { $0 += 1 } })
+            noteViewer: { _ in isVisible.withLock { $0 += 1 } })
         let server = try await TestServer(service: door)
         for path in ["state", "events", "events?shows=notifications"] {
             #expect(try await server.get("\(path)", headers: headers).status == 401, "\(path)")
@@ -176,7 +176,7 @@ import TrackerService
         withExtendedLifetime(streams) {}
     }
 
-    @Test func `administration is logged, one line each`() async throws {
+    @Test func `each administrative request is logged in one line`() async throws {
         let lines = LogLines()
         let server = try await TestServer(log: lines.logger)
         let made = try await server.post("access-codes", #"{"label": "phone"}"#)

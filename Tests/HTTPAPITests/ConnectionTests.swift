@@ -70,7 +70,7 @@ import Testing
     {
         let request = Request(
             head: .init(method: .get, scheme: nil, authority: nil, path: "/"), body: .init(buffer: ByteBuffer()))
-        #expect(Access.peer(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)
+        #expect(Access.rateLimitKey(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)
     }
 }
 

@@ -95,7 +95,7 @@ import TrackerService
         }
     }
 
-    @Test func `kept polls are listed newest first with text and capture`() async throws {
+    @Test func `recordings of polls are listed newest first with text and capture`() async throws {
         let kept = try Kept([
             ("20281001T120000000", "Bottle not found.\nNobody advertises.\nbottle: none found\n", "btsnoop\u{0}first"),
             (
@@ -142,7 +142,7 @@ import TrackerService
     }
 
     @Test(arguments: ["/api/v1/polls/kept", "/api/v1/polls/kept/20260615T115900123"])
-    func `kept polls require an administrator`(path: String) async throws {
+    func `recordings of polls require an administrator`(path: String) async throws {
         let kept = try Kept([("20260615T115900123", "Bottle not found.\n", "btsnoop")])
         let server = try await TestServer(kept.store)
         for scope in [Scope.read, .log, .control] {
@@ -153,7 +153,7 @@ import TrackerService
         #expect(try await server.askUnsigned("GET", path).status == 401)
     }
 
-    @Test func `the list of kept polls has at most sixteen polls`() async throws {
+    @Test func `the list of poll recordings has at most sixteen entries`() async throws {
         let empty = try await TestServer()
         #expect(try await empty.get("polls/kept").json["kept"] as? [String] == [])
         let many = try Kept((10..<40).map { ("20260615T1159\($0)000", "Bottle not found.\n", "x") })

@@ -24,7 +24,9 @@ import TrackerService
 
     static let checks = pace + surfaces + notifications + thresholds
 
-    @Test func `there are nineteen checks`() { #expect(Self.checks.map(\.number).sorted() == Array(1...19)) }
+    @Test func `the checks have the numbers 1 to 19 of tracker spec B9`() {
+        #expect(Self.checks.map(\.number).sorted() == Array(1...19))
+    }
 
     @Test(arguments: checks) func check(_ check: Check) async throws { try await check.show(CheckedDay()) }
 

@@ -104,7 +104,7 @@ import WebServer
     }
 
     /// Notifications from a private time stay private after sessions are shared, and all are private when sharing ends.
-    @Test func `notifications of a private session are not replayed`() async throws {
+    @Test func `notifications of a session are not replayed when it was not shared`() async throws {
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
         func session(_ walls: (drink: String, water: String)) async throws -> [String] {
@@ -241,7 +241,7 @@ import WebServer
         let day = try CheckedDay()
         let client = try await day.serve()
         let file = try #require(client.server.store.stateFile)
-        let keeping = Task { await client.server.person.keepStateFile { Issue.record("\($0)") } }
+        let keeping = Task { await client.server.person.updateStateFile { Issue.record("\($0)") } }
         let isRead = Mutex(false)
         let reads = Mutex(0)
         let broken = Mutex<[String]>([])
@@ -312,7 +312,7 @@ import WebServer
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
         let door = ServiceClient(
             status: { ServiceStatus(version: "0", lastPoll: TestServer.noon) }, pollNow: {}, recentPolls: { [] },
-            send: { _ in "" }, look: { look in isVisible.withLock { $0.append(look) } })
+            send: { _ in "" }, noteViewer: { event in isVisible.withLock { $0.append(event) } })
         let server = try await TestServer(service: door)
         for query in ["", "?looks=no"] {
             let client = try RawHTTP(port: server.port)

@@ -32,7 +32,7 @@ final class TestServer: Sendable {
         let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
             try TrackerAPI(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
         }
-        screen.show(to: person)
+        screen.setPerson(person)
         let server = HTTPServer(
             person, log: log, uptime: uptime,
             addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })

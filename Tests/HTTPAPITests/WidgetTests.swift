@@ -7,7 +7,7 @@ import TrackerCore
     private static let circumference = 2 * Double.pi * 84
 
     @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
-    func `the arc is progress times circumference`(total: Int, progress: Double) async throws {
+    func `the length of the arc is the progress times the circumference`(total: Int, progress: Double) async throws {
         let day = try CheckedDay()
         // At wake time no drink is due yet, and none is once the goal is met.
         try day.set("07:00")

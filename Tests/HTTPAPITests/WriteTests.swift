@@ -48,7 +48,7 @@ import TrackerService
         (#"{"action": "log-cup", "key": "\#(String(repeating: "a", count: 64))"}"#, 410),
         (#"{"key": "\#(String(repeating: "a", count: 64))"}"#, 422),
     ])
-    func `an incomplete action is rejected with the missing field`(body: String, status: Int) async throws {
+    func `an incomplete action is rejected with the name of the missing field`(body: String, status: Int) async throws {
         let server = try await TestServer()
         let reply = try await server.post("press", body)
         #expect(reply.status == status, "\(reply.body)")
@@ -63,20 +63,20 @@ import TrackerService
         _ = try store.startSession(context)
         let key = String(repeating: "a", count: 64)
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
-        _ = try store.post(words, to: "ntfy", sendsLate: false, at: TestServer.noon) { key }
+        _ = try store.enqueue(words, to: "ntfy", sendsLate: false, at: TestServer.noon) { key }
         let server = try await TestServer(store, sharesWaterline: isShared)
         let reply = try await server.post("press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}")
         #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
     }
 
-    @Test func `a request with a lost response is not repeated`() async throws {
+    @Test func `a request is not executed again when its response was lost`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let server = try await TestServer(store)
         let context = WriteContext(now: TestServer.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
         let idempotentRequest = IdempotentRequest(
-            key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: TestServer.noon)
+            key: "tap-9", content: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: TestServer.noon)
         // As after a kill between the commit and the response.
-        _ = try store.running(idempotentRequest).logDrink(ml: 250, context)
+        _ = try store.executing(idempotentRequest).logDrink(ml: 250, context)
         let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
         #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
         #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
@@ -263,7 +263,7 @@ import TrackerService
         let server = try await TestServer(store, service: door)
         try store.begin(
             IdempotentRequest(
-                key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
+                key: "killed", content: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
                 at: TestServer.noon))
         for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
             let reply = try await server.post(
@@ -297,7 +297,7 @@ import TrackerService
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
             try store.begin(
-                IdempotentRequest(key: "old\(count)", asking: [], at: TestServer.noon.advanced(seconds: 3600)))
+                IdempotentRequest(key: "old\(count)", content: [], at: TestServer.noon.advanced(seconds: 3600)))
         }
         let server = try await TestServer(store)
         for tap in ["1", "2", "1", "2"] {

@@ -122,13 +122,13 @@ import TrackerCore
             try HealthReader.samples(text).map { Array($0.importKey.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
                 == drinks.map { Array($0.key.utf8) }, "\(text)")
         #expect(
-            text.contains(HealthFiles.wholeKey)
+            text.contains(HealthFiles.escapedKey)
                 == (format == .appleHealth && bytes.contains(0xEF) && bytes != [0xEF, 0xBF, 0xBD]))
     }
 
     @Test(
         arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"],
-        [HealthFiles.wholeKey, HealthFiles.originalKey])
+        [HealthFiles.escapedKey, HealthFiles.originalKey])
     func `an invalid escaped key is reported`(value: String, name: String) {
         let record =
             """
@@ -138,8 +138,12 @@ import TrackerCore
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
-    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a formula after spaces is exported as text`(key: String) {
-        #expect(SpreadsheetCell.shown(key) == "'" + key && SpreadsheetCell.read(SpreadsheetCell.shown(key).utf8) == key)
+    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a key that begins with white space is exported as text`(
+        key: String
+    ) {
+        #expect(
+            SpreadsheetCell.escaped(key) == "'" + key
+                && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key).utf8) == key)
     }
 
     @Test func `the source name of another program is kept`() throws {
@@ -198,7 +202,7 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func `deflated and stored zip entries are equal`(entry: String, ml: Int?)
+        ] as [(String, Int?)]) func `deflated and stored ZIP entries have equal contents`(entry: String, ml: Int?)
         throws
     {
         for times in 1...3 {

@@ -6,7 +6,7 @@ import Testing
     static let codes: [LinkError.Code] = [
         .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout,
         .refused, .protocolViolation,
-        .outOfStep, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
+        .invalidState, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
     ]
 
     @Test(arguments: codes) func `socket and capture links have no advice to wake the bottle`(_ code: LinkError.Code) {

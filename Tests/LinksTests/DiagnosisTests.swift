@@ -14,21 +14,21 @@ import Testing
         facts.release = "6.1.0-40-amd64"
         facts.kernel = .adapters(["hci0", "hci1"])
         facts.daemonPath = "/usr/libexec/bluetooth/bluetoothd"
-        facts.daemon = .running(census())
+        facts.daemon = .running(inventory())
         facts.channels = (1, true)
         facts.capabilities = 0x1FF_FFFF_FFFF
         return facts
     }()
 
-    static func census(_ change: (inout BlueZCensus) -> Void = { _ in }) -> BlueZCensus {
-        var census = BlueZCensus(
+    static func inventory(_ change: (inout BlueZInventory) -> Void = { _ in }) -> BlueZInventory {
+        var inventory = BlueZInventory(
             version: "5.66",
             adapters: [
                 .init(name: "hci0", address: "00:AA:01:00:00:00", isPowered: true),
                 .init(name: "hci1", address: "00:AA:01:01:00:01", isPowered: true),
             ], devices: [])
-        change(&census)
-        return census
+        change(&inventory)
+        return inventory
     }
 
     private static func findings(_ facts: BluetoothFacts, _ link: String = "bluez:hci0") throws -> [Finding] {
@@ -48,13 +48,13 @@ import Testing
         var change: @Sendable (inout BluetoothFacts) -> Void
     }
 
-    private static func device(_ change: @escaping @Sendable (inout BlueZCensus.Device) -> Void)
+    private static func device(_ change: @escaping @Sendable (inout BlueZInventory.Device) -> Void)
         -> @Sendable (inout BluetoothFacts) -> Void
     {
         { facts in
             facts.daemon = .running(
-                census {
-                    var device = BlueZCensus.Device(
+                inventory {
+                    var device = BlueZInventory.Device(
                         adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isInRange: true)
                     change(&device)
                     $0.devices = [
@@ -129,25 +129,25 @@ import Testing
             testDescription: "another adapter is meant", check: "adapter hci0", found: "available: hci1",
             advice: "--link bluez:NAME", statuses: [.bad]
         ) {
-            $0.daemon = .running(census { $0.adapters.removeFirst() })
+            $0.daemon = .running(inventory { $0.adapters.removeFirst() })
         },
         Fault(
             testDescription: "no power", check: "adapter hci0", found: "switched off", advice: "power on",
             statuses: [.bad, .note, .note]
         ) {
-            $0.daemon = .running(census { $0.adapters[0].isPowered = false })
+            $0.daemon = .running(inventory { $0.adapters[0].isPowered = false })
         },
         Fault(
             testDescription: "no power on the other adapter", check: "adapter hci1", found: "switched off",
             advice: "power on", statuses: [.note, .note, .note]
         ) {
-            $0.daemon = .running(census { $0.adapters[1].isPowered = false })
+            $0.daemon = .running(inventory { $0.adapters[1].isPowered = false })
         },
         Fault(
             testDescription: "no central", check: "adapter hci0", found: "does not support the central role",
             advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false
         ) {
-            $0.daemon = .running(census { $0.adapters[0].roles = ["peripheral"] })
+            $0.daemon = .running(inventory { $0.adapters[0].roles = ["peripheral"] })
         },
         Fault(
             testDescription: "no raw sockets", check: "permissions", found: "CAP_NET_RAW and CAP_NET_ADMIN",
@@ -201,10 +201,12 @@ import Testing
 
     @Test func `without an adapter name any powered adapter is accepted`() throws {
         var facts = Self.healthy
-        facts.daemon = .running(Self.census { $0.adapters[0].isPowered = false })
+        facts.daemon = .running(Self.inventory { $0.adapters[0].isPowered = false })
         #expect(try Self.findings(facts, "bluez").allSatisfy { $0.status != .bad })
         facts.daemon = .running(
-            Self.census { census in for index in census.adapters.indices { census.adapters[index].isPowered = false } })
+            Self.inventory { inventory in
+                for index in inventory.adapters.indices { inventory.adapters[index].isPowered = false }
+            })
         #expect(try Self.findings(facts, "bluez").filter { $0.status == .bad }.count == 2)
     }
 
@@ -223,7 +225,7 @@ import Testing
             ("rfkill by software", ["rfkill", "unblock", "bluetooth"], false), ("rfkill by a switch", nil, false),
             ("no adapter", nil, false),
         ] as [(String, [String]?, Bool)])
-    func `each finding has a remedy`(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
+    func `each doctor finding has a remedy`(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
         let fault = try #require(Self.faults.first { $0.testDescription == name })
         var facts = Self.healthy
         fault.change(&facts)
@@ -259,7 +261,7 @@ import Testing
     }
 
     /// A fake system: two adapters, a connection, a blocked rfkill switch, bluetoothd, our policy.
-    @Test func `facts are read from the files of the system`() throws {
+    @Test func `doctor facts are read from system files`() throws {
         let folder = try TemporaryFolder()
         func write(_ path: String, _ text: String) throws {
             let url = folder.url(path)

@@ -32,7 +32,7 @@ import TrackerService
     }
 
     private func troubles(_ rig: PublisherRig) -> String {
-        ((try? rig.store.publisherErrors()) ?? []).map(\.words).joined(separator: " ")
+        ((try? rig.store.publisherErrors()) ?? []).map(\.message).joined(separator: " ")
     }
 
     @Test func `drinks wait while the broker denies their topic, and arrive once afterwards`() async throws {
@@ -49,11 +49,11 @@ import TrackerService
             return #expect(Bool(false), "\(String(describing: check))")
         }
         #expect(text.contains(" h/sip: Not authorized"))
-        #expect(try rig.store.waiting(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
+        #expect(try rig.store.waitingChanges(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
         // A further attempt is not reported again.
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
-        #expect(await event(within: 60) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event(within: 60) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         #expect(await event(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true ? true : nil } == true)
         let heard = await event { ear.payloads(at: "h/sip").count >= 3 ? ear.payloads(at: "h/sip") : nil }
         #expect(heard?.compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
@@ -76,7 +76,9 @@ import TrackerService
                 "\(troubles(rig))")
         }
         #expect(await event { (try? rig.tracker().logDrink(.ml(120))) != nil ? true : nil } == true)
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true, "drinks are published")
+        #expect(
+            await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true,
+            "drinks are published")
         try guarded.allow("topic readwrite #\n")
         let kept: Bool? = await event(within: 90) {
             guard let kept = try? await guarded.broker.kept() else { return nil }
@@ -121,7 +123,7 @@ import TrackerService
         #expect(
             await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 ? true : nil } == true
         )
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         #expect(denials(rig).contains { $0.contains("does not support \(reason)") }, "\(denials(rig))")
         #expect(await event { troubles(rig).contains(reason) ? true : nil } == true, "\(troubles(rig))")
         #expect(rig.connections == 1)
@@ -157,7 +159,7 @@ import TrackerService
         try await rig.connected()
         _ = try rig.tracker().logDrink(.ml(150))
         #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         #expect(await event { denials(rig).contains { $0.contains(" h/state: ") } ? true : nil } == true)
         #expect(ear.payloads(at: "h/availability").last == "online" && rig.connections == 1)
         await rig.stop()

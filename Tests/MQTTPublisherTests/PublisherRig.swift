@@ -69,7 +69,8 @@ final class PublisherRig: Sendable {
                 tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: service,
                 sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: store.path == ":memory:" ? nil : StoreWatch(store.path),
-                log: { event in boxed.rig?.events.withLock { $0.append(event) } }, chance: { 0 }), channel: channel)
+                log: { event in boxed.rig?.events.withLock { $0.append(event) } }, randomFraction: { 0 }),
+            channel: channel)
         boxed.rig = self
     }
 

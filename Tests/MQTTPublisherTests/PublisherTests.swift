@@ -50,7 +50,7 @@ import TrackerService
         _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         try await broker.stop()
         let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         for number in 0..<50 {
@@ -67,7 +67,7 @@ import TrackerService
             })
         #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
         // The broker's confirmation can arrive after its delivery to subscribers.
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
 
@@ -93,7 +93,7 @@ import TrackerService
         }
         #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
         #expect(ear.payloads(at: "h/sip").count == 3)
     }
@@ -111,14 +111,14 @@ import TrackerService
         rig.publisher.prepare()
         let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         try rig.store.makeDrinks(2_000, from: old)
-        #expect(try rig.store.waiting(for: "mqtt") == 2_000)
+        #expect(try rig.store.waitingChanges(for: "mqtt") == 2_000)
         // A retained message marks when the listener is subscribed.
         try await broker.publish("h/sip", #"{"sequence":-1}"#, more: ["-r"])
         let ear = try await broker.listen("h/sip")
         _ = try await ear.line { $0.contains("h/sip") }
         let began = ContinuousClock.now
         rig.start()
-        let count: Int? = await event(within: 60) { try? rig.store.waiting(for: "mqtt") == 0 ? 1 : nil }
+        let count: Int? = await event(within: 60) { try? rig.store.waitingChanges(for: "mqtt") == 0 ? 1 : nil }
         let took = ContinuousClock.now - began
         print("2,000 sips: \(took)")
         #expect(count == 1)
@@ -159,13 +159,13 @@ import TrackerService
             ear.payloads(at: "h/sip").count == 1
                 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
                 && !ear.payloads(at: "h/bridge/health").isEmpty
-                && (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil
+                && (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil
         }
         #expect(isAtRest == true, "\(ear.output)")
         broker.signal(SIGSTOP)
         _ = try rig.tracker().logDrink(.ml(77))
         #expect(
-            await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil,
+            await event(within: 2) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == nil,
             "nobody has confirmed it")
         try await broker.stop()
         try await broker.start()
@@ -173,7 +173,7 @@ import TrackerService
         #expect(
             await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } ? true : nil } == true,
             "\(ear.output)")
-        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
 
@@ -207,7 +207,7 @@ import TrackerService
         // The state after SIGKILL between the stored request and the bottle's answer.
         let payload = #"{"transaction": "f1"}"#
         try rig.tracker().store.begin(
-            IdempotentRequest(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.tracker().now))
+            IdempotentRequest(key: "mqtt/f1", content: Array("flash \(payload)".utf8), at: rig.tracker().now))
         let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()
@@ -419,7 +419,7 @@ import TrackerService
     }
 
     /// Notifications of a private session are never published. Those sent after sharing starts are.
-    @Test func `notifications of a private session are not published later`() async throws {
+    @Test func `notifications of a session are not published later when it was not shared`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(
             listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         try await broker.stop()
@@ -553,7 +553,7 @@ import TrackerService
         let without = try PublisherRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
         #expect(
-            await without.logs { if case .stays(let text) = $0 { text.contains("1 drink wait") } else { false } },
+            await without.logs { if case .dataRemains(let text) = $0 { text.contains("1 drink wait") } else { false } },
             "\(without.events.withLock { $0 })")
         await without.stop()
         let again = try PublisherRig(broker, store: rig.store)
@@ -699,7 +699,7 @@ import TrackerService
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         #expect(
             await rig.logs {
-                if case .stays(let text) = $0 {
+                if case .dataRemains(let text) = $0 {
                     text.contains("h/") || text.contains("homeassistant/")
                 } else {
                     false
@@ -734,7 +734,7 @@ import TrackerService
                 } ? true : nil
             }
             #expect(told == true, "\(rig.events.withLock { $0 })")
-            #expect(try rig.store.publisherErrors().map(\.outlet) == ["mqtt"])
+            #expect(try rig.store.publisherErrors().map(\.publisher) == ["mqtt"])
         }
         await second.stop()
         #expect(await event { (try? first.store.publisherErrors().isEmpty) == true ? true : nil } == true)
@@ -836,7 +836,7 @@ import TrackerService
         rig.start()
         #expect(
             await rig.logs {
-                if case .trouble(let text) = $0 {
+                if case .failed(let text) = $0 {
                     text.contains("rejects") && text.contains("mqtt.user")
                 } else {
                     false

@@ -112,11 +112,11 @@ import TrackerService
         var object = try CommandRequest(
             name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
         #expect(object.transaction == "7")
-        #expect(try object.main("ml") == "250")
+        #expect(try object.mainValue("ml") == "250")
         #expect(try object.fields.text("at") == "14:00")
         #expect(throws: WrongInput.self) { try object.fields.finish() }
         var word = try CommandRequest(name: "log", payload: Array(" cup\n".utf8))
-        #expect(try word.main("ml") == "cup")
+        #expect(try word.mainValue("ml") == "cup")
         try word.fields.finish()
         let nothing = try CommandRequest(name: "undo", payload: [])
         try nothing.fields.finish()

@@ -59,7 +59,7 @@ MUTATIONS = [
     Mutation("acknowledge-in-a-full-ring", r"GatewayTests\.|SimulationTests\.",
              ("ReadingAgreement.swift", r"latest\.count / 2\)", "0)")),
     Mutation("acknowledge-a-broken-frame", r"GatewayTests\.|SimulationTests\.",
-             ("Poll+Log.swift", r"noteOddity\(\"a log frame is incomplete\"\)", "_ = reason")),
+             ("Poll+Log.swift", r"recordOddity\(\"a log frame is incomplete\"\)", "_ = reason")),
     Mutation("acknowledge-a-failed-write", r"GatewayTests\.",
              ("Poll+Log.swift", r"let outcomes = try journal\.append\(entries\)",
               "let outcomes = (try? journal.append(entries)) ?? entries.map { _ in .stored }"),
@@ -68,7 +68,7 @@ MUTATIONS = [
     Mutation("commit-without-fsync", r"StoreTests\.",
              ("StoreOpening.swift", r"synchronous = FULL", "synchronous = NORMAL")),
     Mutation("acknowledge-after-a-gap", r"GatewayTests\.",
-             ("Poll+Log.swift", r'noteOddity\("a log frame is incomplete"\)', "")),
+             ("Poll+Log.swift", r'recordOddity\("a log frame is incomplete"\)', "")),
     # Guarantee 2: a drink's identity comes from the bottle.
     Mutation("count-bookkeeping-records", r"BottleProtocolTests\.|GatewayTests\.|StoreTests\.",
              ("DrinkRecord.swift", r"\{ flag == 0 \}", "{ flag < 0x100 }")),
@@ -87,11 +87,11 @@ MUTATIONS = [
              ("JournalWriter.swift", r"bottle, Data\(entry\.raw\), verdict", "bottle, Data(entry.raw.prefix(8)), verdict")),
     # Adoption: only the store's own bottle is drained.
     Mutation("drain-another-bottle", r"GatewayTests\.",
-             ("PollOptions+Ownership.swift", r"return candidates\.contains \{ \$0\.answers\(to: identity, alias: alias\) \}",
-              "return candidates.contains { $0.answers(to: identity, alias: alias) } || !identity.isEmpty")),
+             ("PollOptions+Ownership.swift", r"return candidates\.contains \{ \$0\.matches\(identity: identity, alias: alias\) \}",
+              "return candidates.contains { $0.matches(identity: identity, alias: alias) } || !identity.isEmpty")),
     Mutation("acknowledge-a-released-bottle", r"GatewayTests\.",
-             ("Poll+Log.swift", r"if hasAnswered, try !journal\.isOwn\(bottle\)",
-              "if hasAnswered, false, try !journal.isOwn(bottle)")),
+             ("Poll+Log.swift", r"if hasResponded, try !journal\.isOwn\(bottle\)",
+              "if hasResponded, false, try !journal.isOwn(bottle)")),
     # Access: who may read and write over HTTP.
     Mutation("write-from-another-origin", r"HTTPAPITests\.",
              ("Access.swift", r"guard Self\.isOwnPage\(request\) else", "guard Self.isOwnPage(request) || !isSocket else")),

@@ -109,7 +109,7 @@ import Testing
         #expect(throws: Host.Failure.self) { _ = try host.take(1) }
     }
 
-    @Test func `values before the subscription are sent after it`() throws {
+    @Test func `values recorded before the subscription are sent after it`() throws {
         let world = try World(
             Self.gadget([
                 Exchange(
@@ -159,7 +159,7 @@ import Testing
         PeripheralProfile.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
     ]
 
-    @Test func `new commands are answered by rules and reported`() throws {
+    @Test func `unrecorded commands are answered by rules and reported in mode new`() throws {
         let world = try World(Self.gadget(Self.reads, rules: Self.rules), .new)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
@@ -184,7 +184,7 @@ import Testing
             ])
     }
 
-    @Test func `rules that trigger themselves end`() throws {
+    @Test func `rules that trigger each other endlessly are stopped`() throws {
         let world = try World(Self.gadget([], rules: Self.rules), .new)
         let host = world.connect()
         #expect(try host.request(.writeRequest(handle: 6, value: [0xEE])) == .writeResponse)
@@ -192,7 +192,7 @@ import Testing
         #expect(try host.read(3).get() == [0x4D])
     }
 
-    @Test func `rules do not apply in once mode`() throws {
+    @Test func `response rules do not apply in once mode`() throws {
         let world = try World(Self.gadget([], rules: Self.rules), .once)
         let host = world.connect()
         #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }

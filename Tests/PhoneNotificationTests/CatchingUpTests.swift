@@ -44,7 +44,7 @@ import TrackerService
         try turn(rig, 3.1)
         rig.start()
         #expect(await event { (try? rig.store.lastProcessed("webhook")) != nil ? true : nil } == true)
-        #expect(await rig.logs { if case .on = $0 { true } else { false } })
+        #expect(await rig.logs { if case .enabled = $0 { true } else { false } })
         await rig.stop()
         try await tracker(rig.store, 3.5).deliver([Screen()])
         try await tracker(rig.store, 7).deliver([Screen()])
@@ -129,10 +129,10 @@ import TrackerService
         let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
-        #expect(await rig.logs { if case .on = $0 { true } else { false } })
+        #expect(await rig.logs { if case .enabled = $0 { true } else { false } })
         _ = try rig.tracker().set([("webhook.url", "unset")])
         await rig.sender.poke()
-        #expect(await rig.logs { $0 == .off })
+        #expect(await rig.logs { $0 == .disabled })
         try await tracker(rig.store, 3.5).deliver([Screen()])
         _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])
         #expect(await rig.delivers(notice(9)))
@@ -140,7 +140,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `notifications of a private session stay private`() async throws {
+    @Test func `notifications of a session are not sent later when it was not shared`() async throws {
         let peer = try await WebPeer()
         let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
         try turn(rig, 3.1)

@@ -25,7 +25,7 @@ import TrackerService
         #expect(await rig.delivers(notice(2, .pace, "T", "other words")))
         #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
         #expect(try await peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
-        #expect(rig.events == [.on("ntfy at \(peer.url), with a token")])
+        #expect(rig.events == [.enabled("ntfy at \(peer.url), with a token")])
         await rig.stop()
     }
 
@@ -70,7 +70,7 @@ import TrackerService
         #expect(try await peer.seen().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
         #expect(
-            await event { (try? store.postState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil }
+            await event { (try? store.queuedState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil }
                 == true, "\(rig.events)")
         await rig.stop()
         #expect(try await peer.seen().count == 1)
@@ -106,7 +106,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
         #expect(
-            await rig.logs { if case .trouble(let text) = $0 { text.contains(word) } else { false } }, "\(rig.events)")
+            await rig.logs { if case .failed(let text) = $0 { text.contains(word) } else { false } }, "\(rig.events)")
         let tries = try await peer.seen().count
         _ = try await peer.seen(tries + 1)
         try await peer.rule("{}")
@@ -131,7 +131,7 @@ import TrackerService
         // During the back-off no caller waits for it.
         try await peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
         _ = await rig.sink.deliver(notice(2))
-        #expect(await rig.logs { if case .trouble(let text) = $0 { text.contains("503") } else { false } })
+        #expect(await rig.logs { if case .failed(let text) = $0 { text.contains("503") } else { false } })
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(3, .goal)) == false)
         #expect(ContinuousClock.now - began < NotificationSender.deliveryWait)
@@ -197,7 +197,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(2)) == false)
         await rig.sink.close(id: "hydration-reminder")
         try await peer.rule("{}")
-        #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .dropped)
+        #expect(try rig.store.queuedState(notice(2).notificationId, at: "ntfy") == .dropped)
         #expect(try await peer.seen().allSatisfy { $0.method == "POST" })
         await rig.stop()
     }
@@ -208,7 +208,7 @@ import TrackerService
         rig.start()
         #expect(await rig.sink.deliver(notice(1, .waterlineLive, session: "s")) == false)
         await rig.stop()
-        #expect(try rig.store.postStates(at: "ntfy").isEmpty)
+        #expect(try rig.store.queuedStates(at: "ntfy").isEmpty)
     }
 
     /// The status has the reason and the time of the failure. Other settings, or none, clear it.
@@ -220,19 +220,20 @@ import TrackerService
         _ = await rig.sink.deliver(notice(1))
         let first = try #require(try await event { try rig.store.publisherErrors().first })
         #expect(
-            first.outlet == "ntfy" && first.words.contains("rejects the credential (status 401)") && first.waiting == 1
+            first.publisher == "ntfy" && first.message.contains("rejects the credential (status 401)")
+                && first.waiting == 1
                 && first.since != nil)
         // A different reason is the same failure.
         try await peer.rule(#"{"status": 503}"#)
         let other = try #require(
-            try await event(within: 60) { try rig.store.publisherErrors().first { $0.words.contains("503") } })
+            try await event(within: 60) { try rig.store.publisherErrors().first { $0.message.contains("503") } })
         #expect(other.since == first.since)
         // A missing file is a failure of the new settings.
         _ = try rig.tracker().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.sender.poke()
         #expect(
             try await event {
-                try rig.store.publisherErrors().first?.words.contains("/nowhere/token") == true ? true : nil
+                try rig.store.publisherErrors().first?.message.contains("/nowhere/token") == true ? true : nil
             } == true)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
@@ -240,7 +241,7 @@ import TrackerService
         #expect(
             try await event(within: 60) {
                 try rig.store.publisherErrors().isEmpty
-                    && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
+                    && rig.store.queuedState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
             } == true, "\(rig.events)")
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
@@ -271,7 +272,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(1)) == false)
         _ = try rig.tracker().set([("ntfy.url", "\(peer.url)/t"), ("ntfy.tokenFile", "/nowhere/token")])
         await rig.sender.poke()
-        #expect(await rig.logs { if case .trouble(let text) = $0 { text.contains("/nowhere/token") } else { false } })
+        #expect(await rig.logs { if case .failed(let text) = $0 { text.contains("/nowhere/token") } else { false } })
         await rig.sender.poke()
         #expect(await rig.sink.canShow() == false)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
@@ -279,7 +280,7 @@ import TrackerService
         #expect(try await peer.seen().first?.headers["authorization"] == "Bearer A1")
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.poke()
-        #expect(await rig.logs { $0 == .off })
+        #expect(await rig.logs { $0 == .disabled })
         #expect(rig.problems.count == 1)
         await rig.stop()
     }
@@ -376,7 +377,7 @@ import TrackerService
         rig.skew.withLock { $0 = 3600 }
         try await peer.rule("{}")
         let last = notice(20).notificationId
-        let isThere: Bool? = try await event { try rig.store.postState(last, at: "webhook") == .sent ? true : nil }
+        let isThere: Bool? = try await event { try rig.store.queuedState(last, at: "webhook") == .sent ? true : nil }
         #expect(isThere == true, "\(rig.events)")
         let seen = try await peer.seen()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
@@ -418,7 +419,7 @@ import TrackerService
         try await peer.rule("{}")
         #expect(
             await event(within: 60) {
-                (try? rig.store.postState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil
+                (try? rig.store.queuedState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil
             } == true, "\(rig.events)")
         let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
@@ -430,7 +431,7 @@ import TrackerService
         let store = try TrackerStore(inMemory: "UTC")
         var droppedCount = 0
         for number in 1...(TrackerStore.queueLimit + 5) {
-            droppedCount += try store.post(
+            droppedCount += try store.enqueue(
                 notice(number).announcement, to: "webhook", sendsLate: true, at: Instant(seconds: 1),
                 makeKey: { "\(number)" }
             ).droppedCount

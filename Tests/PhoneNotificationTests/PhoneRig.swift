@@ -33,7 +33,8 @@ final class PhoneRig: Sendable {
             .init(
                 tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
-                log: { event in boxed.rig?.log.withLock { $0.append(event) } }, chance: { 0 }, limit: .seconds(2)))
+                log: { event in boxed.rig?.log.withLock { $0.append(event) } }, randomFraction: { 0 },
+                limit: .seconds(2)))
         boxed.rig = self
         _ = try tracker().set(settings)
     }
@@ -73,7 +74,7 @@ final class PhoneRig: Sendable {
     }
 
     var events: [NotificationSender.LogEvent] { log.withLock { $0 } }
-    var problems: [String] { events.compactMap { if case .trouble(let text) = $0 { text } else { nil } } }
+    var problems: [String] { events.compactMap { if case .failed(let text) = $0 { text } else { nil } } }
 
     /// Waits for a matching message.
     func logs(_ isMatch: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {

@@ -119,6 +119,6 @@ import TrackerService
             ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
         ] as [(String, Double?)])
     func `Retry-After is parsed`(text: String, seconds: Double?) {
-        #expect(DeliveryOutcome.pause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
+        #expect(DeliveryOutcome.retryPause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
     }
 }

@@ -185,7 +185,7 @@ import Testing
         #expect(try nothing.drinks().drinks.isEmpty, "impossible dates alone do not identify a log")
     }
 
-    @Test func `without discovery or commands, frames count only if the capture has no certain bottle`() throws {
+    @Test func `without discovery or commands, frames count only if the capture has no confirmed bottle`() throws {
         var alone = Conversation()
         alone.notifyLog([record(600, 200)], from: 0x12)
         #expect(try alone.drinks().drinks.map(\.amount) == [200])

@@ -44,7 +44,7 @@ import Testing
         talk.write([0x47], to: 3)
         let statistics = try Self.read(talk, pauses: [3: 10, 5: 10, 7: 10, 9: 20, 11: 90])
         #expect(
-            statistics.total.pdus == 12 && statistics.total.requests == 5 && statistics.total.answers == 5
+            statistics.total.pdus == 12 && statistics.total.requests == 5 && statistics.total.responses == 5
                 && statistics.total.notifications == 1)
         let reads = try #require(statistics.requests.first { $0.opcode == .readRequest }?.counts)
         #expect(
@@ -52,7 +52,7 @@ import Testing
                 && reads.latency.maximum == .milliseconds(90))
         let response = try #require(statistics.characteristics.first { $0.handle == 6 })
         #expect(
-            response.uuid == BluetoothUUID(0xFFE4) && response.counts.requests == 3 && response.counts.answers == 3
+            response.uuid == BluetoothUUID(0xFFE4) && response.counts.requests == 3 && response.counts.responses == 3
                 && response.counts.notifications == 1)
         #expect(response.counts.valueBytes == 3 * 2 + 4)
         let command = try #require(statistics.characteristics.first { $0.handle == 3 })
@@ -126,7 +126,7 @@ import Testing
         talk.notify([1])
         let statistics = try Self.read(talk, pauses: [3: -5000, 4: -86_400_000])
         #expect(
-            statistics.total.latency.count == 0 && statistics.total.backwardAnswers == 1
+            statistics.total.latency.count == 0 && statistics.total.backwardResponses == 1
                 && statistics.backwardSteps == 2)
         #expect(statistics.anomalies.map(\.sentence) == ["Times go backwards 2 times, at most by 24 h (frame 4)."])
         #expect(statistics.total.bytesPerSecond == nil)

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [1, 100, 5000, 40_000], 0..<3)
-    func `every PDU is in one segment of the timeline`(_ count: Int, _ seed: UInt64) throws {
+    func `every PDU is in one interval of the timeline`(_ count: Int, _ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var time = Duration.seconds(1_770_000_000)
         let times: [Duration?] = (0..<count).map { _ in
@@ -31,18 +31,21 @@ import Testing
                 ? .seconds(Int64.random(in: -100_000_000_000...100_000_000_000, using: &random)) : time
         }
         let timeline = try Self.read(times)
-        let pieces = timeline.pieces
-        #expect(pieces.count <= Timeline.maximumPieces + 1 && timeline.count == count && timeline.timeless == 0)
-        #expect(pieces.reduce(0) { $0 + $1.piece.sent + $1.piece.received } == count, "seed \(seed)")
+        let intervals = timeline.intervals
         #expect(
-            pieces.reduce(0) { $0 + $1.piece.sent } == (count + 2) / 3
-                && pieces.reduce(0) { $0 + $1.piece.bytes } == 4 * count)
-        #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $1.begin - $0.begin >= .nanoseconds(timeline.width) })
+            intervals.count <= Timeline.maximumIntervals + 1 && timeline.count == count && timeline.pdusWithoutTime == 0
+        )
+        #expect(intervals.reduce(0) { $0 + $1.counts.sent + $1.counts.received } == count, "seed \(seed)")
+        #expect(
+            intervals.reduce(0) { $0 + $1.counts.sent } == (count + 2) / 3
+                && intervals.reduce(0) { $0 + $1.counts.bytes } == 4 * count)
+        #expect(
+            zip(intervals, intervals.dropFirst()).allSatisfy { $1.begin - $0.begin >= .nanoseconds(timeline.width) })
         #expect(timeline.entries.count == min(count, Timeline.maximumEntries))
         if count <= 100 {
             for time in times {
                 #expect(
-                    pieces.contains { $0.begin <= time! && time! < $0.begin + .nanoseconds(timeline.width) }
+                    intervals.contains { $0.begin <= time! && time! < $0.begin + .nanoseconds(timeline.width) }
                         || abs(time!.components.seconds) > 9_000_000_000)
             }
         }
@@ -53,8 +56,8 @@ import Testing
             [Duration?](repeating: nil, count: Timeline.maximumEntries + 2 * Timeline.maximumNotable),
             pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
         #expect(
-            timeline.entries.count == Timeline.maximumEntries + Timeline.maximumNotable && timeline.pieces.isEmpty
-                && timeline.timeless == timeline.count)
+            timeline.entries.count == Timeline.maximumEntries + Timeline.maximumNotable && timeline.intervals.isEmpty
+                && timeline.pdusWithoutTime == timeline.count)
     }
 
     /// Shipped captures cut at every byte, as files: an image and no trap.

@@ -13,8 +13,8 @@ import Testing
         (.debug, "It broke. [bottle=Blue poll=7]", "<7>It broke. [bottle=Blue poll=7]"),
     ]
 
-    private static func handler(_ format: LogFormat, isTimed: Bool = false) -> ServiceLogHandler {
-        ServiceLogHandler(format, isTimed: isTimed, time: { Date(timeIntervalSince1970: 0) })
+    private static func handler(_ format: LogFormat, hasTime: Bool = false) -> ServiceLogHandler {
+        ServiceLogHandler(format, hasTime: hasTime, time: { Date(timeIntervalSince1970: 0) })
     }
 
     @Test(arguments: events)
@@ -33,9 +33,9 @@ import Testing
 
     @Test func `a line of text starts with its time in a file`() {
         #expect(
-            Self.handler(.text, isTimed: true).text(.warning, "It broke.", [("poll", "7")])
+            Self.handler(.text, hasTime: true).text(.warning, "It broke.", [("poll", "7")])
                 == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]")
-        #expect(Self.handler(.journal, isTimed: true).text(.notice, "It works.", []) == "<5>It works.")
+        #expect(Self.handler(.journal, hasTime: true).text(.notice, "It works.", []) == "<5>It works.")
     }
 
     @Test(arguments: LogFormat.allCases) func `an event is one line with any content`(format: LogFormat) throws {
@@ -63,10 +63,11 @@ import Testing
         var status = stat()
         fstat(descriptor, &status)
         #expect(
-            LogFormat.usual(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor) == .journal
+            LogFormat.detected(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor)
+                == .journal
         )
-        #expect(LogFormat.usual(["JOURNAL_STREAM": "8:1"], descriptor: descriptor) == .text)
-        #expect(LogFormat.usual([:], descriptor: descriptor) == .text)
+        #expect(LogFormat.detected(["JOURNAL_STREAM": "8:1"], descriptor: descriptor) == .text)
+        #expect(LogFormat.detected([:], descriptor: descriptor) == .text)
     }
 
     /// A name from the air must not look like a field of the service.

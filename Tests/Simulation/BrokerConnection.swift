@@ -13,44 +13,45 @@ struct BrokerConnection {
         case delivery([PublishedDrink], next: Int, at: MonotonicInstant)
     }
 
-    private let outlet: any ScenarioPublisher
+    private let publisher: any ScenarioPublisher
     private let latency: Duration
     private var state = State.idle
-    /// Reconnects a second after the connection ended, or within a minute after a long absence. Here the whole minute
-    /// passes.
+    /// The pauses before a reconnection: a second first, and always a whole minute after an outage.
     private static let pauses = Backoff()
-    private var isNews = false
-    private var isAway = false
-    private var absences = 0
-    /// Messages that the broker has and the service does not know to be delivered.
+    private var hasPendingChanges = false
+    private var isUnreachable = false
+    private var outages = 0
+    /// Messages that the broker received but had not confirmed when the connection ended.
     private var unconfirmed: Set<PublishedDrink> = []
-    private(set) var ear = BrokerObserver()
+    private(set) var observer = BrokerObserver()
 
-    init(_ outlet: any ScenarioPublisher, latency: Duration) { (self.outlet, self.latency) = (outlet, latency) }
+    init(_ publisher: any ScenarioPublisher, latency: Duration) {
+        (self.publisher, self.latency) = (publisher, latency)
+    }
 
     var nextDeadline: MonotonicInstant? {
         switch state {
-        case .closed(let at): isAway ? nil : at
-        case .idle: isNews ? MonotonicInstant(nanoseconds: 0) : nil
+        case .closed(let at): isUnreachable ? nil : at
+        case .idle: hasPendingChanges ? MonotonicInstant(nanoseconds: 0) : nil
         case .delivery(_, _, let at): at
         }
     }
 
-    mutating func wake() { isNews = true }
+    mutating func wake() { hasPendingChanges = true }
 
     /// The broker is unreachable from now on.
-    /// - Returns: the number of the absence, for `back`.
-    mutating func leave(at now: MonotonicInstant) -> Int {
-        (isAway, absences) = (true, absences + 1)
+    /// - Returns: the number of the outage, for `endOutage`.
+    mutating func startOutage(at now: MonotonicInstant) -> Int {
+        (isUnreachable, outages) = (true, outages + 1)
         close(at: now)
-        return absences
+        return outages
     }
 
-    /// The broker is reachable again, unless a later absence applies.
-    /// - Parameter absence: `nil`: any absence.
-    mutating func back(from absence: Int?, at now: MonotonicInstant) -> Bool {
-        guard isAway, absence.map({ $0 == absences }) ?? true else { return false }
-        isAway = false
+    /// The broker is reachable again, unless a later outage applies.
+    /// - Parameter outage: `nil`: any outage.
+    mutating func endOutage(_ outage: Int?, at now: MonotonicInstant) -> Bool {
+        guard isUnreachable, outage.map({ $0 == outages }) ?? true else { return false }
+        isUnreachable = false
         if case .closed(let at) = state { state = .closed(max(at, now.advanced(by: Self.pauses.longest))) }
         return true
     }
@@ -67,22 +68,22 @@ struct BrokerConnection {
     mutating func tick(at now: MonotonicInstant, wall: Instant) throws -> Int {
         switch state {
         case .closed(let at):
-            guard at <= now, !isAway else { return 0 }
+            guard at <= now, !isUnreachable else { return 0 }
             // A new connection reads the pending entries.
-            (state, isNews) = (.idle, true)
+            (state, hasPendingChanges) = (.idle, true)
         case .idle:
-            guard isNews else { return 0 }
-            isNews = false
-            let due = try outlet.due(now: wall)
+            guard hasPendingChanges else { return 0 }
+            hasPendingChanges = false
+            let due = try publisher.due(now: wall)
             if !due.isEmpty { state = .delivery(due, next: 0, at: now.advanced(by: latency)) }
         case .delivery(let batch, let next, let at):
             guard at <= now else { return 0 }
             if next < batch.count {
-                ear.hear(batch[next], mayRepeat: unconfirmed.remove(batch[next]) != nil)
+                observer.receive(batch[next], mayRepeat: unconfirmed.remove(batch[next]) != nil)
                 state = .delivery(batch, next: next + 1, at: now.advanced(by: latency))
             } else if let last = batch.last {
-                try outlet.confirmed(through: last.sequence)
-                (state, isNews) = (.idle, true)
+                try publisher.confirmed(through: last.sequence)
+                (state, hasPendingChanges) = (.idle, true)
                 return batch.count
             }
         }

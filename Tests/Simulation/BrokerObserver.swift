@@ -6,33 +6,33 @@ package struct BrokerObserver: Sendable {
     /// The last message about each drink.
     private var known: [String: PublishedDrink] = [:]
     /// Drinks in the order of their first message.
-    package private(set) var first: [PublishedDrink] = []
+    package private(set) var firstMessages: [PublishedDrink] = []
     /// Messages that repeat the state of a drink.
-    package private(set) var again = 0
-    private var repeated: [PublishedDrink] = []
+    package private(set) var repetitions = 0
+    private var wronglyRepeated: [PublishedDrink] = []
 
     package init() {}
 
     /// - Parameter mayRepeat: the connection ended before a confirmation, so the sender cannot know that the message
     ///   arrived.
-    package mutating func hear(_ drink: PublishedDrink, mayRepeat: Bool) {
-        guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
-        if before.hasSameContent(as: drink) { again += 1 }
+    package mutating func receive(_ drink: PublishedDrink, mayRepeat: Bool) {
+        guard let before = known.updateValue(drink, forKey: drink.id) else { return firstMessages.append(drink) }
+        if before.hasSameContent(as: drink) { repetitions += 1 }
         // A change of a field that is not published is a message too.
-        if before.sequence >= drink.sequence, !mayRepeat { repeated.append(drink) }
+        if before.sequence >= drink.sequence, !mayRepeat { wronglyRepeated.append(drink) }
     }
 
     /// The first drink received after a drink with a later time; `nil`: none.
     package var firstOutOfOrder: String? {
-        for (before, drink) in zip(first, first.dropFirst()) {
+        for (before, drink) in zip(firstMessages, firstMessages.dropFirst()) {
             if let earlier = before.at, let at = drink.at, at < earlier { return "\(drink.ml ?? 0) ml at \(at)" }
         }
         return nil
     }
 
-    /// The broken invariants.
+    /// The invariants that the received messages break.
     /// - Parameter entries: the entries of the journal.
-    package func broken(_ entries: [JournalEntry]) -> [InvariantViolation] {
+    package func violations(_ entries: [JournalEntry]) -> [InvariantViolation] {
         var broken: [InvariantViolation] = []
         var received: [Sip: Int] = [:]
         for drink in known.values where !drink.isDeleted {
@@ -43,7 +43,8 @@ package struct BrokerObserver: Sendable {
             let sip = Sip(at: at, ml: entry.amountMl)
             guard let left = received[sip], left > 0 else {
                 broken.append(
-                    InvariantViolation(code: .unheard, sentence: "the last message of \(sip) never reached the broker"))
+                    InvariantViolation(
+                        code: .notDelivered, sentence: "the last message of \(sip) never reached the broker"))
                 continue
             }
             received[sip] = left - 1
@@ -53,7 +54,7 @@ package struct BrokerObserver: Sendable {
                 InvariantViolation(code: .invented, sentence: "the broker received a drink that does not count: \(sip)")
             )
         }
-        for drink in repeated {
+        for drink in wronglyRepeated {
             broken.append(
                 InvariantViolation(
                     code: .repeated,
@@ -64,16 +65,16 @@ package struct BrokerObserver: Sendable {
         return broken
     }
 
-    package func broken(_ promise: ScenarioExpectation) -> [String] {
+    package func missedExpectations(_ expectation: ScenarioExpectation) -> [String] {
         var broken: [String] = []
-        if let scanned = promise.scanned, scanned != first.count {
-            broken.append("heard: \(scanned) promised, \(first.count) found")
+        if let delivered = expectation.delivered, delivered != firstMessages.count {
+            broken.append("delivered: \(delivered) expected, \(firstMessages.count) found")
         }
-        if let wanted = promise.heardAgain, wanted != again {
-            broken.append("heard-again: \(wanted) promised, \(again) found")
+        if let expected = expectation.redelivered, expected != repetitions {
+            broken.append("redelivered: \(expected) expected, \(repetitions) found")
         }
-        if promise.hearsInOrder, let late = firstOutOfOrder {
-            broken.append("heard-in-order: promised, and the broker heard of \(late) after a later one")
+        if expectation.isDeliveredInOrder, let late = firstOutOfOrder {
+            broken.append("order: the broker received \(late) after a later drink")
         }
         return broken
     }

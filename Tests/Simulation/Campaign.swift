@@ -1,18 +1,19 @@
 package import GatewaySupport
 
+/// A run of many random scenarios, one per seed, on several threads.
 package struct Campaign: Sendable {
     package struct Outcome: Sendable {
         package var seeds: UInt64 = 0
         package var polls = 0
-        /// Dropped records that were lost on the air in every reading. No gateway can detect these.
-        package var swallowed = 0
+        /// Dropped records that were lost on the air in every reading. No gateway can detect such a loss.
+        package var undetectablyLost = 0
         /// The first broken invariants, each with its seed.
         package var violations: [String] = []
 
         mutating func add(_ other: Outcome) {
             seeds += other.seeds
             polls += other.polls
-            swallowed += other.swallowed
+            undetectablyLost += other.undetectablyLost
             violations += other.violations
         }
     }
@@ -62,17 +63,17 @@ package struct Campaign: Sendable {
             for report in world.reports { print(report) }
         }
         return Outcome(
-            seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count,
+            seeds: 1, polls: world.reports.count, undetectablyLost: world.undetectablyLost.count,
             violations: world.violations.map { "seed \(seed): \($0)" })
     }
 
     /// Runs one day with journals in memory.
-    /// - Parameter spoiled: wraps the gateway's journal, for a test that breaks an invariant on purpose.
+    /// - Parameter wrapJournal: wraps the gateway's journal, for a test that breaks an invariant on purpose.
     package static func play(
         _ scenario: Scenario, trace: ((String) -> Void)? = nil,
-        spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
+        wrapJournal: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
     ) throws -> World {
-        var world = try World(scenario) { spoiled(MemoryJournal()) }
+        var world = try World(scenario) { wrapJournal(MemoryJournal()) }
         world.trace = trace
         world.run()
         return world

@@ -3,7 +3,7 @@ import TrackerCore
 
 /// A journal on a disk that is full at times: a failed write leaves nothing.
 final class DiskJournal: Journal {
-    struct Full: Error, CustomStringConvertible {
+    struct DiskFull: Error, CustomStringConvertible {
         let description = "The disk is full (as planned)."
     }
 
@@ -22,14 +22,14 @@ final class DiskJournal: Journal {
         self.failing = failing
     }
 
-    func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+    func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
     private func write() throws {
         let fails = state.withLock { state in
             defer { state.writes += 1 }
             return state.isFull || failing.contains(state.writes)
         }
-        if fails { throw Full() }
+        if fails { throw DiskFull() }
     }
 
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {

@@ -1,8 +1,7 @@
-/// A broken invariant and the observed state.
+/// A broken invariant, found at the end or during a simulated run.
 package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
-    /// Machine-readable; equal for the same invariant.
     package var code: Code
-    /// The invariant and the observation.
+    /// The observation, for the test's report.
     package var sentence: String
 
     package init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
@@ -11,7 +10,7 @@ package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
         case endless
         case slowPoll
         /// The counts of a report contradict each other or the bottle.
-        case figures
+        case inconsistentCounts
         /// The bottle dropped a record on request that the journal does not have.
         case acknowledgedUnstored
         /// A drink is not in the journal, or more than once.
@@ -22,13 +21,13 @@ package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
         case misdated
         case totals
         /// The broker does not have the current state of a drink.
-        case unheard
+        case notDelivered
         /// The broker received again what it had confirmed.
         case repeated
         /// Without faults the state did not recover.
         case unsettled
         /// A result that this scenario expects.
-        case promised
+        case expectation
     }
 
     package var description: String { sentence }

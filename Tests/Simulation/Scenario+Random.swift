@@ -13,36 +13,36 @@ extension Scenario {
         bottle = Emulator.BottleIdentity(
             profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita, dialect: .calendar)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
-        habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
+        faults.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
             // The bottle drops its oldest record. `ReadingAgreement` limits how small its ring can be for the drinks of
             // one poll.
-            habits.counts = true
-            habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
+            faults.counts = true
+            faults.ring = max(faults.ring, 2 * Self.sipsInPoll)
         }
-        if bottle.profile == .retail, chance(30) { habits.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
-        if chance(15) { habits.early = Int.random(in: 100...1500, using: &random) }
-        if chance(10) { habits.ignore = 20 }
-        if chance(10) { habits.resend = Int.random(in: 1...12, using: &random) }
-        if chance(10) { habits.forget = 50 }
-        if chance(25) { habits.interleave = 30 }
-        if chance(8) { habits.restart = 50 }
-        if chance(8) { habits.shuffle = true }
-        if chance(8), !habits.shuffle { habits.split = Int.random(in: 18...60, using: &random) }
-        if chance(5) { habits.lie = 30 }
-        if chance(20) { habits.drift = Int.random(in: -2000...2000, using: &random) }
+        if bottle.profile == .retail, chance(30) { faults.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
+        if chance(15) { faults.early = Int.random(in: 100...1500, using: &random) }
+        if chance(10) { faults.ignore = 20 }
+        if chance(10) { faults.resend = Int.random(in: 1...12, using: &random) }
+        if chance(10) { faults.forget = 50 }
+        if chance(25) { faults.interleave = 30 }
+        if chance(8) { faults.restart = 50 }
+        if chance(8) { faults.shuffle = true }
+        if chance(8), !faults.shuffle { faults.split = Int.random(in: 18...60, using: &random) }
+        if chance(5) { faults.lie = 30 }
+        if chance(20) { faults.drift = Int.random(in: -2000...2000, using: &random) }
 
-        var acts: [ScenarioStep] = []
+        var actions: [ScenarioStep] = []
         var polls: [ScenarioStep] = []
-        func act(_ at: Duration, _ act: ScenarioStep.Act) { acts.append(ScenarioStep(at, act)) }
+        func add(_ at: Duration, _ action: ScenarioStep.Action) { actions.append(ScenarioStep(at, action)) }
 
         // Drinks before the first poll, then an hour of polls with more drinks between and during them. With small
         // pieces the last of seven entries leaves a rest of a record's size.
         let day =
-            habits.split > 0 && chance(50)
+            faults.split > 0 && chance(50)
             ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
         for _ in 0..<day {
-            act(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))
+            add(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))
         }
         // Sometimes over several days, several times a day.
         let count = Int.random(in: 2...5, using: &random)
@@ -50,50 +50,51 @@ extension Scenario {
         for index in 0..<count {
             let start = Duration.seconds(36_000 + index * pause)
             let poll = ScenarioStep.Poll(
-                link: Self.linkFaults(&random, isSplitInsideRecords: habits.split > 0),
-                killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
+                link: Self.linkFaults(&random, isSplitInsideRecords: faults.split > 0),
+                killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, killsBeforeEffect: chance(50))
             polls.append(ScenarioStep(start, .poll(poll)))
             // At most one drink per second.
             for sip in 0..<Int.random(in: 0...Self.sipsInPoll, using: &random) {
-                act(
+                add(
                     start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)),
                     .sip(ml: Int.random(in: 1...300, using: &random)))
             }
             if pause > 300 {
                 for _ in 0..<Int.random(in: 0...20, using: &random) {
-                    act(
+                    add(
                         start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)),
                         .sip(ml: Int.random(in: 1...300, using: &random)))
                 }
             }
             if chance(20) {
-                act(
+                add(
                     start + .seconds(Int.random(in: 40..<250, using: &random)),
                     .sip(ml: Int.random(in: 1...300, using: &random)))
             }
             if chance(10) {
-                act(start - .seconds(5), .hostClock(.seconds(Int.random(in: -3600...3600, using: &random))))
+                add(start - .seconds(5), .hostClock(.seconds(Int.random(in: -3600...3600, using: &random))))
             }
             if chance(10) {
-                act(start - .seconds(4), .bottleClock(.seconds(Int.random(in: -5000...5000, using: &random))))
+                add(start - .seconds(4), .bottleClock(.seconds(Int.random(in: -5000...5000, using: &random))))
             }
-            if chance(6) { act(start - .seconds(3), .powerLoss) }
-            if chance(10) { act(start + .seconds(Int.random(in: 35..<200, using: &random)), .restart) }
+            if chance(6) { add(start - .seconds(3), .powerLoss) }
+            if chance(10) { add(start + .seconds(Int.random(in: 35..<200, using: &random)), .restart) }
         }
         if chance(50) {
             failingWrites = Set(
                 (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) })
         }
         // A generator of its own, so that each seed keeps the rest of its scenario.
-        var apart = SeededGenerator(seed: ~seed)
-        hasTimeServer = Int.random(in: 0..<100, using: &apart) < 40
-        if Int.random(in: 0..<100, using: &apart) < 35, let poll = polls.randomElement(using: &apart) {
-            let seconds = Int.random(in: 3...80, using: &apart) * 86_400 * (Bool.random(using: &apart) ? 1 : -1)
-            act(poll.at - .seconds(6), .hostClock(.seconds(seconds)))
-            act(poll.at + .seconds(260), .hostClock(.seconds(-seconds)))
+        var extraRandom = SeededGenerator(seed: ~seed)
+        hasTimeServer = Int.random(in: 0..<100, using: &extraRandom) < 40
+        if Int.random(in: 0..<100, using: &extraRandom) < 35, let poll = polls.randomElement(using: &extraRandom) {
+            let seconds =
+                Int.random(in: 3...80, using: &extraRandom) * 86_400 * (Bool.random(using: &extraRandom) ? 1 : -1)
+            add(poll.at - .seconds(6), .hostClock(.seconds(seconds)))
+            add(poll.at + .seconds(260), .hostClock(.seconds(-seconds)))
         }
         // User actions precede a poll at the same time.
-        steps = (acts + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(
+        steps = (actions + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(
             \.element)
     }
 
@@ -101,7 +102,7 @@ extension Scenario {
     /// such pieces have no sequence number.
     private static func linkFaults(_ random: inout SeededGenerator, isSplitInsideRecords: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-        func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
+        func at(_ range: ClosedRange<Int>) -> FaultPlan.Trigger { .at(Int.random(in: range, using: &random)) }
         var plan = FaultPlan()
         if chance(30) { plan.faults.append(.init(.disconnect, at(1...70))) }
         if chance(10) { plan.faults.append(.init(.disconnect, at(71...160))) }

@@ -9,10 +9,10 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     package var seed: UInt64
     package var bottle = Emulator.BottleIdentity()
     /// Faults of the bottle during the whole day.
-    package var habits = BottleFaults()
-    /// One way over the link.
+    package var faults = BottleFaults()
+    /// The delay of each PDU in one direction.
     package var latency = Duration.milliseconds(2)
-    package var start = Scenario.usualStart
+    package var start = Scenario.defaultStart
     /// The zone of the host and of the bottle's clock.
     package var zone = Zone.utc
     /// A time server keeps the host's clock correct and reports this.
@@ -21,17 +21,17 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     package var steps: [ScenarioStep] = []
     /// The numbers of the failing journal writes, from 0, over the whole run.
     package var failingWrites: Set<Int> = []
-    package var promise = ScenarioExpectation()
+    package var expectation = ScenarioExpectation()
 
     /// Limit of steps in one scenario, including repetitions.
     package static let stepLimit = 20_000
-    package static let usualStart = Instant(seconds: 1_781_481_600)
+    package static let defaultStart = Instant(seconds: 1_781_481_600)
 
     /// All deviations from a plain bottle and host, and one line per step.
     package var description: String {
         var lines = [
             "\(title): \(bottle.profile) \(bottle.model), \(zone.id), latency \(latency)"
-                + (habits.text.isEmpty ? "" : ", faults \(habits.text)") + (hasTimeServer ? ", time server" : "")
+                + (faults.text.isEmpty ? "" : ", faults \(faults.text)") + (hasTimeServer ? ", time server" : "")
         ]
         if !failingWrites.isEmpty { lines.append("failing writes \(failingWrites.sorted())") }
         return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
@@ -43,22 +43,22 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var polls: [ScenarioStep.Poll] {
-        steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } }
+        steps.compactMap { if case .poll(let poll) = $0.action { poll } else { nil } }
     }
 
     /// Whether a step stops the broker, or a result is expected of it. Otherwise the scenario has no broker.
     package var hasBroker: Bool {
-        promise.scanned != nil || promise.heardAgain != nil || promise.hearsInOrder
-            || steps.contains { if case .brokerAway = $0.act { true } else { false } }
+        expectation.delivered != nil || expectation.redelivered != nil || expectation.isDeliveredInOrder
+            || steps.contains { if case .brokerOutage = $0.action { true } else { false } }
     }
 
-    /// Whether the dates that the bottle wrote are expected in the journal; otherwise the true times are. `false` if
+    /// Whether the journal must have the dates that the bottle wrote; otherwise it must have the true times. `false` if
     /// the host's clock jumps by a day or more, the zone is not UTC or changes, the host sleeps, or the dialect is
     /// strict.
-    var isDated: Bool {
+    var expectsBottleDates: Bool {
         zone == .utc && bottle.dialect != .strict
             && !steps.contains {
-                switch $0.act {
+                switch $0.action {
                 case .hostClock(let by): by >= .seconds(86_400) || by <= .seconds(-86_400)
                 case .zone, .sleep: true
                 default: false

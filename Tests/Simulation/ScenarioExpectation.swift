@@ -10,20 +10,19 @@ package struct ScenarioExpectation: Hashable, Sendable {
     /// The total by day; other days can have any value.
     package var days: [LocalDay: Int] = [:]
     /// Quarantined records: stored and not counted, because their date is not trusted.
-    package var doubted: Int?
-    /// Pieces of bytes that are not a record, over all polls.
     package var quarantined: Int?
     package var acknowledged: Int?
     /// Records that the ring overwrote before a central read them.
     package var lost: Int?
     /// Records that another central acknowledged.
-    package var elsewhere: Int?
+    package var acknowledgedElsewhere: Int?
     package var failedPolls: Int?
-    package var scanned: Int?
+    /// Drinks that the broker received.
+    package var delivered: Int?
     /// Messages that repeated the state of a drink at the broker.
-    package var heardAgain: Int?
+    package var redelivered: Int?
     /// The broker received the drinks in the order of their times.
-    package var hearsInOrder = false
+    package var isDeliveredInOrder = false
     /// Kinds of failures and codes of warnings, each reported at least once.
     package var reported: [String] = []
 

@@ -4,14 +4,14 @@ package import Emulator
 /// An event at a time since the start of the day.
 package struct ScenarioStep: Hashable, Sendable {
     package var at: Duration
-    package var act: Act
+    package var action: Action
 
-    package init(_ at: Duration, _ act: Act) {
+    package init(_ at: Duration, _ action: Action) {
         self.at = at
-        self.act = act
+        self.action = action
     }
 
-    package enum Act: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// A drink, ml.
         case sip(ml: Int)
         case poll(Poll)
@@ -23,10 +23,10 @@ package struct ScenarioStep: Hashable, Sendable {
         case hostClock(Duration)
         case restart
         /// Replaces the bottle's faults from now on.
-        case habits(BottleFaults)
-        case drop
+        case faults(BottleFaults)
+        case disconnect
         /// The bottle is unreachable for this time: out of range, or connected to a phone.
-        case away(Duration)
+        case outOfRange(Duration)
         case kill
         /// The host restarts: the process ends, and the kernel's clock starts again.
         case reboot
@@ -34,39 +34,41 @@ package struct ScenarioStep: Hashable, Sendable {
         case sleep(Duration)
         case disk(isFull: Bool)
         /// The broker is unreachable for this time.
-        case brokerAway(Duration)
+        case brokerOutage(Duration)
         case zone(String)
     }
 
     package struct Poll: Hashable, Sendable {
         package var link: FaultPlan
-        /// The central: `nil` is the gateway; any other has a journal of its own.
-        package var other: String?
-        package var keeps: Bool
+        /// The name of another polling central, which has its own journal; `nil`: the tested gateway.
+        package var otherCentral: String?
+        /// Whether the central acknowledges nothing, so that the records stay in the bottle.
+        package var keepsRecords: Bool
         /// Kills the gateway after this number of effects.
         package var killAfter: Int?
         /// Whether the kill precedes the effect with that number.
-        package var beforeIt: Bool
+        package var killsBeforeEffect: Bool
 
         package init(
-            link: FaultPlan = FaultPlan(), other: String? = nil, keeps: Bool = false, killAfter: Int? = nil,
-            beforeIt: Bool = false
+            link: FaultPlan = FaultPlan(), otherCentral: String? = nil, keepsRecords: Bool = false,
+            killAfter: Int? = nil,
+            killsBeforeEffect: Bool = false
         ) {
             self.link = link
-            self.other = other
-            self.keeps = keeps
+            self.otherCentral = otherCentral
+            self.keepsRecords = keepsRecords
             self.killAfter = killAfter
-            self.beforeIt = beforeIt
+            self.killsBeforeEffect = killsBeforeEffect
         }
     }
 }
 
 extension ScenarioStep: CustomStringConvertible {
     /// `28800.0 seconds: sip of 120 ml`
-    package var description: String { "\(at): \(act)" }
+    package var description: String { "\(at): \(action)" }
 }
 
-extension ScenarioStep.Act: CustomStringConvertible {
+extension ScenarioStep.Action: CustomStringConvertible {
     package var description: String {
         switch self {
         case .sip(let ml): "sip of \(ml) ml"
@@ -75,14 +77,14 @@ extension ScenarioStep.Act: CustomStringConvertible {
         case .bottleClock(let by): "bottle clock off by \(by)"
         case .hostClock(let by): "host clock jumps by \(by)"
         case .restart: "bottle restarts"
-        case .habits(let faults): "bottle faults \(faults.text)"
-        case .drop: "disconnect"
-        case .away(let span): "bottle out of reach for \(span)"
+        case .faults(let faults): "bottle faults \(faults.text)"
+        case .disconnect: "disconnect"
+        case .outOfRange(let span): "bottle out of reach for \(span)"
         case .kill: "gateway killed"
         case .reboot: "host restarts"
         case .sleep(let span): "host sleeps for \(span)"
         case .disk(let isFull): isFull ? "disk full" : "disk has room"
-        case .brokerAway(let span): "broker away for \(span)"
+        case .brokerOutage(let span): "broker away for \(span)"
         case .zone(let id): "zone \(id)"
         }
     }
@@ -91,9 +93,9 @@ extension ScenarioStep.Act: CustomStringConvertible {
 extension ScenarioStep.Poll: CustomStringConvertible {
     /// The deviations from a plain poll of the gateway, each after a space.
     package var description: String {
-        (other.map { " by \($0)" } ?? "") + (link.text.isEmpty ? "" : " with \(link.text)")
-            + (keeps ? " without acknowledgement" : "")
-            + (killAfter.map { " killed \(beforeIt ? "before" : "after") effect \($0)" } ?? "")
+        (otherCentral.map { " by \($0)" } ?? "") + (link.text.isEmpty ? "" : " with \(link.text)")
+            + (keepsRecords ? " without acknowledgement" : "")
+            + (killAfter.map { " killed \(killsBeforeEffect ? "before" : "after") effect \($0)" } ?? "")
     }
 }
 

@@ -2,23 +2,23 @@ import TrackerCore
 
 extension World {
     /// The scenario requires a broker, and the journal has no publisher.
-    struct NoOutlet: Error, CustomStringConvertible {
-        let description = "This journal tells no broker anything."
+    struct MissingPublisher: Error, CustomStringConvertible {
+        let description = "This journal has no publisher."
     }
 
     mutating func tickBroker() {
         let wall = wall
         do {
-            guard let count = try broker?.tick(at: now, wall: wall), count > 0, keepsStory else { return }
-            note("The broker has \(count) drink\(count == 1 ? "" : "s") more.")
+            guard let count = try broker?.tick(at: now, wall: wall), count > 0, isLogging else { return }
+            note("The broker confirmed \(count) drink\(count == 1 ? "" : "s").")
         } catch {
-            fail(.figures, "the messages for the broker cannot be read: \(error)")
+            fail(.inconsistentCounts, "the messages for the broker cannot be read: \(error)")
             broker?.close(at: now)
         }
     }
 
     mutating func checkBroker(_ entries: [JournalEntry]) {
-        for promise in broker?.ear.broken(entries) ?? [] { fail(promise.code, promise.sentence) }
-        for sentence in broker?.ear.broken(scenario.promise) ?? [] { fail(.promised, sentence) }
+        for violation in broker?.observer.violations(entries) ?? [] { fail(violation.code, violation.sentence) }
+        for sentence in broker?.observer.missedExpectations(scenario.expectation) ?? [] { fail(.expectation, sentence) }
     }
 }

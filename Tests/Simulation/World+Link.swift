@@ -10,14 +10,14 @@ extension World {
             switch effect {
             case .send(let id, let bytes):
                 guard isConnected, id == peer else { continue }
-                let effects = channel.pass(bytes, .toCentral, connection: connection, at: now)
+                let effects = channel.transmit(bytes, .toCentral, connection: connection, at: now)
                 if effects.contains(where: { if case .log(let line) = $0 { line.contains("lose") } else { false } }) {
                     noteLoss(bytes)
                 }
                 apply(effects)
             case .event(let event): post(.bottle(.link(event)))
             case .close(let id):
-                if id == peer { disconnect(LinkError(.disconnected, "The bottle hung up.", isTransient: true)) }
+                if id == peer { disconnect(LinkError(.disconnected, "The bottle disconnected.", isTransient: true)) }
             case .advertise(let isOn): isAdvertised = isOn
             case .log: break
             }

@@ -21,11 +21,11 @@ package struct World {
     enum Event {
         case toCentral(Int, [UInt8])
         case toPeripheral(Int, [UInt8])
-        case act(ScenarioStep.Act)
-        /// The end of an absence of the bottle, unless a later one applies.
-        case back(Int)
-        /// The end of an absence of the broker.
-        case brokerBack(Int)
+        case action(ScenarioStep.Action)
+        /// The end of the bottle's absence with this number; ignored after a later one.
+        case bottleReachable(Int)
+        /// The end of the broker outage with this number.
+        case brokerReachable(Int)
     }
 
     let scenario: Scenario
@@ -33,23 +33,23 @@ package struct World {
     let journal: any ScenarioJournal
     let disk: DiskJournal
     /// Journals of other centrals, by name.
-    var others: [String: any ScenarioJournal] = [:]
+    var otherJournals: [String: any ScenarioJournal] = [:]
     private let makeJournal: () throws -> any ScenarioJournal
     private(set) var bottle: VirtualBottleMachine
-    private var habits: BottleFaults
+    private var faults: BottleFaults
     package var violations: [InvariantViolation] = []
     /// The first events with their times.
-    package private(set) var story: [(at: Duration, line: String)] = []
+    package private(set) var eventLog: [(at: Duration, line: String)] = []
     /// Every record that the bottle wrote: its bytes, whether its clock had a date, and the true time.
     var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
     /// Records overwritten before an acknowledgement.
     var overwritten: Set<[UInt8]> = []
     /// Records that another central acknowledged.
-    var elsewhere: Set<[UInt8]> = []
+    var acknowledgedElsewhere: Set<[UInt8]> = []
     /// The number of times that a record was lost on the air.
     var losses: [[UInt8]: Int] = [:]
     /// Records dropped unread: lost on the air in each of as many readings as the gateway requires.
-    package var swallowedForGood: Set<[UInt8]> = []
+    package var undetectablyLost: Set<[UInt8]> = []
     package private(set) var reports: [PollReport] = []
     /// Reported kinds of failures and codes of warnings.
     var reported: Set<String> = []
@@ -59,8 +59,8 @@ package struct World {
     private var hostOffset = Duration.zero
     private var zone: Zone
     private var asleepUntil: MonotonicInstant?
-    private var absences = 0
-    private var isAway = false
+    private var outages = 0
+    private var isUnreachable = false
     private var queue: [(at: MonotonicInstant, event: Event)] = []
     private var inbox: [Message] = []
     private var isBusy = false
@@ -75,22 +75,22 @@ package struct World {
     var connection = 0
     var isConnected = false
     var isAdvertised = true
-    private var quietPolls = 0
-    /// The day is over, and the user has confirmed the host's clock, which is correct to the hour.
+    private var faultFreePolls = 0
+    /// Whether all events are over: the gateway polls without faults, and the user confirms the host's clock.
     private var isSettling = false
     private let stepLimit: Int
     var flashBefore = BottleFlash()
-    private var goneBefore = 0
+    private var removedBefore = 0
     /// The number of repeated records that the bottle sends (`resend`). They are not in the flash: newer records
     /// replace older ones, and a restart removes all.
     var copies = 0
-    var copiesGone = 0
+    var copiesRemoved = 0
     /// Receives every event, for the replay of one seed.
     package var trace: ((String) -> Void)?
 
-    package var keepsStory = false
+    package var isLogging = false
 
-    static let storyLimit = 2000
+    static let eventLogLimit = 2000
 
     /// - Parameter makeJournal: returns an empty journal; called once for the gateway and once for each other central.
     package init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
@@ -98,22 +98,22 @@ package struct World {
         self.makeJournal = makeJournal
         journal = try makeJournal()
         disk = DiskJournal(journal, failing: scenario.failingWrites)
-        (zone, habits) = (scenario.zone, scenario.habits)
+        (zone, faults) = (scenario.zone, scenario.faults)
         stepLimit = 200_000 + 2_000 * scenario.steps.count
         bottle = VirtualBottleMachine(
-            scenario.bottle, faults: scenario.habits, seed: scenario.seed,
+            scenario.bottle, faults: scenario.faults, seed: scenario.seed,
             hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
         server = try GATTServer(bottle.application)
         if scenario.hasBroker {
-            guard let outlet = try journal.openPublisher() else { throw NoOutlet() }
-            broker = BrokerConnection(outlet, latency: scenario.latency)
+            guard let publisher = try journal.openPublisher() else { throw MissingPublisher() }
+            broker = BrokerConnection(publisher, latency: scenario.latency)
         }
-        for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
+        for step in scenario.steps { schedule(.action(step.action), at: now.advanced(by: step.at)) }
     }
 
     /// The true time, independent of the clocks of bottle and host.
-    var truth: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
-    var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset.microseconds / 1000) }
+    var trueTime: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
+    var wall: Instant { Instant(milliseconds: trueTime.milliseconds + hostOffset.microseconds / 1000) }
     private var elapsed: Duration { .nanoseconds(now.nanoseconds) }
 
     private static func localTime(_ instant: Instant, _ zone: Zone) -> LocalTime {
@@ -122,7 +122,7 @@ package struct World {
     }
 
     /// The correct time for the bottle's clock, in the zone at the start of the day: travel does not set it.
-    private var bottleTime: LocalTime { Self.localTime(truth, scenario.zone) }
+    private var bottleTime: LocalTime { Self.localTime(trueTime, scenario.zone) }
 
     // MARK: - The run
 
@@ -147,11 +147,11 @@ package struct World {
 
     /// Processes all pending events, with polls without faults in between.
     private mutating func settle() {
-        if keepsStory { note("The weather is good from now on: polls without faults until the bottle is empty.") }
-        disk.fill(false)
-        isAway = false
+        if isLogging { note("No faults from now on: the gateway polls until the bottle is empty.") }
+        disk.setFull(false)
+        isUnreachable = false
         isSettling = true
-        _ = broker?.back(from: nil, at: now)
+        _ = broker?.endOutage(nil, at: now)
         restart(BottleFaults(), seed: scenario.seed)
         while true {
             if let next = queue.last, nextDeadline.map({ next.at <= $0 }) ?? true {
@@ -161,15 +161,17 @@ package struct World {
             } else if let deadline = nextDeadline {
                 now = max(now, deadline)
                 tick()
-            } else if quietPolls < 6, quietPolls < 1 || !bottle.flash.records.isEmpty || reports.last?.failure != nil {
-                quietPolls += 1
+            } else if faultFreePolls < 6,
+                faultFreePolls < 1 || !bottle.flash.records.isEmpty || reports.last?.failure != nil
+            {
+                faultFreePolls += 1
                 now = now.advanced(by: .seconds(60))
                 begin(ScenarioStep.Poll())
             } else {
                 break
             }
             steps += 1
-            guard steps < 2 * stepLimit else { return fail(.endless, "the run does not come to rest") }
+            guard steps < 2 * stepLimit else { return fail(.endless, "the run does not end after its last event") }
         }
         checkEnd()
     }
@@ -208,55 +210,59 @@ package struct World {
             if isConnected, number == connection { post(.central(.received(bytes))) }
         case .toPeripheral(let number, let bytes):
             if isConnected, number == connection { post(.server(.received(peer, bytes))) }
-        case .back(let number):
-            if number == absences { isAway = false }
-        case .brokerBack(let number):
-            if broker?.back(from: number, at: now) == true, keepsStory { note("The broker can be reached again.") }
-        case .act(let act):
-            perform(act)
+        case .bottleReachable(let number):
+            if number == outages { isUnreachable = false }
+        case .brokerReachable(let number):
+            if broker?.endOutage(number, at: now) == true, isLogging { note("The broker is reachable again.") }
+        case .action(let action):
+            perform(action)
         }
     }
 
-    private mutating func perform(_ act: ScenarioStep.Act) {
-        if case .poll(let poll) = act {
-            if let waking = asleepUntil, waking > now, poll.other == nil { return schedule(.act(act), at: waking) }
+    private mutating func perform(_ action: ScenarioStep.Action) {
+        if case .poll(let poll) = action {
+            if let waking = asleepUntil, waking > now, poll.otherCentral == nil {
+                return schedule(.action(action), at: waking)
+            }
             return begin(poll)
         }
-        if keepsStory { note("\(act)") }
-        switch act {
+        if isLogging { note("\(action)") }
+        switch action {
         case .sip(let ml): control(.sip(ml: ml))
         case .powerLoss: control(.powerLoss)
         case .bottleClock(let by):
             control(.clock(LocalTime(milliseconds: bottleTime.milliseconds + by.microseconds / 1000).clock))
         case .hostClock(let by): hostOffset += by
-        case .restart: restart(habits, seed: scenario.seed &+ UInt64(steps))
-        case .habits(let others):
-            habits = others
-            restart(habits, seed: scenario.seed &+ UInt64(steps))
-        case .drop: disconnect(LinkError(.disconnected, "The connection was lost.", isTransient: true))
-        case .away(let span):
-            (isAway, absences) = (true, absences + 1)
+        case .restart: restart(faults, seed: scenario.seed &+ UInt64(steps))
+        case .faults(let newFaults):
+            faults = newFaults
+            restart(faults, seed: scenario.seed &+ UInt64(steps))
+        case .disconnect: disconnect(LinkError(.disconnected, "The connection was lost.", isTransient: true))
+        case .outOfRange(let span):
+            (isUnreachable, outages) = (true, outages + 1)
             disconnect(LinkError(.disconnected, "The bottle is out of reach.", isTransient: true))
-            schedule(.back(absences), at: now.advanced(by: span))
+            schedule(.bottleReachable(outages), at: now.advanced(by: span))
         case .kill, .reboot: kill()
-        case .brokerAway(let span):
-            if let absence = broker?.leave(at: now) { schedule(.brokerBack(absence), at: now.advanced(by: span)) }
+        case .brokerOutage(let span):
+            if let outage = broker?.startOutage(at: now) {
+                schedule(.brokerReachable(outage), at: now.advanced(by: span))
+            }
         case .sleep(let span):
             disconnect(LinkError(.disconnected, "The host went to sleep.", isTransient: true))
             asleepUntil = now.advanced(by: span)
             broker?.close(at: now, until: asleepUntil)
-        case .disk(let isFull): disk.fill(isFull)
+        case .disk(let isFull): disk.setFull(isFull)
         case .zone(let id): if let zone = try? Zone(id) { self.zone = zone }
         case .poll: break
         }
     }
 
-    private mutating func restart(_ habits: BottleFaults, seed: UInt64) {
+    private mutating func restart(_ faults: BottleFaults, seed: UInt64) {
         disconnect(LinkError(.disconnected, "The bottle restarted.", isTransient: true))
-        copiesGone += copies
+        copiesRemoved += copies
         copies = 0
         bottle = VirtualBottleMachine(
-            scenario.bottle, flash: bottle.flash, faults: habits, seed: seed, hostTime: bottleTime, at: now)
+            scenario.bottle, flash: bottle.flash, faults: faults, seed: seed, hostTime: bottleTime, at: now)
         isAdvertised = true
     }
 
@@ -267,36 +273,36 @@ package struct World {
         guard case .sip = action, bottle.flash.nextNumber > before.nextNumber,
             let raw = bottle.flash.records.last?.bytes
         else { return }
-        written[raw] = (isRight, truth)
+        written[raw] = (isRight, trueTime)
         let left = Set(bottle.flash.records.map(\.number))
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
     }
 
-    /// Adds a line to `story`.
+    /// Adds a line to `eventLog`.
     mutating func note(_ line: String) {
-        if story.count < Self.storyLimit { story.append((elapsed, line)) }
+        if eventLog.count < Self.eventLogLimit { eventLog.append((elapsed, line)) }
     }
 
     // MARK: - The gateway
 
     /// The number of records that the bottle no longer sends.
-    private var gone: Int { bottle.flash.dropped + bottle.flash.overwritten + copiesGone }
+    private var removed: Int { bottle.flash.dropped + bottle.flash.overwritten + copiesRemoved }
 
     private mutating func begin(_ poll: ScenarioStep.Poll) {
         guard engine == nil else {
-            if keepsStory {
-                note("\(poll.other ?? "The gateway") would ask, and the bottle talks to somebody already.")
+            if isLogging {
+                note("\(poll.otherCentral ?? "The gateway") cannot poll: the bottle is connected to another central.")
             }
             return
         }
-        if let name = poll.other, others[name] == nil { others[name] = try? makeJournal() }
+        if let name = poll.otherCentral, otherJournals[name] == nil { otherJournals[name] = try? makeJournal() }
         self.poll = poll
         effectsLeft = poll.killAfter
-        goneBefore = gone
+        removedBefore = removed
         channel = FaultyChannel(poll.link, seed: scenario.seed)
         var options = PollOptions(zone: zone)
         options.limits.linger = .milliseconds(50)
-        options.keep = poll.keeps
+        options.isAcknowledgementDisabled = poll.keepsRecords
         // If the last poll asked the user to check the clock, the user confirms it, because it is correct by now.
         let isConfirmed = isSettling && reports.last?.failure?.kind == .clockDoubtful
         options.isClockSynchronised = isConfirmed || scenario.hasTimeServer && hostOffset == .zero
@@ -307,7 +313,7 @@ package struct World {
 
     /// Ends the gateway's process and its end of the link.
     private mutating func kill() {
-        if engine != nil, keepsStory { note("The process that asked was killed.") }
+        if engine != nil, isLogging { note("The polling process was killed.") }
         engine = nil
         inbox.removeAll {
             switch $0 {
@@ -321,21 +327,21 @@ package struct World {
     }
 
     /// The journal of the polling central.
-    var asking: any ScenarioJournal { poll?.other.flatMap { others[$0] } ?? journal }
+    var pollingJournal: any ScenarioJournal { poll?.otherCentral.flatMap { otherJournals[$0] } ?? journal }
 
-    private mutating func tell(_ event: PollEvent) {
-        let (time, clock, zone, asking) = (now, wall, zone, asking)
-        let journal: any Journal = poll?.other == nil ? disk : asking
+    private mutating func handle(_ event: PollEvent) {
+        let (time, clock, zone, journalOfPoll) = (now, wall, zone, pollingJournal)
+        let journal: any Journal = poll?.otherCentral == nil ? disk : journalOfPoll
         // The total of the day by the clock of the polling central.
         engine?.display.todayTotal = {
             let calendar = DayCalendar(zone: zone)
-            return asking.total(on: calendar.day(of: clock), in: calendar)
+            return journalOfPoll.total(on: calendar.day(of: clock), in: calendar)
         }
         guard let effects = engine?.handle(event, at: time, wall: clock, journal: journal) else { return }
-        if poll?.other == nil { broker?.wake() }
+        if poll?.otherCentral == nil { broker?.wake() }
         for effect in effects {
             if let left = effectsLeft {
-                if left <= 1, poll?.beforeIt == true { return kill() }
+                if left <= 1, poll?.killsBeforeEffect == true { return kill() }
                 effectsLeft = left - 1
             }
             switch effect {
@@ -343,7 +349,7 @@ package struct World {
             case .done(let report): end(report)
             case .diagnostic(let diagnostic):
                 if diagnostic.severity == .warning, let code = diagnostic.code { reported.insert(code) }
-            case .journaled, .report, .progress, .lit: break
+            case .journaled, .report, .progress, .lightWritten: break
             }
             if effectsLeft == 0 { return kill() }
         }
@@ -351,29 +357,31 @@ package struct World {
 
     private mutating func end(_ report: PollReport) {
         engine = nil
-        if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
-        if poll?.other == nil {
+        if isLogging { note(report.line(by: poll?.otherCentral ?? "The gateway")) }
+        if poll?.otherCentral == nil {
             reports.append(report)
             if let kind = report.failure?.kind { reported.insert(kind.rawValue) }
         }
-        check(report, gone: gone - goneBefore)
+        check(report, removed: removed - removedBefore)
     }
 
     // MARK: - Between the machines
 
     mutating func apply(_ effects: [CentralMachine.Effect]) {
-        let isThere = isAdvertised && !isAway
+        let isReachable = isAdvertised && !isUnreachable
         for effect in effects {
             switch effect {
             case .scan:
                 let seen: CentralMachine.Input =
-                    isThere
+                    isReachable
                     ? .found(Advertisement(peer: PeerID("bottle")))
-                    : .notFound(LinkError(.notFound, "Nobody advertises.", isTransient: true))
+                    : .notFound(LinkError(.notFound, "No bottle advertises.", isTransient: true))
                 post(.central(seen))
             case .open:
-                guard isThere, !isConnected else {
-                    post(.central(.openFailed(LinkError(.connectFailed, "Nobody answers.", isTransient: true))))
+                guard isReachable, !isConnected else {
+                    post(
+                        .central(
+                            .openFailed(LinkError(.connectFailed, "The bottle does not answer.", isTransient: true))))
                     continue
                 }
                 connection += 1
@@ -381,7 +389,7 @@ package struct World {
                 post(.server(.opened(peer)))
                 post(.central(.opened))
             case .send(let bytes):
-                if isConnected { apply(channel.pass(bytes, .toPeripheral, connection: connection, at: now)) }
+                if isConnected { apply(channel.transmit(bytes, .toPeripheral, connection: connection, at: now)) }
             case .close: disconnect(nil)
             case .event(let event): post(.engine(.link(event)))
             case .log: break
@@ -415,7 +423,7 @@ package struct World {
             case .central(let input): apply(central.handle(input, at: now))
             case .server(let input): apply(server.handle(input, at: now))
             case .bottle(let event): apply(bottle.handle(event, at: now))
-            case .engine(let event): tell(event)
+            case .engine(let event): handle(event)
             }
         }
         isBusy = false
@@ -434,7 +442,7 @@ package struct World {
     mutating func fail(_ code: InvariantViolation.Code, _ sentence: String) {
         guard violations.count < 5 else { return }
         violations.append(InvariantViolation(code: code, sentence: sentence))
-        if keepsStory { note("BROKEN: \(sentence)") }
+        if isLogging { note("BROKEN: \(sentence)") }
     }
 }
 
@@ -444,13 +452,13 @@ extension VirtualBottleMachine {
 }
 
 extension PollReport {
-    /// The result of a poll as a line of `story`.
-    fileprivate func line(by whom: String) -> String {
-        let figures = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
-        let doubts =
+    /// The result of a poll as a line of `eventLog`.
+    fileprivate func line(by central: String) -> String {
+        let counts = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
+        let remarks =
             (suspect > 0 ? ", \(suspect) quarantined" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "")
             + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "")
             + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
-        return "\(whom) asked: \(figures)\(doubts)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
+        return "\(central) polled: \(counts)\(remarks)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
     }
 }

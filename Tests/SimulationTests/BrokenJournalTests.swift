@@ -5,7 +5,7 @@ import TrackerCore
 
 @Suite struct BrokenJournalTests {
     /// Confirms every drink of more than 250 ml without storing it.
-    private final class ForgetfulJournal: ScenarioJournal {
+    private final class LossyJournal: ScenarioJournal {
         let base: MemoryJournal
         init(_ base: MemoryJournal) { self.base = base }
 
@@ -28,7 +28,7 @@ import TrackerCore
     }
 
     @Test(arguments: [17, 40] as [UInt64]) func `a journal that loses drinks breaks an invariant`(seed: UInt64) throws {
-        let world = try Campaign.play(Scenario(seed: seed), spoiled: ForgetfulJournal.init)
+        let world = try Campaign.play(Scenario(seed: seed), wrapJournal: LossyJournal.init)
         #expect(world.violations.contains { $0.code == .acknowledgedUnstored })
     }
 }

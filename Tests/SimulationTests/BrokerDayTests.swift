@@ -12,11 +12,11 @@ import TrackerCore
         day.latency = latency
         for number in 0..<20 { day.steps.append(ScenarioStep(.seconds(3600 + 60 * number), .sip(ml: 100 + number))) }
         day.steps.append(ScenarioStep(.seconds(12 * 3600), .poll(.init())))
-        day.steps.append(ScenarioStep(.seconds(12 * 3600) + .milliseconds(600), .brokerAway(.seconds(7200))))
+        day.steps.append(ScenarioStep(.seconds(12 * 3600) + .milliseconds(600), .brokerOutage(.seconds(7200))))
         for number in 0..<5 { day.steps.append(ScenarioStep(.seconds(13 * 3600 + 60 * number), .sip(ml: 30 + number))) }
         day.steps.append(ScenarioStep(.seconds(13 * 3600 + 1200), .poll(.init())))
-        day.promise.scanned = 25
-        day.promise.hearsInOrder = true
+        day.expectation.delivered = 25
+        day.expectation.isDeliveredInOrder = true
         return day
     }
 
@@ -24,7 +24,7 @@ import TrackerCore
         _ day: Scenario, _ replace: @escaping @Sendable (any ScenarioPublisher) -> any ScenarioPublisher = { $0 }
     ) throws -> World {
         var world = try World(day) { FaultyPublisherJournal(try StoreJournal(zone: day.zone.id), replace) }
-        world.keepsStory = true
+        world.isLogging = true
         world.run()
         return world
     }
@@ -32,38 +32,39 @@ import TrackerCore
     @Test func `a broker outage repeats pending messages and sends the rest once in order`() throws {
         let world = try Self.play(Self.day)
         #expect(world.violations == [])
-        #expect(world.outcome.scanned == 25)
-        #expect(world.outcome.isHeardInOrder)
+        #expect(world.outcome.delivered == 25)
+        #expect(world.outcome.isDeliveredInOrder)
         // The broker received some of them before, but not all.
-        #expect((1..<20).contains(world.outcome.heardAgain), "\(world.outcome.heardAgain): \(world.story)")
-        #expect(world.story.contains { $0.line == "broker away for 7200.0 seconds" })
-        #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
+        #expect((1..<20).contains(world.outcome.redelivered), "\(world.outcome.redelivered): \(world.eventLog)")
+        #expect(world.eventLog.contains { $0.line == "broker away for 7200.0 seconds" })
+        #expect(world.eventLog.contains { $0.line == "The broker confirmed 25 drinks." }, "\(world.eventLog)")
     }
 
     @Test func `pending messages are sent again after a kill and after a suspend`() throws {
         var day = Self.day
         day.steps = day.steps.map { step in
-            if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step }
+            if case .brokerOutage = step.action { ScenarioStep(step.at, .kill) } else { step }
         }
         let killed = try Self.play(day)
         #expect(killed.violations == [])
-        #expect((1..<20).contains(killed.outcome.heardAgain), "\(killed.story)")
+        #expect((1..<20).contains(killed.outcome.redelivered), "\(killed.eventLog)")
         day.steps = day.steps.map { step in
-            if case .kill = step.act { ScenarioStep(step.at, .sleep(.seconds(3600))) } else { step }
+            if case .kill = step.action { ScenarioStep(step.at, .sleep(.seconds(3600))) } else { step }
         }
         let slept = try Self.play(day)
         #expect(slept.violations == [])
-        let delivery = try #require(slept.story.first { $0.line.hasPrefix("The broker has") })
-        #expect(delivery.at >= .seconds(13 * 3600), "\(slept.story)")
+        let delivery = try #require(slept.eventLog.first { $0.line.hasPrefix("The broker confirmed") })
+        #expect(delivery.at >= .seconds(13 * 3600), "\(slept.eventLog)")
     }
 
     @Test func `a second kill continues from the second position`() throws {
         var day = Self.day
-        day.steps.insert(ScenarioStep(.seconds(13 * 3600 + 1800), .brokerAway(.seconds(4 * 3600))), at: day.steps.count)
+        day.steps.insert(
+            ScenarioStep(.seconds(13 * 3600 + 1800), .brokerOutage(.seconds(4 * 3600))), at: day.steps.count)
         let world = try Self.play(day)
         #expect(world.violations == [])
-        let delivery = try #require(world.story.first { $0.line.hasPrefix("The broker has") })
-        #expect(delivery.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
+        let delivery = try #require(world.eventLog.first { $0.line.hasPrefix("The broker confirmed") })
+        #expect(delivery.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.eventLog)")
     }
 
     @Test(arguments: FaultyPublisher.Fault.allCases)
@@ -82,12 +83,12 @@ import TrackerCore
 
     @Test func `a publisher without a broker sends nothing`() throws {
         var day = Self.day
-        day.promise = ScenarioExpectation()
-        day.steps.removeAll { if case .brokerAway = $0.act { true } else { false } }
+        day.expectation = ScenarioExpectation()
+        day.steps.removeAll { if case .brokerOutage = $0.action { true } else { false } }
         #expect(!day.hasBroker)
         let world = try Self.play(day)
         #expect(world.violations == [])
-        #expect(world.outcome.scanned == 0)
+        #expect(world.outcome.delivered == 0)
     }
 }
 
@@ -98,10 +99,10 @@ struct FaultyPublisher: ScenarioPublisher {
 
         var violation: InvariantViolation.Code {
             switch self {
-            case .confirmsUnsent, .changesTime, .changesAmount: .unheard
+            case .confirmsUnsent, .changesTime, .changesAmount: .notDelivered
             case .repeatsConfirmed: .repeated
             case .invents: .invented
-            case .reversesOrder: .promised
+            case .reversesOrder: .expectation
             }
         }
     }

@@ -14,23 +14,23 @@ enum ScenarioTable {
                 poll(at: 8.h + 30.m, times: 60, every: 2.h),
             ],
             faults: "drift=5000",
-            expect: promise(sips: 50, ml: 7500)),
+            expect: results(sips: 50, ml: 7500)),
         scenario(
             "a phone that reads and does not acknowledge",
             [
                 sip(100, at: 8.h, times: 5, every: 10.m),
-                poll(at: 9.h, by: "the phone", keeps: true),
+                poll(at: 9.h, by: "the phone", keepsRecords: true),
                 poll(at: 10.h),
-                poll(at: 11.h, by: "the phone", keeps: true),
+                poll(at: 11.h, by: "the phone", keepsRecords: true),
             ],
-            expect: promise(sips: 5, acknowledged: 5, elsewhere: 0)),
+            expect: results(sips: 5, acknowledged: 5, acknowledgedElsewhere: 0)),
         scenario(
             "a week of polls",
             [
                 sip(150, at: 7.h + 5.m, times: 14, every: 1.h, days: 7),
                 poll(at: 10.m, times: 672, every: 15.m),
             ],
-            expect: promise(
+            expect: results(
                 sips: 98,
                 days: [
                     "2026-06-15": 2100, "2026-06-16": 2100, "2026-06-17": 2100, "2026-06-18": 2100, "2026-06-19": 2100,
@@ -39,11 +39,11 @@ enum ScenarioTable {
         scenario(
             "a bottle out of reach all day",
             [
-                at(8.h, .away(9.h)),
+                at(8.h, .outOfRange(9.h)),
                 sip(200, at: 8.h + 30.m, times: 8, every: 1.h),
                 poll(at: 8.h + 15.m, times: 40, every: 15.m),
             ],
-            expect: promise(sips: 8, ml: 1600, days: ["2026-06-15": 1600], reported: ["notFound"])),
+            expect: results(sips: 8, ml: 1600, days: ["2026-06-15": 1600], reported: ["notFound"])),
         scenario(
             "a bottle clock an hour ahead",
             [
@@ -53,7 +53,7 @@ enum ScenarioTable {
                 sip(100, at: 10.h),
                 poll(at: 11.h),
             ],
-            expect: promise(sips: 2, ml: 200)),
+            expect: results(sips: 2, ml: 200)),
         scenario(
             "a bottle that drops by count",
             [
@@ -66,7 +66,7 @@ enum ScenarioTable {
                 poll(at: 11.h),
             ],
             faults: "counts,ring=12",
-            expect: promise(sips: 12, ml: 1050)),
+            expect: results(sips: 12, ml: 1050)),
         scenario(
             "a bottle that forgets acknowledgements",
             [
@@ -74,7 +74,7 @@ enum ScenarioTable {
                 poll(at: 7.h + 30.m, times: 15, every: 1.h),
             ],
             faults: "forget=50",
-            expect: promise(sips: 14, ml: 1400)),
+            expect: results(sips: 14, ml: 1400)),
         scenario(
             "a bottle that denies its log and ignores commands",
             [
@@ -82,13 +82,13 @@ enum ScenarioTable {
                 poll(at: 9.h + 30.m, times: 6, every: 30.m),
             ],
             faults: "lie=30,ignore=20",
-            expect: promise(sips: 12, ml: 1200)),
+            expect: results(sips: 12, ml: 1200)),
         scenario(
             "a broker away for four hours",
             [
                 sip(200, at: 7.h, times: 2, every: 30.m),
                 poll(at: 8.h),
-                at(9.h, .brokerAway(4.h)),
+                at(9.h, .brokerOutage(4.h)),
                 sip(120, at: 9.h + 10.m, times: 6, every: 30.m),
                 poll(at: 9.h + 30.m, times: 3, every: 1.h),
                 at(10.h + 45.m, .kill),
@@ -97,23 +97,23 @@ enum ScenarioTable {
                 poll(at: 12.h + 45.m),
                 sip(150, at: 13.h + 30.m),
                 poll(at: 14.h),
-                at(15.h, .brokerAway(1.h)),
+                at(15.h, .brokerOutage(1.h)),
                 sip(250, at: 17.h),
                 poll(at: 18.h),
             ],
-            expect: promise(sips: 10, ml: 1520, scanned: 10, heardAgain: 0, hearsInOrder: true)),
+            expect: results(sips: 10, ml: 1520, delivered: 10, redelivered: 0, isDeliveredInOrder: true)),
         scenario(
             "a broker disconnected during a batch",
             [
                 sip(100, at: 8.h, times: 20, every: 10.m),
                 poll(at: 12.h),
-                at(12.h + 600.ms, .brokerAway(10.m)),
+                at(12.h + 600.ms, .brokerOutage(10.m)),
                 sip(60, at: 13.h, times: 5, every: 5.m),
                 poll(at: 14.h),
                 at(14.h + 510.ms, .kill),
             ],
             latency: .milliseconds(10),
-            expect: promise(sips: 25, ml: 2300, scanned: 25, hearsInOrder: true)),
+            expect: results(sips: 25, ml: 2300, delivered: 25, isDeliveredInOrder: true)),
         scenario(
             "the end of daylight saving time",
             [
@@ -126,7 +126,7 @@ enum ScenarioTable {
             ],
             start: "2026-10-24T20:00:00Z",
             zone: "Europe/Berlin",
-            expect: promise(sips: 4, ml: 460)),
+            expect: results(sips: 4, ml: 460)),
         scenario(
             "a disconnect in every poll",
             [
@@ -139,7 +139,7 @@ enum ScenarioTable {
                 poll("disconnect@36", at: 16.h),
                 poll("disconnect@44", at: 17.h),
             ],
-            expect: promise(sips: 20, ml: 3000)),
+            expect: results(sips: 20, ml: 3000)),
         scenario(
             "a full disk",
             [
@@ -149,7 +149,7 @@ enum ScenarioTable {
                 at(12.h + 30.m, .disk(isFull: false)),
                 poll(at: 13.h),
             ],
-            expect: promise(sips: 10, ml: 1000, reported: ["cannotStore"])),
+            expect: results(sips: 10, ml: 1000, reported: ["cannotStore"])),
         scenario(
             "sips during a poll",
             [
@@ -158,7 +158,7 @@ enum ScenarioTable {
                 poll(at: 8.h + 30.s),
                 poll(at: 9.h),
             ],
-            expect: promise(sips: 40, ml: 1200)),
+            expect: results(sips: 40, ml: 1200)),
         scenario(
             "a strict bottle in 2027",
             [
@@ -168,7 +168,7 @@ enum ScenarioTable {
             ],
             bottle: BottleIdentity(profile: .draft, dialect: .strict),
             start: "2027-01-05T00:00:00Z", hasTimeServer: true,
-            expect: promise(sips: 0, doubted: 2, acknowledged: 2)),
+            expect: results(sips: 0, quarantined: 2, acknowledged: 2)),
         scenario(
             "a host that restarts during a poll",
             [
@@ -178,7 +178,7 @@ enum ScenarioTable {
                 sip(80, at: 10.h + 30.m),
                 poll(at: 11.h),
             ],
-            expect: promise(sips: 13, ml: 1280)),
+            expect: results(sips: 13, ml: 1280)),
         scenario(
             "a host clock two years ahead",
             [
@@ -190,7 +190,7 @@ enum ScenarioTable {
                 at(11.h, .hostClock((-730).d)),
                 poll(at: 12.h),
             ],
-            expect: promise(sips: 2, days: ["2026-06-15": 220])),
+            expect: results(sips: 2, days: ["2026-06-15": 220])),
         scenario(
             "a host without a clock",
             [
@@ -201,7 +201,7 @@ enum ScenarioTable {
                 poll(at: 11.h),
             ],
             hasTimeServer: true,
-            expect: promise(sips: 5, days: ["2026-06-15": 500])),
+            expect: results(sips: 5, days: ["2026-06-15": 500])),
         scenario(
             "a gateway killed in every poll",
             [
@@ -215,7 +215,7 @@ enum ScenarioTable {
                 poll(at: 16.h, killAfter: 32),
                 poll(at: 17.h, killAfter: 36),
             ],
-            expect: promise(sips: 12, ml: 1200)),
+            expect: results(sips: 12, ml: 1200)),
         scenario(
             "a laptop that sleeps during a poll",
             [
@@ -226,7 +226,7 @@ enum ScenarioTable {
                 poll(at: 1.d + 2.h),
                 poll(at: 1.d + 9.h),
             ],
-            expect: promise(sips: 11, ml: 1050, days: ["2026-06-15": 1050])),
+            expect: results(sips: 11, ml: 1050, days: ["2026-06-15": 1050])),
         scenario(
             "late responses",
             [
@@ -237,7 +237,7 @@ enum ScenarioTable {
                 sip(60, at: 11.h + 30.m),
                 poll("late@12:900ms,delay@2:1s", at: 12.h),
             ],
-            expect: promise(sips: 14, ml: 1950)),
+            expect: results(sips: 14, ml: 1950)),
         scenario(
             "a leap day",
             [
@@ -247,7 +247,7 @@ enum ScenarioTable {
                 poll(at: 2.d + 9.h),
             ],
             start: "2028-02-28T00:00:00Z",
-            expect: promise(sips: 3, days: ["2028-02-28": 100, "2028-02-29": 200, "2028-03-01": 300])),
+            expect: results(sips: 3, days: ["2028-02-28": 100, "2028-02-29": 200, "2028-03-01": 300])),
         scenario(
             "a full ring",
             [
@@ -255,14 +255,14 @@ enum ScenarioTable {
                 poll(at: 3.d + 12.h),
             ],
             faults: "ring=20",
-            expect: promise(sips: 20, ml: 2000, lost: 15)),
+            expect: results(sips: 20, ml: 2000, lost: 15)),
         scenario(
             "an MTU of 23",
             [
                 sip(150, at: 7.h + 5.m, times: 9, every: 10.m),
                 poll("mtu=23", at: 9.h, times: 3, every: 1.h),
             ],
-            expect: promise(sips: 9, ml: 1350, failedPolls: 3, reported: ["unexpectedResponse"])),
+            expect: results(sips: 9, ml: 1350, failedPolls: 3, reported: ["unexpectedResponse"])),
         scenario(
             "the year 2027",
             [
@@ -273,7 +273,7 @@ enum ScenarioTable {
                 poll(at: 13.h),
             ],
             start: "2026-12-31T20:00:00Z",
-            expect: promise(sips: 4, days: ["2026-12-31": 380, "2027-01-01": 300])),
+            expect: results(sips: 4, days: ["2026-12-31": 380, "2027-01-01": 300])),
         scenario(
             "a response that never comes",
             [
@@ -281,7 +281,7 @@ enum ScenarioTable {
                 poll("silent@5", at: 9.h),
                 poll(at: 10.h),
             ],
-            expect: promise(sips: 6, ml: 900)),
+            expect: results(sips: 6, ml: 900)),
         scenario(
             "two failing writes",
             [
@@ -292,15 +292,15 @@ enum ScenarioTable {
                 poll(at: 10.h),
             ],
             failingWrites: [1, 6],
-            expect: promise(sips: 10, ml: 1000, failedPolls: 2, reported: ["cannotStore"])),
+            expect: results(sips: 10, ml: 1000, failedPolls: 2, reported: ["cannotStore"])),
         scenario(
             "a phone that holds the connection",
             [
                 sip(100, at: 8.h, times: 12, every: 15.m),
-                at(8.h + 5.m, .away(2.h)),
+                at(8.h + 5.m, .outOfRange(2.h)),
                 poll(at: 8.h + 10.m, times: 10, every: 15.m),
             ],
-            expect: promise(sips: 12, reported: ["notFound"])),
+            expect: results(sips: 12, reported: ["notFound"])),
         scenario(
             "a power loss",
             [
@@ -313,14 +313,14 @@ enum ScenarioTable {
                 poll(at: 13.h),
             ],
             hasTimeServer: true,
-            expect: promise(sips: 2, ml: 400, doubted: 1, acknowledged: 3)),
+            expect: results(sips: 2, ml: 400, quarantined: 1, acknowledged: 3)),
         scenario(
             "a day without faults",
             [
                 sip(150, at: 7.h + 5.m, times: 14, every: 1.h),
                 poll(at: 7.h, times: 65, every: 15.m),
             ],
-            expect: promise(sips: 14, ml: 2100, days: ["2026-06-15": 2100], failedPolls: 0)),
+            expect: results(sips: 14, ml: 2100, days: ["2026-06-15": 2100], failedPolls: 0)),
         scenario(
             "a second gateway",
             [
@@ -328,7 +328,7 @@ enum ScenarioTable {
                 poll(at: 8.h, times: 4, every: 2.h),
                 poll(at: 9.h, times: 4, every: 2.h, by: "the other gateway"),
             ],
-            expect: promise(sips: 4, elsewhere: 4)),
+            expect: results(sips: 4, acknowledgedElsewhere: 4)),
         scenario(
             "a shuffled log",
             [
@@ -336,7 +336,7 @@ enum ScenarioTable {
                 poll(at: 12.h + 30.m, times: 4, every: 30.m),
             ],
             faults: "shuffle,interleave=30,restart=50",
-            expect: promise(sips: 30, ml: 3000)),
+            expect: results(sips: 30, ml: 3000)),
         scenario(
             "a change of time zone",
             [
@@ -350,7 +350,7 @@ enum ScenarioTable {
                 poll(at: 23.h),
             ],
             zone: "Europe/Berlin",
-            expect: promise(sips: 4, ml: 700)),
+            expect: results(sips: 4, ml: 700)),
         scenario(
             "two phones and a gateway",
             [
@@ -363,14 +363,14 @@ enum ScenarioTable {
                 sip(160, at: 14.h),
                 poll(at: 15.h),
             ],
-            expect: promise(sips: 4, ml: 520, elsewhere: 5)),
+            expect: results(sips: 4, ml: 520, acknowledgedElsewhere: 5)),
         scenario(
             "lost notifications",
             [
                 sip(150, at: 7.h + 5.m, times: 10, every: 1.h),
                 poll("lose=0.2", at: 7.h + 30.m, times: 11, every: 1.h),
             ],
-            expect: promise(sips: 10, ml: 1500)),
+            expect: results(sips: 10, ml: 1500)),
     ]
 }
 
@@ -379,7 +379,7 @@ enum ScenarioTable {
 private func scenario(
     _ title: String, _ steps: [[ScenarioStep]], failingWrites: Set<Int> = [], faults: String = "",
     bottle: BottleIdentity = BottleIdentity(), start: String? = nil, zone: String = "UTC", hasTimeServer: Bool = false,
-    latency: Duration = .milliseconds(2), expect promise: ScenarioExpectation
+    latency: Duration = .milliseconds(2), expect expectation: ScenarioExpectation
 ) -> Scenario {
     var scenario = Scenario(title: title)
     scenario.steps = steps.joined().enumerated().sorted {
@@ -388,8 +388,8 @@ private func scenario(
     scenario.failingWrites = failingWrites
     scenario.bottle = bottle
     if let start { scenario.start = valid(Instant(iso: start), start) }
-    (scenario.habits, scenario.zone) = (valid(try? BottleFaults(faults), faults), valid(try? Zone(zone), zone))
-    (scenario.hasTimeServer, scenario.latency, scenario.promise) = (hasTimeServer, latency, promise)
+    (scenario.faults, scenario.zone) = (valid(try? BottleFaults(faults), faults), valid(try? Zone(zone), zone))
+    (scenario.hasTimeServer, scenario.latency, scenario.expectation) = (hasTimeServer, latency, expectation)
     return scenario
 }
 
@@ -400,30 +400,38 @@ private func sip(
 }
 
 /// Polls the bottle, several times if `times` is set.
-/// - Parameter other: another gateway or app with its own journal; `nil` for the tested gateway.
+/// - Parameter otherCentral: another gateway or app with its own journal; `nil` for the tested gateway.
 private func poll(
-    _ faults: String = "", at: Duration, times: Int = 1, every: Duration = .zero, by other: String? = nil,
-    keeps: Bool = false, killAfter: Int? = nil
+    _ faults: String = "", at: Duration, times: Int = 1, every: Duration = .zero, by otherCentral: String? = nil,
+    keepsRecords: Bool = false, killAfter: Int? = nil
 ) -> [ScenarioStep] {
     let plan = valid(try? FaultPlan(faults), faults)
-    let poll = ScenarioStep.Poll(link: plan, other: other, keeps: keeps, killAfter: killAfter)
+    let poll = ScenarioStep.Poll(
+        link: plan, otherCentral: otherCentral, keepsRecords: keepsRecords, killAfter: killAfter)
     return (0..<times).map { ScenarioStep(at + every * $0, .poll(poll)) }
 }
 
-private func at(_ at: Duration, _ act: ScenarioStep.Act) -> [ScenarioStep] { [ScenarioStep(at, act)] }
+private func at(_ at: Duration, _ action: ScenarioStep.Action) -> [ScenarioStep] { [ScenarioStep(at, action)] }
 
-private func promise(
-    sips: Int? = nil, ml: Int? = nil, days: [String: Int] = [:], doubted: Int? = nil, acknowledged: Int? = nil,
-    lost: Int? = nil, elsewhere: Int? = nil, failedPolls: Int? = nil, scanned: Int? = nil, heardAgain: Int? = nil,
-    hearsInOrder: Bool = false, reported: [String] = []
+private func results(
+    sips: Int? = nil, ml: Int? = nil, days: [String: Int] = [:], quarantined: Int? = nil, acknowledged: Int? = nil,
+    lost: Int? = nil, acknowledgedElsewhere: Int? = nil, failedPolls: Int? = nil, delivered: Int? = nil,
+    redelivered: Int? = nil,
+    isDeliveredInOrder: Bool = false, reported: [String] = []
 ) -> ScenarioExpectation {
-    var promise = ScenarioExpectation()
-    (promise.sips, promise.ml, promise.doubted, promise.acknowledged) = (sips, ml, doubted, acknowledged)
-    (promise.lost, promise.elsewhere, promise.failedPolls) = (lost, elsewhere, failedPolls)
-    (promise.scanned, promise.heardAgain, promise.hearsInOrder) = (scanned, heardAgain, hearsInOrder)
-    promise.reported = reported
-    for (day, ml) in days { promise.days[valid(LocalDay(day), day)] = ml }
-    return promise
+    var expectation = ScenarioExpectation()
+    (expectation.sips, expectation.ml, expectation.quarantined, expectation.acknowledged) = (
+        sips, ml, quarantined, acknowledged
+    )
+    (expectation.lost, expectation.acknowledgedElsewhere, expectation.failedPolls) = (
+        lost, acknowledgedElsewhere, failedPolls
+    )
+    (expectation.delivered, expectation.redelivered, expectation.isDeliveredInOrder) = (
+        delivered, redelivered, isDeliveredInOrder
+    )
+    expectation.reported = reported
+    for (day, ml) in days { expectation.days[valid(LocalDay(day), day)] = ml }
+    return expectation
 }
 
 private func valid<Value>(_ value: Value?, _ text: String) -> Value {

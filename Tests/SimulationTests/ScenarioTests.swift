@@ -5,7 +5,7 @@ import TrackerCore
 @Suite struct ScenarioTests {
     private static func play(_ scenario: Scenario) throws -> World {
         var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }
-        world.keepsStory = true
+        world.isLogging = true
         world.run()
         return world
     }
@@ -13,8 +13,8 @@ import TrackerCore
     @Test(arguments: ScenarioTable.all)
     func `a scenario has its expected results`(scenario: Scenario) throws {
         let world = try Self.play(scenario)
-        let story = world.story.map { "\($0.at) \($0.line)" }.joined(separator: "\n")
-        #expect(world.violations == [], "\(story)")
+        let eventLog = world.eventLog.map { "\($0.at) \($0.line)" }.joined(separator: "\n")
+        #expect(world.violations == [], "\(eventLog)")
     }
 
     @Test func `a run reports expected and found values when an expected result is missed`() throws {
@@ -22,14 +22,14 @@ import TrackerCore
         scenario.steps = [
             ScenarioStep(.seconds(8 * 3600), .sip(ml: 100)), ScenarioStep(.seconds(9 * 3600), .poll(.init())),
         ]
-        (scenario.promise.sips, scenario.promise.reported) = (2, ["notFound"])
+        (scenario.expectation.sips, scenario.expectation.reported) = (2, ["notFound"])
         let world = try Self.play(scenario)
         #expect(
             world.violations.map(\.sentence) == [
-                "sips: 2 promised, 1 found", "reported: notFound promised, and found were: nothing",
+                "sips: 2 expected, 1 found", "reported: notFound expected, found: nothing",
             ])
-        #expect(world.violations.allSatisfy { $0.code == .promised })
-        #expect(world.story.contains { $0.line == "The gateway asked: 1 received, 1 new, 1 acknowledged." })
+        #expect(world.violations.allSatisfy { $0.code == .expectation })
+        #expect(world.eventLog.contains { $0.line == "The gateway polled: 1 received, 1 new, 1 acknowledged." })
     }
 }
 

@@ -25,11 +25,12 @@ import Testing
         #expect(outcome.seeds == count)
         // Rare: the same loss in each of several readings.
         #expect(
-            outcome.swallowed <= Int(count) / 250, "\(outcome.swallowed) records were lost on the air in every reading")
+            outcome.undetectablyLost <= Int(count) / 250,
+            "\(outcome.undetectablyLost) records were lost on the air in every reading")
         print(
             """
-            simulation: \(outcome.seeds) seeds, \(outcome.polls) polls, \(outcome.swallowed) lost on the air for \
-            good, \(start.duration(to: .now))
+            simulation: \(outcome.seeds) seeds, \(outcome.polls) polls, \(outcome.undetectablyLost) lost on the air in \
+            every reading, \(start.duration(to: .now))
             """
         )
     }

@@ -26,12 +26,12 @@ struct StoreJournal: ScenarioJournal {
     }
 
     func openPublisher() throws -> (any ScenarioPublisher)? {
-        _ = try store.openPublisher(StoreOutlet.name) { "scenario" }
-        return StoreOutlet(store: store)
+        _ = try store.openPublisher(StorePublisher.name) { "scenario" }
+        return StorePublisher(store: store)
     }
 
     /// The store's publisher, and the messages as the broker parses them.
-    private struct StoreOutlet: ScenarioPublisher {
+    private struct StorePublisher: ScenarioPublisher {
         static let name = "mqtt"
         let store: TrackerStore
 
@@ -40,7 +40,7 @@ struct StoreJournal: ScenarioJournal {
                 try PublishedDrink(json: TrackerAPI.json(SipPayload($0, now: now, mayReadWaterline: false)))
             }
         }
-        func confirmed(through sequence: Int64) throws { try store.delivered(Self.name, through: sequence) }
+        func confirmed(through sequence: Int64) throws { try store.confirmChanges(of: Self.name, through: sequence) }
     }
 
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }

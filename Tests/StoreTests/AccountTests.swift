@@ -20,7 +20,7 @@ import TrackerCore
         let now = try context("2026-02-03T18:00:00Z")
         let first = try store.addToken("secret one", label: "phone", now)
         _ = try store.addToken("secret two", label: "tablet", now)
-        func isValid(_ token: String) throws -> Bool { try store.use(token: token, at: now.now) != nil }
+        func isValid(_ token: String) throws -> Bool { try store.authenticate(token, at: now.now) != nil }
         #expect(try isValid("secret one") && !isValid("secret") && !isValid(""))
         #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
         #expect(try !isValid("secret one") && isValid("secret two"))
@@ -76,7 +76,7 @@ import TrackerCore
                     try store.updateHealthFiles()
                 }
             } catch {
-                troubles.withLock { $0.append(FileErrorText.words(error)) }
+                troubles.withLock { $0.append(FileErrorText.text(error)) }
             }
         }
         #expect(troubles.withLock(\.self).isEmpty)
@@ -116,7 +116,7 @@ import TrackerCore
             ),
             (NSError(domain: "odd", code: 7), "reading or writing failed (odd 7)"),
             (StoreError(.busy, "It is busy", at: "/b"), "\(StoreError(.busy, "It is busy", at: "/b"))"),
-        ] { #expect(FileErrorText.words(error) == words) }
+        ] { #expect(FileErrorText.text(error) == words) }
     }
 
     @Test func `a purge leaves empty tables and no bytes`() throws {
@@ -138,7 +138,7 @@ import TrackerCore
     }
 
     /// D4: a store that is restored from its export knows the bottle's records, including tombstones.
-    @Test func `an export restores a store`() throws {
+    @Test func `an import of a full export restores a store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
         _ = try store.append(batch)
@@ -184,7 +184,7 @@ import TrackerCore
         if isCorrected { _ = try store.editDrink("d1", ml: 210, now) }
         var samples: [HealthSample] = []
         var export = HealthExport(.json)
-        var bytes = Array(export.opening.utf8)
+        var bytes = Array(export.header.utf8)
         try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
         samples = try HealthReader.samples(bytes + Array(export.end.utf8))
         #expect(try other.importSamples(samples, now).added == 1)
@@ -204,7 +204,7 @@ import TrackerCore
         _ = try store.editDrink("d1", ml: 150, now)
         let again = try store.editDrink("d4", ml: 160, now)
         var export = HealthExport(format)
-        var bytes = Array(export.opening.utf8)
+        var bytes = Array(export.header.utf8)
         try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
         let samples = try HealthReader.samples(bytes + Array(export.end.utf8))
         #expect(samples.compactMap(\.original) == [original.key])

@@ -30,7 +30,7 @@ import TrackerCore
         let day = DayCalendar(zone: context.zone).day(of: context.now)
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let snapshot = String(decoding: try encoder.encode(store.look(context).snapshot), as: UTF8.self)
+        let snapshot = String(decoding: try encoder.encode(store.preview(context).snapshot), as: UTF8.self)
         let settings = try store.settings()
         let values = Settings.catalogue.map { "\($0.name)=\(settings.value(of: $0.name)?.text ?? "")" }
         let sessions = try store.pastSessions(limit: 100).map {
@@ -176,10 +176,10 @@ import TrackerCore
         let file = scratch.file("backup")
         try store.backUp(to: file)
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try other.look(now).snapshot.connection == ConnectionStatus())
+        #expect(try other.preview(now).snapshot.connection == ConnectionStatus())
         try other.recordConnection(ConnectionProblem(.bluetoothOff), at: now.now)
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try other.look(now).snapshot.connection.error == ConnectionProblem(.bluetoothOff).description)
+        #expect(try other.preview(now).snapshot.connection.error == ConnectionProblem(.bluetoothOff).description)
     }
 
     @Test func `a restore sends nothing that was pending in the backup`() throws {
@@ -197,19 +197,19 @@ import TrackerCore
                 nil
             }
         }
-        for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
+        for id in ["r/1", "r/2"] { _ = try store.enqueue(words(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
         let file = scratch.file("backup")
         try store.backUp(to: file)
         let first = try #require(try next(store))
         try store.finishNotification(first, from: "ntfy", as: "me", at: now.now, .sent)
         try store.restore(from: file, scratch: try newFolder())
-        #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1") != nil)
+        #expect(try store.queuedState("r/1", at: "ntfy") == .sent && store.queuedNotification(withKey: "r/1") != nil)
         // Here the notification is still pending and unchanged.
         #expect(try next(store)?.announcement.id == "r/2")
         // On another machine the notification is not pending.
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try next(other) == nil && other.postState("r/2", at: "ntfy") == .dropped)
-        _ = try other.post(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
+        #expect(try next(other) == nil && other.queuedState("r/2", at: "ntfy") == .dropped)
+        _ = try other.enqueue(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
         #expect(try next(other)?.announcement.id == "r/3")
     }
 
@@ -291,7 +291,7 @@ import TrackerCore
         let backup = scratch.file("backup")
         try store.backUp(to: backup)
         #expect(try TrackerStore(path: backup).tokens().isEmpty, "a backup has no tokens")
-        _ = try store.noteGiven([first.key])
+        _ = try store.recordPhoneDrinks([first.key])
         _ = try store.revokeTokens(nil, now)
         let second = try store.logDrink(ml: 200, now)
         try store.restore(from: backup, scratch: try newFolder())

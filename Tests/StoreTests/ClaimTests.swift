@@ -15,7 +15,7 @@ import TrackerCore
         try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
     }
 
-    private func asked(_ wall: String) throws -> WriteContext {
+    private func explicit(_ wall: String) throws -> WriteContext {
         var context = try berlin(wall)
         context.isExplicit = true
         return context
@@ -29,7 +29,7 @@ import TrackerCore
         #expect(try second.offer(noon).banners.isEmpty, "the other process has claimed it")
         try first.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
         #expect(try second.offer(noon).banners.isEmpty, "decided")
-        #expect(try second.look(noon).snapshot.remindersSent == 1)
+        #expect(try second.preview(noon).snapshot.remindersSent == 1)
         #expect(try second.notifications().count == 1)
     }
 
@@ -44,7 +44,7 @@ import TrackerCore
         try store.settle(again.banners[0], of: again, shownBy: ["terminal"], later)
         // The first process was only slow: its delivery is not counted a second time.
         try store.settle(killed.banners[0], of: killed, shownBy: ["terminal"], later)
-        #expect(try store.look(later).snapshot.remindersSent == 1)
+        #expect(try store.preview(later).snapshot.remindersSent == 1)
     }
 
     /// Each delivery renews the claim. A notification that another process claimed is not shown.
@@ -80,7 +80,7 @@ import TrackerCore
     }
 
     /// With `discreet`, the per-drink reminder and the warning have the same text. One notification answers both.
-    @Test func `equal banners are shown once`() throws {
+    @Test func `decisions with the same text are shown as one notification`() throws {
         let store = try TrackerStore(path: scratch.store)
         let night = try berlin("23:00")
         _ = try store.startSession(night)
@@ -102,7 +102,7 @@ import TrackerCore
 
     /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
     /// later, once.
-    @Test func `every commit is evaluated`() throws {
+    @Test func `the evaluation after a commit detects a drink that returns to pace`() throws {
         let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
         func decided(_ wall: String) throws -> [NotificationKind] {
@@ -124,7 +124,7 @@ import TrackerCore
         _ = try store.startSession(berlin("21:00"))
         try store.changeSettings([("waterline.intervalMinutes", "30")], berlin("21:07"))
         func next(_ wall: String) throws -> Double? {
-            try store.look(berlin(wall)).snapshot.waterline?.nextReminderSeconds
+            try store.preview(berlin(wall)).snapshot.waterline?.nextReminderSeconds
         }
         #expect(try next("21:20") == 17 * 60, "21:37, not 21:50")
         try store.changeSettings([("waterline.discreet", "false")], berlin("21:25"))
@@ -154,7 +154,7 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
         _ = try store.logDrink(ml: 300, berlin("14:00"))
-        func total(_ wall: String) throws -> Int { try store.look(asked(wall)).snapshot.pace.dailyTotalMl }
+        func total(_ wall: String) throws -> Int { try store.preview(explicit(wall)).snapshot.pace.dailyTotalMl }
         #expect(try total("09:00") == 0 && total("12:00") == 250 && total("14:00") == 550)
         let early = try #require(Instant(iso: "2026-06-15T15:30:00+02:00"))
         _ = try store.append([
@@ -164,10 +164,10 @@ import TrackerCore
         ])
         #expect(try total("15:00") == 600 && total("14:30") == 550)
         _ = try store.startSession(berlin("20:00"))
-        #expect(try store.look(asked("19:00")).snapshot.waterline == nil)
+        #expect(try store.preview(explicit("19:00")).snapshot.waterline == nil)
         let day = try #require(LocalDay("2026-06-15"))
         func known(_ wall: String) throws -> [Int] {
-            let then = try asked(wall).asked
+            let then = try explicit(wall).explicitNow
             return [
                 try store.drinks(on: day, knownAt: then).reduce(0) { $0 + $1.ml },
                 try store.totals(from: day, through: day, knownAt: then).first?.totalMl ?? 0,
@@ -179,20 +179,20 @@ import TrackerCore
         }
         try store.changeSettings([("hydration.goalMl", "500")], isFirstChoice: true, berlin("16:00"))
         #expect(
-            try store.streak(today: day, knownAt: asked("12:00").asked) == 0
-                && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
+            try store.streak(today: day, knownAt: explicit("12:00").explicitNow) == 0
+                && store.streak(today: day, knownAt: explicit("14:00").explicitNow) == 1)
     }
 
     @Test func `a clock set back removes no drink`() throws {
         let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))
         _ = try store.startSession(berlin("17:30"))
-        let before = try store.look(berlin("16:00")).snapshot
+        let before = try store.preview(berlin("16:00")).snapshot
         #expect(before.pace.dailyTotalMl == 1800 && before.waterline?.elapsedSeconds == 0)
         let offer = try store.offer(berlin("16:00"))
         #expect(
             offer.banners.allSatisfy { $0.shown.kind == .waterlineLive },
             "1800 ml is more than is due at four: \(offer.banners)")
-        #expect(try store.look(asked("16:00")).snapshot.pace.dailyTotalMl == 0)
+        #expect(try store.preview(explicit("16:00")).snapshot.pace.dailyTotalMl == 0)
     }
 }

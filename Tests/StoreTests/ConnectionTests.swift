@@ -16,22 +16,22 @@ import TrackerCore
         let scratch = try TemporaryFolder()
         let store = try TrackerStore(path: scratch.store)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
-        #expect(try store.look(context).snapshot.connection == ConnectionStatus())
+        #expect(try store.preview(context).snapshot.connection == ConnectionStatus())
         try store.recordConnection(problem, at: sampleInstant)
         try store.recordConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Another process sees the problem, too.
-        let shown = try TrackerStore(path: scratch.store, for: .reading).look(context).snapshot.connection
+        let shown = try TrackerStore(path: scratch.store, for: .reading).preview(context).snapshot.connection
         #expect(shown.error == problem.description)
         #expect(shown.hint == problem.hint)
         try store.recordConnection(nil, at: sampleInstant)
-        #expect(try store.look(context).snapshot.connection == ConnectionStatus())
+        #expect(try store.preview(context).snapshot.connection == ConnectionStatus())
     }
 
     @Test func `the state contains the bottle that was polled last`() throws {
         let scratch = try TemporaryFolder()
         let store = try TrackerStore(path: scratch.store)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
-        #expect(try store.look(context).snapshot.bottle == nil)
+        #expect(try store.preview(context).snapshot.bottle == nil)
         for (number, battery) in [(1, 80), (2, 40)] {
             let name = "A4:C1:38:00:00:0\(number)"
             try store.adopt(BottleNames(name))
@@ -45,7 +45,7 @@ import TrackerCore
         try store.finishPoll(
             PollRecord(
                 bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))
-        let bottle = try #require(store.look(context).snapshot.bottle)
+        let bottle = try #require(store.preview(context).snapshot.bottle)
         #expect(bottle.name == "A4:C1:38:00:00:02" && bottle.batteryPercent == 40 && bottle.clockDriftSeconds == -3)
         #expect(bottle.lastPoll == sampleInstant.advanced(seconds: 2) && bottle.lastCompletePoll == nil)
     }

@@ -78,7 +78,7 @@ import TrackerCore
     @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
         let before = try raw(nil, rows)
         let store = try TrackerStore(path: scratch.store)
-        #expect(store.found == .store && store.removedSettings == removed)
+        #expect(store.fileState == .store && store.removedSettings == removed)
         try expectNoLoss(store, since: before)
         func schema(_ db: Database) throws -> [String] {
             try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql")
@@ -131,7 +131,7 @@ import TrackerCore
         let before = try raw(nil, rows)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         let store = try TrackerStore(path: scratch.store, for: .reading)
-        #expect(store.found == .older)
+        #expect(store.fileState == .older)
         try expectNoLoss(store, since: before)
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 1, context("2026-11-22T22:00:00Z")) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == bytes)

@@ -66,7 +66,7 @@ import TrackerCore
         let now = try context("2026-02-02T23:00:00Z"), bottle = "A4:C1:38:00:00:01"
         let today = DayCalendar(zone: now.zone, boundaryHour: 4).day(of: now.now)
         let asked: [() throws -> Any] = [
-            { try store.look(now) }, { try store.evaluate(now, sinks: []) }, { try store.facts(now) },
+            { try store.preview(now) }, { try store.evaluate(now, sinks: []) }, { try store.facts(now) },
             { try store.history(from: today.adding(days: -40), through: today) },
             { try store.streak(today: today) }, { try store.allDrinks() }, { try store.lastDrink() as Any },
             { try store.activeSession(at: now.now) as Any },
@@ -90,7 +90,7 @@ import TrackerCore
             { try store.editDrink("d1", ml: 20, now) }, { try store.startSession(now) },
             { try store.addLog(.water(oz: 8), now) }, { try store.endSession(now) },
             { try store.resetToday(now) }, { try store.changeSettings([("hydration.goalMl", "2100")], now) },
-            { try store.take([]) },
+            { try store.importEntries([]) },
         ]
         return asked.count { (try? $0()) == nil }
     }

@@ -49,14 +49,14 @@ import TrackerCore
         let rejecting = MemorySink(accepts: false)
         let first = try store.evaluate(berlin(noon), sinks: [rejecting])
         #expect(first.decisions.count == 1 && rejecting.refused == 1)
-        #expect(try store.look(berlin(noon)).snapshot.remindersSent == 0)
+        #expect(try store.preview(berlin(noon)).snapshot.remindersSent == 0)
         let sink = MemorySink()
         let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [rejecting, sink])
         #expect(
             second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1
         )
         #expect(try store.evaluate(berlin(noon.advanced(seconds: 61)), sinks: [sink]).decisions.isEmpty)
-        #expect(try store.look(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
+        #expect(try store.preview(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
     }
 
     @Test func `a repeated evaluation changes nothing`() throws {
@@ -64,11 +64,11 @@ import TrackerCore
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
         _ = try store.startSession(noon)
         _ = try store.evaluate(noon, sinks: [MemorySink()])
-        let before = try store.look(noon).snapshot
+        let before = try store.preview(noon).snapshot
         let changes = try store.changeMark()
         for _ in 0..<3 { #expect(try store.evaluate(noon, sinks: [MemorySink()]).decisions.isEmpty) }
         #expect(try store.changeMark() == changes)
-        #expect(try store.look(noon).snapshot == before)
+        #expect(try store.preview(noon).snapshot == before)
     }
 
     /// D3: each day keeps the goal that it ended with. A streak survives a raised goal.

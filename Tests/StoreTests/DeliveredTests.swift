@@ -74,7 +74,7 @@ import TrackerCore
             red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
             "each notification has its own id")
         #expect(try store.deliveries(after: 0).map(\.decision) == begun + red)
-        #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
+        #expect(try store.preview(berlin("14:01")).snapshot.remindersSent == 2)
     }
 
     /// The phone had the notification before the new decision: all channels get the phone's text.
@@ -82,7 +82,9 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.store)
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
-        _ = try store.post(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) { "key" }
+        _ = try store.enqueue(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) {
+            "key"
+        }
         guard
             case .message(let message) = try store.claimNextNotification(
                 from: "webhook", as: "service", at: berlin("08:00").now)
@@ -150,13 +152,13 @@ import TrackerCore
         #expect(try delivered.count == 1 && store.deliveries(after: through).map(\.decision) == delivered)
         #expect(
             try store.notifications(limit: 2000).count == NotificationTable.limit
-                && store.deliveryPositions().forgotten == later)
+                && store.deliveryPositions().lastDeleted == later)
     }
 
     @Test func `old notifications are deleted and their position is known`() throws {
         let store = try TrackerStore(path: scratch.store)
         let first = try deliver(store, "08:00")
-        #expect(try store.deliveryPositions().forgotten == 0)
+        #expect(try store.deliveryPositions().lastDeleted == 0)
         try store.database.write { db in
             for number in 0..<NotificationTable.limit {
                 try db.execute(
@@ -165,7 +167,7 @@ import TrackerCore
             }
         }
         try deliver(store, "11:00")
-        #expect(try store.deliveryPositions().forgotten == first[0].place && store.deliveries(after: 0).count == 1)
+        #expect(try store.deliveryPositions().lastDeleted == first[0].place && store.deliveries(after: 0).count == 1)
         try store.purge()
         #expect(try store.deliveries(after: 0).isEmpty && store.deliveryPositions() == (0, 0))
     }

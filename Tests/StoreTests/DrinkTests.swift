@@ -57,7 +57,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     /// T-20 and T-21: the day is set at import. The night of 25 hours counts by the wall clock.
-    @Test func `a drink has the day of vectors T20 and T21`() throws {
+    @Test func `a stored drink has the day that vectors T20 and T21 expect`() throws {
         let travel = try TrackerStore(inMemory: "America/New_York")
         var evening = try sip("2026-06-01T23:30:00", 200)
         evening.verdict = .drink(at: try #require(Instant(iso: "2026-06-02T03:30:00Z")), zone: "America/New_York")

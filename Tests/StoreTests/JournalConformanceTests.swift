@@ -41,7 +41,7 @@ import TrackerCore
         -> JournalEntry
     {
         var made = read(second: second, ml: ml, tail: tail, as: reading, verdict: .quarantined(reason: reason))
-        if reason == JournalQuarantine.refused || reason == "impossibleDate" { made.wall = nil }
+        if reason == JournalQuarantine.rejectedByDialect || reason == "impossibleDate" { made.wall = nil }
         return made
     }
 
@@ -62,12 +62,12 @@ import TrackerCore
     @Test(arguments: Kind.allCases) func `an outdated poll does not quarantine a stored record`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock)]) == [.stored])
-        #expect(try journal.append([quarantined(JournalQuarantine.pieced, as: strict)]) == [.waiting])
+        #expect(try journal.append([quarantined(JournalQuarantine.fragmented, as: strict)]) == [.waiting])
         #expect(try unsettled(journal, as: strict).map(\.quarantineReason) == [JournalQuarantine.hostClock])
-        #expect(try journal.append([quarantined(JournalQuarantine.pieced, second: 16)]) == [.stored])
+        #expect(try journal.append([quarantined(JournalQuarantine.fragmented, second: 16)]) == [.stored])
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
         #expect(
-            try unsettled(journal, as: calendar).map(\.quarantineReason).filter { $0 == JournalQuarantine.pieced }
+            try unsettled(journal, as: calendar).map(\.quarantineReason).filter { $0 == JournalQuarantine.fragmented }
                 .isEmpty)
     }
 
@@ -100,10 +100,11 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a counted record loses the receipt of an untrusted clock`(_ kind: Kind) throws
-    {
+    @Test(arguments: Kind.allCases) func `a record that counts later gets the receipt time of the trusted clock`(
+        _ kind: Kind
+    ) throws {
         let (journal, counted) = (try kind.make(), read())
-        for (second, reason) in [(15, JournalQuarantine.hostClock), (16, JournalQuarantine.pieced)] {
+        for (second, reason) in [(15, JournalQuarantine.hostClock), (16, JournalQuarantine.fragmented)] {
             var wrong = read(second: second, verdict: .quarantined(reason: reason))
             wrong.received = counted.received.advanced(seconds: -300 * 86_400)
             _ = try journal.append([wrong])
@@ -115,12 +116,15 @@ import TrackerCore
     @Test(arguments: Kind.allCases) func `an untrusted clock changes no reason and receipt of a waiting record`(
         _ kind: Kind
     ) throws {
-        let (journal, rejected) = (try kind.make(), read(verdict: .quarantined(reason: JournalQuarantine.refused)))
+        let (journal, rejected) = (
+            try kind.make(), read(verdict: .quarantined(reason: JournalQuarantine.rejectedByDialect))
+        )
         var untrusted = read(as: strict, verdict: .quarantined(reason: JournalQuarantine.hostClock))
         untrusted.received = rejected.received.advanced(seconds: -300 * 86_400)
         #expect(try journal.append([rejected, untrusted]) == [.stored, .waiting])
         let waiting = try #require(try unsettled(journal, as: strict).first)
-        #expect(waiting.quarantineReason == JournalQuarantine.refused && waiting.received == rejected.received)
+        #expect(
+            waiting.quarantineReason == JournalQuarantine.rejectedByDialect && waiting.received == rejected.received)
         var later = read(as: strict)
         later.received = rejected.received.advanced(seconds: 86_400)
         #expect(try journal.append([later]) == [.promoted])
@@ -130,7 +134,7 @@ import TrackerCore
     @Test(arguments: Kind.allCases) func `a stored date is never removed`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])
-        for reason in ["implausibleTimestamp", JournalQuarantine.refused, JournalQuarantine.hostClock] {
+        for reason in ["implausibleTimestamp", JournalQuarantine.rejectedByDialect, JournalQuarantine.hostClock] {
             #expect(try journal.append([quarantined(reason, as: strict)]) == [.duplicate])
         }
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
@@ -141,7 +145,7 @@ import TrackerCore
     ) throws {
         let journal = try kind.make()
         let refused = (0..<1350).map {
-            quarantined(JournalQuarantine.refused, second: $0 % 60, ml: 100 + $0, as: strict)
+            quarantined(JournalQuarantine.rejectedByDialect, second: $0 % 60, ml: 100 + $0, as: strict)
         }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
@@ -152,7 +156,7 @@ import TrackerCore
             let page = try unsettled(journal, as: calendar, after: last, limit: 500)
             #expect(
                 page.map(\.id) == page.map(\.id).sorted()
-                    && page.allSatisfy { $0.id > last && $0.quarantineReason == JournalQuarantine.refused })
+                    && page.allSatisfy { $0.id > last && $0.quarantineReason == JournalQuarantine.rejectedByDialect })
             found += page.count
             guard let end = page.last else { break }
             last = end.id
@@ -163,7 +167,9 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `the former dialect restores the row`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `a record read in its former dialect again has its former values`(_ kind: Kind)
+        throws
+    {
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
@@ -264,7 +270,7 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: Kind.allCases) func `a bottle that answers is adopted with any records`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `the answer of a bottle adopts it, not its records`(_ kind: Kind) throws {
         let journal = try kind.make()
         func ownedBottles() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }

@@ -286,7 +286,7 @@ import TrackerCore
         #expect(mode == "wal" && synchronous == 2)
     }
 
-    @Test func `concurrent openers of a new file agree`() async throws {
+    @Test func `processes that open a new file at once write to one store`() async throws {
         let path = scratch.store
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {

@@ -64,7 +64,7 @@ import TrackerCore
         let copy = try TrackerStore(path: folder.file("b"))
         let path = home("a").path
         for _ in 0..<2 { #expect(try copy.location(of: "mqtt", at: home("b")) == .copy(of: path)) }
-        #expect(try copy.location(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
+        #expect(try copy.location(of: "mqtt", at: home("b", machine: "m2")) == .onAnotherMachine(path))
         // With a new identity the remote data remains the original's.
         try copy.adoptAsNew("mqtt", id: "second", at: home("b"))
         #expect(
@@ -81,7 +81,7 @@ import TrackerCore
         #expect(try moved.location(of: "mqtt", at: home("c")) == .known)
         // A copy on another machine, which the user has confirmed.
         let elsewhere = try TrackerStore(path: folder.file("d"))
-        #expect(try elsewhere.location(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
+        #expect(try elsewhere.location(of: "mqtt", at: home("d", machine: "m2")) == .onAnotherMachine(home("c").path))
         try elsewhere.move("mqtt", to: home("d", machine: "m2"))
         #expect(
             try elsewhere.location(of: "mqtt", at: home("d", machine: "m2")) == .known
@@ -110,7 +110,7 @@ import TrackerCore
         try shell("cp a x && mv a b && mv x a")
         #expect(
             try TrackerStore(path: folder.file("a")).location(of: "mqtt", at: home("a"))
-                == .fromElsewhere(home("a").path))
+                == .onAnotherMachine(home("a").path))
         try shell("rm -f a a-wal a-shm")
         #expect(try TrackerStore(path: folder.file("b")).location(of: "mqtt", at: home("b")) == .known)
         // An identity that was stored without a machine ID stays valid.
@@ -128,7 +128,9 @@ import TrackerCore
         // A different message is the same failure.
         try store.recordProblem("denied", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
-            try store.publisherErrors() == [PublisherError(outlet: "mqtt", words: "denied", since: now, waiting: 1)])
+            try store.publisherErrors() == [
+                PublisherError(publisher: "mqtt", message: "denied", since: now, waiting: 1)
+            ])
         try store.recordProblem(nil, of: "mqtt", at: now.advanced(seconds: 120))
         #expect(try store.publisherErrors().isEmpty)
         try store.recordProblem("away", of: "mqtt", at: now.advanced(seconds: 180))
@@ -144,14 +146,17 @@ import TrackerCore
         try store.recordChannelProblem(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
-            try troubles() == [PublisherError(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
+            try troubles() == [
+                PublisherError(publisher: "ntfy", message: String(repeating: "x", count: 2000), since: now)
+            ])
         // With other settings it counts as another failure.
         try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
         try store.recordChannelProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
-        #expect(try troubles() == [PublisherError(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
+        #expect(
+            try troubles() == [PublisherError(publisher: "ntfy", message: "away", since: now.advanced(seconds: 90))])
         // An entry of an earlier version for a removed channel.
         try store.recordChannelProblem("gone", of: "push-1", with: "", at: now)
-        #expect(try troubles().map(\.outlet) == ["ntfy"])
+        #expect(try troubles().map(\.publisher) == ["ntfy"])
         try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
         #expect(try troubles().isEmpty)
         try store.recordChannelProblem("away", of: "webhook", with: "", at: now)
@@ -166,7 +171,7 @@ import TrackerCore
         #expect(try store.publisherErrors().isEmpty)
         for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
             try store.recordProblem(words, of: "mqtt", at: now)
-            #expect(try store.publisherErrors().map(\.words) == [String(words.prefix(2000))])
+            #expect(try store.publisherErrors().map(\.message) == [String(words.prefix(2000))])
         }
         let mark = try store.changeMark()
         try store.recordProblem(String(repeating: "x", count: 9000), of: "mqtt", at: now)
@@ -181,7 +186,7 @@ import TrackerCore
     @Test func `changes are not recorded without a publisher`() throws {
         _ = try store.logDrink(ml: 100, context())
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
-        #expect(try reported().isEmpty && store.waiting(for: "a") == 0)
+        #expect(try reported().isEmpty && store.waitingChanges(for: "a") == 0)
     }
 
     @Test func `a publisher reports the changes since its creation`() throws {
@@ -196,11 +201,11 @@ import TrackerCore
         #expect(try reported().sorted() == ["200 deleted", "250", "300"])
         #expect(try reported().first == "300")
         let second = try store.changes(for: "a", limit: 2)
-        try store.delivered("a", through: second[1].sequence)
-        #expect(try store.waiting(for: "a") == 1)
+        try store.confirmChanges(of: "a", through: second[1].sequence)
+        #expect(try store.waitingChanges(for: "a") == 1)
         // Positions never decrease.
-        try store.delivered("a", through: 0)
-        #expect(try store.waiting(for: "a") == 1)
+        try store.confirmChanges(of: "a", through: 0)
+        #expect(try store.waitingChanges(for: "a") == 1)
         _ = try store.undo(context(4))
         #expect(try reported().sorted() == ["200", "250 deleted"])
     }
@@ -209,16 +214,16 @@ import TrackerCore
         for name in ["a", "b"] { _ = try store.openPublisher(name) { name } }
         _ = try store.logDrink(ml: 100, context())
         let last = try #require(try store.changes(for: "a", limit: 9).last).sequence
-        try store.delivered("a", through: last)
+        try store.confirmChanges(of: "a", through: last)
         #expect(try reported("b") == ["100"] && reported("a").isEmpty)
-        try store.delivered("b", through: last)
+        try store.confirmChanges(of: "b", through: last)
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 200, context(1))
         #expect(try store.changes(for: "a", limit: 9).map(\.sequence) == [last + 1])
         // A closed publisher blocks no cleanup and restarts when it is opened again.
-        #expect(try !store.closePublisher("b", sparing: 1) && store.isPublisherOpen("b"))
+        #expect(try !store.closePublisher("b", unlessWaitingAtMost: 1) && store.isPublisherOpen("b"))
         #expect(try store.closePublisher("b") && !store.closePublisher("b"))
-        try store.delivered("a", through: last + 1)
+        try store.confirmChanges(of: "a", through: last + 1)
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try store.openPublisher("b") { "other" }.id == "b")
@@ -236,7 +241,7 @@ import TrackerCore
         _ = try store.append([entry, entry])
         let first = try store.changes(for: "a", limit: 9)
         #expect(first.map { $0.drink?.ml } == [100])
-        try store.delivered("a", through: first[0].sequence)
+        try store.confirmChanges(of: "a", through: first[0].sequence)
         // A known record adds no change.
         _ = try store.append([entry])
         #expect(try reported().isEmpty)
@@ -252,11 +257,11 @@ import TrackerCore
     @Test func `the lifetime total never decreases`() throws {
         _ = try store.openPublisher("a") { "a" }
         let drink = try store.logDrink(ml: 300, context())
-        #expect(try store.lifetime(for: "a") == 300)
+        #expect(try store.lifetimeTotal(for: "a") == 300)
         _ = try store.deleteDrink("d\(drink.number)", context(1))
-        #expect(try store.lifetime(for: "a") == 300)
+        #expect(try store.lifetimeTotal(for: "a") == 300)
         _ = try store.logDrink(ml: 350, context(2))
-        #expect(try store.lifetime(for: "a") == 350)
+        #expect(try store.lifetimeTotal(for: "a") == 350)
     }
 
     @Test func `retained topics are stored until they are deleted`() throws {
@@ -264,14 +269,14 @@ import TrackerCore
         try store.recordRetained(["t/2", "t/1"], of: "a")
         try store.recordRetained(["t/2", "t/3"], of: "a")
         #expect(try store.retainedTopics(of: "a") == ["t/1", "t/2", "t/3"])
-        try store.forgetRetained(["t/1", "t/9"], of: "a")
+        try store.deleteRetained(["t/1", "t/9"], of: "a")
         _ = try store.closePublisher("a")
         #expect(try store.retainedTopics(of: "a") == ["t/2", "t/3"])
         try store.recordRetained(["t/4"], of: "unknown")
         #expect(try store.retainedTopics(of: "unknown").isEmpty)
     }
 
-    @Test func `a restore is not published`() throws {
+    @Test func `drinks of a restored backup are not published`() throws {
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
         for ml in 1...30 { _ = try other.logDrink(ml: ml, context()) }
@@ -282,11 +287,11 @@ import TrackerCore
         #expect(try !store.isUsed())
         try store.recordRetained(["t"], of: "a")
         for ml in 1...40 { _ = try store.logDrink(ml: ml, context()) }
-        try store.delivered("a", through: 40)
+        try store.confirmChanges(of: "a", through: 40)
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
         #expect(try store.openPublisher("a") { "other" }.id == "mine")
-        #expect(try store.waiting(for: "a") == 0 && store.retainedTopics(of: "a") == ["t"])
+        #expect(try store.waitingChanges(for: "a") == 0 && store.retainedTopics(of: "a") == ["t"])
         _ = try store.logDrink(ml: 77, context(9))
         #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
     }
@@ -323,7 +328,7 @@ import TrackerCore
         let left = try #require(try store.staleTopics().first)
         #expect(left == StaleTopics(brokerAddress: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())
-        try store.forget(left)
+        try store.delete(left)
         #expect(try store.staleTopics().isEmpty)
         #expect(try store.openPublisher("a") { "b" }.id == "b")
         _ = try store.logDrink(ml: 200, context(1))

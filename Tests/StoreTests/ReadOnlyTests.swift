@@ -25,19 +25,19 @@ import TrackerCore
 
     /// Opens the store, runs the doctor's queries, and closes it.
     @discardableResult
-    private func openAndRead(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
+    private func openAndRead(_ path: String? = nil) throws -> (drinks: Int, fileState: TrackerStore.FileState) {
         let store = try TrackerStore(path: path ?? scratch.store, for: .reading)
-        _ = try store.look(context("2026-02-03T12:00:00Z"))
+        _ = try store.preview(context("2026-02-03T12:00:00Z"))
         #expect(try store.integrityProblems().isEmpty)
-        return (try store.allDrinks().count, store.found)
+        return (try store.allDrinks().count, store.fileState)
     }
 
     @Test func `reading creates no store and leaves an empty file empty`() throws {
-        #expect(try openAndRead().found == .nothing)
-        #expect(try openAndRead(scratch.path + "/a/b/c.sqlite").found == .nothing)
+        #expect(try openAndRead().fileState == .nothing)
+        #expect(try openAndRead(scratch.path + "/a/b/c.sqlite").fileState == .nothing)
         #expect(try folder().isEmpty)
         try Data().write(to: URL(fileURLWithPath: scratch.store))
-        #expect(try openAndRead().found == .nothing)
+        #expect(try openAndRead().fileState == .nothing)
         #expect(try folder() == ["waterh.sqlite": Data()])
     }
 

@@ -204,7 +204,7 @@ import TrackerCore
     func `X1: session water counts for the day if the setting is on`() throws {
         _ = try store.startSession(at("20:00"))
         _ = try store.addLog(.water(oz: 8), at("20:10"))
-        let total = { try self.store.look(self.at("21:00")).snapshot.pace.dailyTotalMl }
+        let total = { try self.store.preview(self.at("21:00")).snapshot.pace.dailyTotalMl }
         #expect(try total() == 0)
         try store.changeSettings([("hydration.countSessionWater", "true")], at("20:20"))
         let water = try store.addLog(.water(oz: 8), at("20:30"))

@@ -11,7 +11,7 @@ import Testing
             do {
                 _ = try SmallFile.read(name, limit: 100)
                 return nil
-            } catch { return error.words }
+            } catch { return error.reason }
         }
         try Data("abc".utf8).write(to: folder.url("file"))
         try FileManager.default.createSymbolicLink(

@@ -68,7 +68,7 @@ struct StoreWatchTests {
         // The kernel delivers events in order: when an event for another file has arrived, this one has too.
         try await settle(counter)
         let before = counter.total
-        for _ in 0..<5 { _ = try TrackerStore(path: path, for: .reading).look(context()) }
+        for _ in 0..<5 { _ = try TrackerStore(path: path, for: .reading).preview(context()) }
         try Data("x".utf8).write(to: folder.url("other"))
         #expect(await event(within: 0.3) { counter.total > before ? true : nil } == nil)
     }

@@ -154,7 +154,9 @@ import TrackerCore
         var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
     }
 
-    @Test(arguments: (1...20).map { UInt64($0) }) func `totals equal those of a simple model`(seed: UInt64) throws {
+    @Test(arguments: (1...20).map { UInt64($0) }) func `totals after random changes equal those of a reference model`(
+        seed: UInt64
+    ) throws {
         var random = SeededGenerator(seed: seed)
         let scratch = try TemporaryFolder()
         let store = try TrackerStore(path: scratch.store)

@@ -60,10 +60,10 @@ import TrackerCore
             }
         }
         for (from, to) in [(left, right), (right, left), (left, right)] {
-            _ = try to.take(try Self.lines(from).map(Self.read))
+            _ = try to.importEntries(try Self.lines(from).map(Self.read))
         }
         #expect(try Set(Self.lines(left)).count == Set(Self.lines(right)).count, "seed \(seed)")
-        let again = try right.take(try Self.lines(left).map(Self.read))
+        let again = try right.importEntries(try Self.lines(left).map(Self.read))
         #expect(again.added == 0, "seed \(seed)")
     }
 
@@ -104,12 +104,12 @@ import TrackerCore
         #expect(try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01"))
         _ = try there.append([entry("A4:C1:38:00:00:02", ml: 250)])
         _ = try here.append([entry("A4:C1:38:00:00:02", ml: 250)])
-        let outcome = try here.take(try Self.lines(there).map(Self.read))
+        let outcome = try here.importEntries(try Self.lines(there).map(Self.read))
         #expect((outcome.added, outcome.known) == (1, 1))
         #expect(try Self.drinks(here) == [101, 250])
         // Later records from either address are known too.
         let empty = try TrackerStore(inMemory: "Etc/UTC")
-        _ = try empty.take(try Self.lines(there).map(Self.read))
+        _ = try empty.importEntries(try Self.lines(there).map(Self.read))
         #expect(
             try empty.append([entry("A4:C1:38:00:00:02", ml: 101), entry("A4:C1:38:00:00:01", ml: 250)]) == [
                 .duplicate, .duplicate,
@@ -121,11 +121,11 @@ import TrackerCore
         _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
         try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01")
         try here.adoptBottle("A4:C1:38:00:00:01")
-        _ = try here.take(try Self.lines(there).map(Self.read))
+        _ = try here.importEntries(try Self.lines(there).map(Self.read))
         #expect(try here.bottles().map(\.identities) == [["A4:C1:38:00:00:01"]])
     }
 
-    @Test func `a known record keeps its local reading`() throws {
+    @Test func `an import does not change the decoding of a known record`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         var (wide, narrow) = (entry(ml: 300), entry(ml: 300))
         (wide.reading, narrow.reading, narrow.amountMl) = ("calendar/u16be", "strict/u8", 44)
@@ -133,7 +133,7 @@ import TrackerCore
         _ = try there.append([narrow])
         let before = try Self.lines(here)
         #expect(
-            try here.take(try Self.lines(there).map(Self.read))
+            try here.importEntries(try Self.lines(there).map(Self.read))
                 == {
                     var outcome = WireOutcome()
                     outcome.known = 1
@@ -153,7 +153,7 @@ import TrackerCore
         let moved = try there.editDrink(names[1], at: sampleInstant.advanced(seconds: 60), context)
         _ = try there.editDrink("d\(moved.number)", ml: 90, context)
         _ = try there.deleteDrink(names[2], context)
-        for _ in 1...2 { _ = try here.take(try Self.lines(there).map(Self.read)) }
+        for _ in 1...2 { _ = try here.importEntries(try Self.lines(there).map(Self.read)) }
         #expect(try Self.drinks(here) == Self.drinks(there))
         #expect(try Self.drinks(here).count == 2)
         // Another reading gives the drink another key. Its correction remains a correction.
@@ -175,7 +175,7 @@ import TrackerCore
             record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))
         let lines = try Self.lines(there)
         #expect(lines.count == 1 && lines[0].contains(#""byHand":true"#), "\(lines)")
-        _ = try here.take(try lines.map(Self.read))
+        _ = try here.importEntries(try lines.map(Self.read))
         #expect(try Self.lines(here) == lines)
         for store in [there, here] {
             var strict = entry(ml: 200)
@@ -183,7 +183,7 @@ import TrackerCore
             _ = try store.append([strict])
             #expect(try store.lastDrink()?.at == day)
         }
-        #expect(try here.take(try Self.lines(there).map(Self.read)).added == 0)
+        #expect(try here.importEntries(try Self.lines(there).map(Self.read)).added == 0)
     }
 
     @Test func `a drink counts on its own day in a store of another zone`() throws {
@@ -192,7 +192,7 @@ import TrackerCore
         // 2026-02-02T14:00 UTC, the 3rd in Tokyo
         sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York")
         _ = try there.append([sip])
-        _ = try here.take(try Self.lines(there).map(Self.read))
+        _ = try here.importEntries(try Self.lines(there).map(Self.read))
         #expect(try Self.drinks(there) == [90] && Self.drinks(here) == [90])
     }
 }

@@ -7,7 +7,7 @@ package final class Broker: @unchecked Sendable {
     private let lines: [String]
     private var running: RunningProgram?
 
-    /// - Parameter lines: its configuration; by default all clients are accepted.
+    /// - Parameter lines: lines of mosquitto.conf; by default the broker accepts all clients.
     package init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil)
         async throws
     {
@@ -24,18 +24,18 @@ package final class Broker: @unchecked Sendable {
             throw Missing(description: "mosquitto is not installed: hardware/bench setup test")
         }
         // Not 0: with it, mosquitto 2.0.16 and Debian's 2.0.11 disconnect a client after each rejected message.
-        let always = [
+        let defaultLines = [
             "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/",
             "autosave_interval 1", "autosave_on_changes true",
             "max_queued_messages 100000", "user \(NSUserName())", "log_dest stderr", "log_type error",
             "log_type warning", "log_type notice", "log_type subscribe",
         ]
-        try (always + lines).joined(separator: "\n").write(
+        try (defaultLines + lines).joined(separator: "\n").write(
             to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
         let running = try program.start(["-c", folder.file("mosquitto.conf")])
         self.running = running
-        let answers: Bool? = await event { self.isListening ? true : running.isRunning ? nil : false }
-        guard answers == true else { throw Missing(description: "mosquitto did not start: \(running.error)") }
+        let isReady: Bool? = await event { self.isListening ? true : running.isRunning ? nil : false }
+        guard isReady == true else { throw Missing(description: "mosquitto did not start: \(running.error)") }
     }
 
     package var log: String { running?.error ?? "" }
@@ -51,22 +51,22 @@ package final class Broker: @unchecked Sendable {
 
     /// Starts a subscriber, which prints a line `R TOPIC PAYLOAD` for each message; R is 1 for a retained one. Returns
     /// after the subscription is active.
-    package func listen(_ filter: String = "#", as id: String? = nil, qos: Int = 1) async throws -> RunningProgram {
+    package func listen(_ filter: String = "#", as client: String? = nil, qos: Int = 1) async throws -> RunningProgram {
         guard let program = Program(system: "mosquitto_sub") else {
             throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test")
         }
-        let remembered = id.map { ["-i", $0, "-c"] } ?? []
+        let sessionOptions = client.map { ["-i", $0, "-c"] } ?? []
         let before = subscriptions(filter, qos)
-        let ear = try program.start(
-            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "\(qos)", "-F", "%r %t %p", "-t", filter] + remembered)
-        guard running != nil else { return ear }
-        let isHeard: Bool? = await event {
-            self.subscriptions(filter, qos) > before ? true : ear.isRunning ? nil : false
+        let subscriber = try program.start(
+            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "\(qos)", "-F", "%r %t %p", "-t", filter] + sessionOptions)
+        guard running != nil else { return subscriber }
+        let isSubscribed: Bool? = await event {
+            self.subscriptions(filter, qos) > before ? true : subscriber.isRunning ? nil : false
         }
-        guard isHeard == true else {
-            throw Missing(description: "mosquitto_sub did not subscribe: \(ear.error) \(running?.error ?? "")")
+        guard isSubscribed == true else {
+            throw Missing(description: "mosquitto_sub did not subscribe: \(subscriber.error) \(running?.error ?? "")")
         }
-        return ear
+        return subscriber
     }
 
     package func publish(_ topic: String, _ text: String, more: [String] = []) async throws {
@@ -79,15 +79,15 @@ package final class Broker: @unchecked Sendable {
         guard result.exitCode == 0 else { throw Missing(description: "mosquitto_pub: \(result.error)") }
     }
 
-    /// The retained messages, in no order.
+    /// The retained messages as lines `1 TOPIC PAYLOAD`, in no order.
     package func kept() async throws -> [String] {
         try await publish("end", "x", more: ["-r"])
-        let late = try await listen("#")
-        _ = try await late.line { $0 == "1 end x" }
+        let subscriber = try await listen("#")
+        _ = try await subscriber.line { $0 == "1 end x" }
         // A marker after all retained messages.
         try await publish("end", "y")
-        _ = try await late.line { $0 == "0 end y" }
-        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(
+        _ = try await subscriber.line { $0 == "0 end y" }
+        return subscriber.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(
             String.init)
     }
 
@@ -115,7 +115,6 @@ package final class Broker: @unchecked Sendable {
         }
     }
 
-    /// An unused port.
     package static func freePort() throws -> Int {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }

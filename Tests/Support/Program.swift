@@ -59,7 +59,7 @@ package struct Program: Sendable {
         return try await running.finish(limit: limit)
     }
 
-    /// Starts it and returns at once, for programs that run until a signal.
+    /// Starts the program without waiting for its end.
     package func start(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
     ) throws -> RunningProgram {
@@ -81,15 +81,15 @@ package final class RunningProgram: @unchecked Sendable {
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         // The page has one port per machine, and many services run here: each test enables it explicitly.
-        var usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
+        var defaults = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
         // Emulated bottles have one address: the services of different tests must not find each other's sockets.
         for text in arguments + environment.values.sorted() {
             guard let folder = text.firstMatch(of: /\/[^ =]*\/waterh-test-[0-9A-F]{8}/) else { continue }
-            usual["XDG_RUNTIME_DIR"] = String(folder.0)
+            defaults["XDG_RUNTIME_DIR"] = String(folder.0)
             break
         }
         // The tests show nothing on the user's desktop.
-        process.environment = usual.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
+        process.environment = defaults.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         try Data(input).write(to: folder.url("input"))
         for name in ["output", "error"] { try Data().write(to: folder.url(name)) }
@@ -129,11 +129,11 @@ package final class RunningProgram: @unchecked Sendable {
         if process.isRunning { kill(process.processIdentifier, signal) }
     }
 
-    /// Waits until its standard output has a line that fits.
-    package func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
+    /// Waits until standard output has a complete line that matches.
+    package func line(limit: Double = 20, where matches: @Sendable (Substring) -> Bool) async throws -> String {
         let found = await event(within: limit) {
             // The last piece can be an incomplete line.
-            self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(
+            self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: matches).map(
                 String.init)
         }
         guard let found else {
@@ -151,7 +151,7 @@ package final class RunningProgram: @unchecked Sendable {
     }
 
     package func finish(limit: Double = 60) async throws -> Program.Result {
-        let inTime = await withTaskGroup(of: Bool.self) { group in
+        let endedInTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask { [ended] in
                 for await _ in ended {}
                 return !Task.isCancelled
@@ -163,7 +163,7 @@ package final class RunningProgram: @unchecked Sendable {
             defer { group.cancelAll() }
             return await group.next() ?? false
         }
-        guard inTime || !process.isRunning else {
+        guard endedInTime || !process.isRunning else {
             send(signal: SIGKILL)
             throw Program.TookTooLong(
                 description: "\(commandLine): still running after \(limit) s.\nstdout: \(output)\nstderr: \(error)")
@@ -195,12 +195,12 @@ package final class TemporaryFolder: Sendable {
 
 /// Polls `ask` until it returns a value or the limit (seconds) expires: for events of other processes that cannot be
 /// awaited.
-package func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows
+package func event<Answer: Sendable>(within limit: Double = 20, _ attempt: () async throws -> Answer?) async rethrows
     -> Answer?
 {
     let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
     while true {
-        if let answer = try await ask() { return answer }
+        if let answer = try await attempt() { return answer }
         guard ContinuousClock.now < deadline else { return nil }
         try? await Task.sleep(for: .milliseconds(10))
     }

@@ -15,7 +15,7 @@ package final class WebPeer: Sendable {
         program = try python.start([script, String(port)] + (certificate.map { [$0.file, $0.key] } ?? []))
         scheme = certificate == nil ? "http" : "https"
         let line = try await program.line { $0.hasPrefix("port ") }
-        guard let found = Int(line.dropFirst(5)) else { throw Broker.Missing(description: "peer.py said \(line)") }
+        guard let found = Int(line.dropFirst(5)) else { throw Broker.Missing(description: "no port in: \(line)") }
         self.port = found
     }
 
@@ -63,9 +63,9 @@ package final class WebPeer: Sendable {
 
     private func control(_ name: String, _ body: String? = nil) async throws -> String {
         guard let curl = Program(system: "curl") else { throw Broker.Missing(description: "these tests need curl") }
-        let more = body.map { _ in ["--data-binary", "@-"] } ?? []
+        let bodyOptions = body.map { _ in ["--data-binary", "@-"] } ?? []
         let result = try await curl.run(
-            ["-sS", "-k", "--noproxy", "*", "-m", "20", "\(url)/control/\(name)"] + more,
+            ["-sS", "-k", "--noproxy", "*", "-m", "20", "\(url)/control/\(name)"] + bodyOptions,
             input: Array((body ?? "").utf8))
         guard result.exitCode == 0 else { throw Broker.Missing(description: "curl: \(result.error)") }
         return result.output

@@ -2,11 +2,11 @@
 
 usage: peer.py [PORT [CERTIFICATE KEY]]. Prints `port N` when it listens; with a certificate it speaks TLS.
 
-POST /control/answers with a JSON list sets the responses to the next requests, one each; then every response is 200 with {}.
+POST /control/answers with a JSON list sets the responses to the next requests, one each; then every response is 200 with {"id": NUMBER}.
 {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds until the response; "close": true disconnects
-without a response; "cut": true disconnects in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
-POST /control/rule with such an object sets every later response; with {} as in the beginning.
-GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body (as text and in base64), and when.
+without a response; "cut": true disconnects in the middle of the body; "flood": N sends N bytes of body; "drip": true sends a byte each 0.1 s.
+POST /control/rule with such an object sets every later response; {} restores the default.
+GET /control/seen lists the requests in order of arrival: method, path, headers (lower case), body (text and base64), and time.
 """
 import base64
 import json
@@ -23,7 +23,7 @@ state = {"answers": [], "rule": {}, "seen": [], "count": 0}
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def say(self, status, body, headers=None):
+    def respond(self, status, body, headers=None):
         self.send_response(status)
         names = {name.lower() for name in headers or {}}
         for name, value in (headers or {}).items():
@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def hang_up(self):
+    def disconnect(self):
         self.close_connection = True
         self.wfile.flush()
         self.connection.close()
@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
                 if name in ("answers", "rule"):
                     state[name] = json.loads(body)
                 text = b"{}"
-        self.say(200, text)
+        self.respond(200, text)
 
     def handle_request(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -62,36 +62,36 @@ class Handler(BaseHTTPRequestHandler):
             state["seen"].append({
                 "method": self.command, "path": self.path, "headers": {key.lower(): value for key, value in self.headers.items()},
                 "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()})
-            how = state["answers"].pop(0) if state["answers"] else state["rule"]
+            response = state["answers"].pop(0) if state["answers"] else state["rule"]
         try:
-            self.follow(how, {"id": str(number)})
+            self.respond_as_configured(response, {"id": str(number)})
         except OSError:
             self.close_connection = True
 
-    def follow(self, how, usual):
-        if how.get("silent"):
-            time.sleep(how["silent"])
-        if how.get("close"):
-            return self.hang_up()
-        text = how.get("body", json.dumps(usual)).encode()
-        status = how.get("status", 200)
-        if how.get("cut"):
-            self.say(status, text[: max(1, len(text) // 2)], {"Content-Length": str(len(text) + 10)})
-            return self.hang_up()
-        if "flood" in how:
-            self.say(status, b"", {"Content-Length": str(how["flood"])})
-            piece, left = b"x" * 65536, how["flood"]
+    def respond_as_configured(self, response, default):
+        if response.get("silent"):
+            time.sleep(response["silent"])
+        if response.get("close"):
+            return self.disconnect()
+        text = response.get("body", json.dumps(default)).encode()
+        status = response.get("status", 200)
+        if response.get("cut"):
+            self.respond(status, text[: max(1, len(text) // 2)], {"Content-Length": str(len(text) + 10)})
+            return self.disconnect()
+        if "flood" in response:
+            self.respond(status, b"", {"Content-Length": str(response["flood"])})
+            piece, left = b"x" * 65536, response["flood"]
             while left > 0:
                 self.wfile.write(piece[: min(left, len(piece))])
                 left -= len(piece)
             return None
-        if how.get("drip"):
-            self.say(status, b"", {"Content-Length": "100000"})
+        if response.get("drip"):
+            self.respond(status, b"", {"Content-Length": "100000"})
             while True:
                 self.wfile.write(b" ")
                 self.wfile.flush()
                 time.sleep(0.1)
-        self.say(status, text, how.get("headers"))
+        self.respond(status, text, response.get("headers"))
         return None
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = handle_request

@@ -73,10 +73,10 @@ import TrackerCore
         let user = fields.contains("userId") ? "" : #", "userId": "u""#
         let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
         let outcome = try store.merge(.session, json: json, context())
-        #expect(outcome.taken == 0 && outcome.refused == 1, "\(outcome)")
+        #expect(outcome.applied == 0 && outcome.refused == 1, "\(outcome)")
         #expect(outcome.refusals.first?.reason.contains(reason) == true, "\(outcome.refusals)")
         #expect(try store.activeSession(at: context().now) == nil)
-        _ = try store.look(context()).snapshot
+        _ = try store.preview(context()).snapshot
     }
 
     static let badLogs: [(String, String)] = [
@@ -105,7 +105,7 @@ import TrackerCore
             return "{" + fields.joined(separator: ", ") + "}"
         }
         let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", context(5))
-        #expect(outcome.taken == 1 && outcome.refused == 1, "\(outcome)")
+        #expect(outcome.applied == 1 && outcome.refused == 1, "\(outcome)")
         #expect(outcome.refusals.first?.reason.contains(reason) == true, "\(outcome.refusals)")
         #expect(try store.activeSession(at: context(5).now)?.logs.map(\.id) == ["good"])
     }
@@ -143,12 +143,12 @@ import TrackerCore
                 }
                 let json = "[{" + row.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}]"
                 let outcome = try store.merge(entity, json: json, context())
-                #expect(outcome.taken + outcome.kept + outcome.refused == 1, "seed \(seed): \(json)")
+                #expect(outcome.applied + outcome.unchanged + outcome.refused == 1, "seed \(seed): \(json)")
                 #expect(
                     outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.reason.isEmpty },
                     "seed \(seed)")
             }
-            for moment in [context(), context(86_400 * 365)] { _ = try store.look(moment).snapshot }
+            for moment in [context(), context(86_400 * 365)] { _ = try store.preview(moment).snapshot }
             if Int.random(in: 0..<10, using: &random) == 0, try store.activeSession(at: context().now) != nil {
                 _ = try store.endSession(context(60))
             }
@@ -166,10 +166,10 @@ import TrackerCore
             """#
         _ = try await server.control("/control/put", body: row)
         #expect(try await pass(server, at: 20).merged.refused == 1)
-        let report = try store.look(context(30)).snapshot.syncReport
+        let report = try store.preview(context(30)).snapshot.syncReport
         #expect(report.refused == 1 && report.refusals.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
         _ = try await server.control("/control/put", body: row.replacing("-9223372036854775808", with: "1781526001000"))
-        #expect(try await pass(server, at: 40).merged.taken == 1)
+        #expect(try await pass(server, at: 40).merged.applied == 1)
         #expect(try store.syncReport().report == SyncReport())
     }
 
@@ -199,7 +199,7 @@ import TrackerCore
         _ = try session(server)
         let without = try await pass(server)
         #expect(
-            without.sent == 0 && without.parked == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
+            without.sent == 0 && without.rejected == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
         try store.changeSettings([("sync.token", "wrong")], context(20))
         #expect(try await pass(server, at: 21).trouble?.contains("rejects the token") == true)
         try store.changeSettings([("sync.token", "s3cret")], context(30))
@@ -226,7 +226,7 @@ import TrackerCore
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }
 
-    @Test func `settings sync with the user`() async throws {
+    @Test func `changed Waterline settings are sent with the user`() async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
         _ = try await pass(server)

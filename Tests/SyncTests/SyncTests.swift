@@ -156,13 +156,13 @@ struct SyncServer {
         #expect(try other.preset(named: "stout")?.standardDrinkEstimate == stout.standardDrinkEstimate)
     }
 
-    @Test func `a rejected change is sent again when it changes`() async throws {
+    @Test func `a rejected change is sent again after its entity changes`() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)
         let client = SyncClient(base: server.base)
         _ = try await server.control("/control/fail?status=422&times=2")
         let first = try await pass(client, at: 1010)
-        #expect(first.parked == 2 && first.sent == 3 && first.status == .error)
+        #expect(first.rejected == 2 && first.sent == 3 && first.status == .error)
         #expect(try await pass(client, at: 2000).sent == 0)
         _ = try store.endSession(context(1020))
         #expect(try await pass(client, at: 2001).sent == 1, "the changed session is sent; the user stays rejected")
@@ -195,10 +195,10 @@ struct SyncServer {
               "source": "phone", "deleted": 0, "updatedAt": 1005000, "deviceId": "phone"}]
             """
         _ = try await server.control("/control/put", body: row)
-        #expect(try await pass(client, at: 1011).merged.taken == 1)
+        #expect(try await pass(client, at: 1011).merged.applied == 1)
         let view = try #require(try store.activeSession(at: Instant(seconds: 1011)))
         #expect(view.state.waters == 1 && view.logs.contains { $0.source.rawValue == "phone" })
-        #expect(try await pass(client, at: 1012).merged.taken == 0)
+        #expect(try await pass(client, at: 1012).merged.applied == 0)
 
         func write(_ at: Int, _ device: String, _ estimate: Double, deleted: Bool) throws -> Bool {
             let json = """
@@ -207,7 +207,7 @@ struct SyncServer {
                   "standardDrinkEstimate": \(estimate), "deleted": \(deleted), "updatedAt": \(at), "deviceId": \
                 "\(device)"}]
                 """
-            return try store.merge(.logEntry, json: json, context(1013)).taken == 1
+            return try store.merge(.logEntry, json: json, context(1013)).applied == 1
         }
         func estimate() throws -> Double? {
             try store.activeSession(at: Instant(seconds: 1013))?.logs.first { $0.id == ids[0] }?.standardDrinkEstimate
@@ -231,7 +231,7 @@ struct SyncServer {
     func `invalid responses change nothing`(json: String) throws {
         _ = try store.startSession(context(1000))
         for entity in RemoteEntity.allCases {
-            if let outcome = try? store.merge(entity, json: json, context(1001)) { #expect(outcome.taken == 0) }
+            if let outcome = try? store.merge(entity, json: json, context(1001)) { #expect(outcome.applied == 0) }
         }
         #expect(try store.presets().isEmpty)
     }

@@ -27,7 +27,7 @@ import TrackerCore
             [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \
             \(milliseconds), "deviceId": "~phone", \(fields)}]
             """
-        return try store.merge(.logEntry, json: json, Self.context(seconds)).taken
+        return try store.merge(.logEntry, json: json, Self.context(seconds)).applied
     }
 
     private func counted() throws -> [Int] { try store.allDrinks().map(\.ml) }
@@ -93,23 +93,23 @@ import TrackerCore
             "standardDrinkEstimate": 2, "position": 1,
               "deleted": 0, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
-        #expect(try store.merge(.preset, json: remote, Self.context(1002)).taken == 1)
+        #expect(try store.merge(.preset, json: remote, Self.context(1002)).applied == 1)
         try store.deletePreset(preset.id, Self.context(1003))
-        #expect(try store.merge(.preset, json: remote, Self.context(1004)).taken == 0)
+        #expect(try store.merge(.preset, json: remote, Self.context(1004)).applied == 0)
         #expect(try !store.presets().contains { $0.id == preset.id })
 
         let active = """
             [{"id": "\(session)", "userId": "\(preset.userID)", "startTime": 1000000, "endTime": null, "isActive": \
             true, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
-        #expect(try store.merge(.session, json: active, Self.context(1005)).taken == 1)
+        #expect(try store.merge(.session, json: active, Self.context(1005)).applied == 1)
         _ = try store.endSession(Self.context(1006))
-        #expect(try store.merge(.session, json: active, Self.context(1007)).taken == 0)
+        #expect(try store.merge(.session, json: active, Self.context(1007)).applied == 0)
         #expect(try store.activeSession(at: Instant(seconds: 1008)) == nil)
     }
 
     /// The server was down while this computer's clock was a year ahead: the retry must not wait for a year.
-    @Test func `no change waits longer than its retry`() throws {
+    @Test func `a change is sent at once when its retry is too far in the future`() throws {
         let year: Int64 = 365 * 86_400
         let item = try #require(try store.outbox().next(at: Instant(seconds: 1000 + year)))
         try store.finishSending(item, .unreachable, at: Instant(seconds: 1000 + year))

@@ -4,12 +4,10 @@ import subprocess
 
 
 def token(products, store, environment=None, scope="admin"):
-    """A new token of the store."""
     done = subprocess.run([f"{products}/waterh-tracker", "token", "new", "--scope", scope, "--json", "--store", str(store)],
                           check=True, capture_output=True, text=True, env=environment, timeout=60, stdin=subprocess.DEVNULL)
     return json.loads(done.stdout)["token"]
 
 
 def header(products, store, environment=None, scope="admin"):
-    """The same as headers of a request."""
     return {"Authorization": f"Bearer {token(products, store, environment, scope)}"}

@@ -87,7 +87,7 @@ class Description(Service):
 
 
 class Crowd(Service):
-    def test_two_thousand_connections(self):
+    def test_the_service_works_with_two_thousand_connections(self):
         requests = [
             b"", b"GET /api/v1/state HTTP/1.1\r\nHost: local",
             b"POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\"",
@@ -136,7 +136,7 @@ class Crowd(Service):
         self.assertRegex(wait_for(answer, "a response to a slow body"), rb"^HTTP/1.1 (400|408) ")
         self.check_service(80)
 
-    def test_two_pages_change_one_drink(self):
+    def test_only_one_of_many_clients_changes_a_drink(self):
         number = self.ask("POST", "/api/v1/drinks", {"ml": 100})[1]["drink"]["number"]
         before = self.total()
         with concurrent.futures.ThreadPoolExecutor(16) as pages:
@@ -152,7 +152,7 @@ class Crowd(Service):
         self.assertEqual(sorted(deleted), [200] + [404] * 15)
         self.assertEqual(self.total(), before - 100)
 
-    def test_one_key_from_many_clients_counts_once(self):
+    def test_an_idempotency_key_from_many_clients_counts_once(self):
         before, key = self.total(), {"Idempotency-Key": "one-tap"}
         with concurrent.futures.ThreadPoolExecutor(16) as pages:
             answers = list(pages.map(lambda _: self.ask("POST", "/api/v1/drinks", {"ml": 111}, **key)[0], range(32)))

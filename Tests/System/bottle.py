@@ -8,42 +8,42 @@ import time
 # The amounts of the sips: one repeats only after all others.
 AMOUNTS = range(1, 901)
 # The log holds 500 records (protocol spec P3.4, rule 6); then the bottle overwrites the oldest.
-FULL = 470
+FULL_LOG = 470
 
 
-def fault_plan(chance, is_pieced=False):
+def fault_plan(rng, is_pieced=False):
     """A random fault plan without faults that no gateway can detect: reordered pieces of entries, and records that the bottle
     overwrites (`ring`)."""
     words = [
-        f"drop={chance.choice([2, 5, 10, 20])}", f"twice={chance.choice([5, 20])}", f"slow={chance.choice([20, 150])}",
-        f"gap={chance.choice([5, 30])}", "ignore=20", f"early={chance.choice([200, 500])}", f"hang-up={chance.randint(2, 20)}",
-        f"hang-up-once={chance.randint(2, 20)}", "refuse=2", f"cut={chance.choice([3, 10])}", f"split={chance.choice([20, 23, 31, 47])}",
-        "shuffle", "restart=50", "interleave=30", f"length={chance.choice([5, 10])}", f"entry={chance.choice([5, 10])}", "lie=30", "foreign=10",
-        "endless", "forget=50", f"resend={chance.randint(1, 12)}", "drift=200", "step=40", "power=1", "keep-alive",
-        f"disconnect@{chance.randint(3, 120)}", f"lose@{chance.randint(1, 14)}", f"repeat@{chance.randint(1, 14)}", f"delay@{chance.randint(1, 10)}:500ms",
-        f"late@{chance.randint(1, 20)}:2s", f"silent@{chance.randint(3, 30)}", f"deaf@{chance.randint(1, 6)}", f"mtu={chance.choice([23, 64, 185])}",
+        f"drop={rng.choice([2, 5, 10, 20])}", f"twice={rng.choice([5, 20])}", f"slow={rng.choice([20, 150])}",
+        f"gap={rng.choice([5, 30])}", "ignore=20", f"early={rng.choice([200, 500])}", f"hang-up={rng.randint(2, 20)}",
+        f"hang-up-once={rng.randint(2, 20)}", "refuse=2", f"cut={rng.choice([3, 10])}", f"split={rng.choice([20, 23, 31, 47])}",
+        "shuffle", "restart=50", "interleave=30", f"length={rng.choice([5, 10])}", f"entry={rng.choice([5, 10])}", "lie=30", "foreign=10",
+        "endless", "forget=50", f"resend={rng.randint(1, 12)}", "drift=200", "step=40", "power=1", "keep-alive",
+        f"disconnect@{rng.randint(3, 120)}", f"lose@{rng.randint(1, 14)}", f"repeat@{rng.randint(1, 14)}", f"delay@{rng.randint(1, 10)}:500ms",
+        f"late@{rng.randint(1, 20)}:2s", f"silent@{rng.randint(3, 30)}", f"deaf@{rng.randint(1, 6)}", f"mtu={rng.choice([23, 64, 185])}",
     ]
-    chosen = chance.sample(words, chance.choice([0, 0, 1, 1, 2, 3]))
+    chosen = rng.sample(words, rng.choice([0, 0, 1, 1, 2, 3]))
     if any(word.startswith(("split", "cut")) for word in chosen):
         chosen = [word for word in chosen if not word.startswith(("shuffle", "delay"))]
     return ",".join(chosen)
 
 
 class Bottle:
-    def __init__(self, world, chance):
-        self.world, self.chance = world, chance
+    def __init__(self, world, rng):
+        self.world, self.rng = world, rng
         self.flash = world.bench / "bottle.json"
         self.link, self.control = world.bench / "b.sock", world.bench / "c.sock"
-        self.profile = chance.choice(["retail", "draft", "both", "both"])
-        self.model = chance.choice(["boost", "vita"])
-        self.certain, self.unconfirmed = collections.Counter(), collections.Counter()
+        self.profile = rng.choice(["retail", "draft", "both", "both"])
+        self.model = rng.choice(["boost", "vita"])
+        self.confirmed, self.unconfirmed = collections.Counter(), collections.Counter()
         self.clocks = collections.defaultdict(list)  # By amount: the bottle's clock.
         self.times = collections.defaultdict(list)  # By amount: the true times, ms.
-        self.drunk, self.child, self.waiting = 0, None, 0
+        self.sip_count, self.child, self.waiting = 0, None, 0
 
     def start(self, faults=None):
-        faults = fault_plan(self.chance) if faults is None else faults
-        seed = self.chance.randrange(1, 1 << 32)
+        faults = fault_plan(self.rng) if faults is None else faults
+        seed = self.rng.randrange(1, 1 << 32)
         arguments = ["run", "--link", f"unix:{self.link}", "--control", f"unix:{self.control}", "--profile", self.profile, "--model", self.model,
                      "--store", self.flash, "--seed", seed]
         # The bottle's clock does not follow the host's.
@@ -68,35 +68,35 @@ class Bottle:
             request = {"do": word} if value is None else {"do": word, "value": str(value)}
             control.sendall(json.dumps(request).encode() + b"\n")
             line = control.makefile().readline()
-        answer = json.loads(line)
-        if not answer["ok"]:
-            raise ValueError(answer.get("error"))
-        return answer["status"]
+        response = json.loads(line)
+        if not response["ok"]:
+            raise ValueError(response.get("error"))
+        return response["status"]
 
     def sip(self):
         """A drink. A confirmed one is recorded; an unconfirmed one can be."""
         if not self.is_ready():
             return
-        if self.waiting >= FULL:
+        if self.waiting >= FULL_LOG:
             # A poll can have emptied it.
             self.waiting = len(self.records())
             return
-        amount = AMOUNTS[self.drunk % len(AMOUNTS)]
-        self.drunk += 1
+        amount = AMOUNTS[self.sip_count % len(AMOUNTS)]
+        self.sip_count += 1
         self.times[amount].append(int(time.time() * 1000))
         try:
             status = self.control_request("sip", amount)
             self.waiting = status["records"]
             self.clocks[amount].append(status["clock"])
-            self.certain[amount] += 1
-            self.world.line(f"sip {amount}")
+            self.confirmed[amount] += 1
+            self.world.log(f"sip {amount}")
         except ConnectionRefusedError:
             pass
-        except (OSError, ValueError) as trouble:
+        except (OSError, ValueError) as error:
             self.unconfirmed[amount] += 1
-            self.world.line(f"sip {amount} unconfirmed: {trouble!r}")
+            self.world.log(f"sip {amount} unconfirmed: {error!r}")
 
-    def distinct(self, amount):
+    def least_records(self, amount):
         """The number of confirmed sips with a record of their own. A clock that restarts or is set back writes the same second again,
         and a record is identified by wall time and amount (tracker spec A6). A second can pass between record and response."""
         seen = []
@@ -108,15 +108,15 @@ class Bottle:
                 seen.append((date, moment))
         return len(seen)
 
-    def use(self):
+    def random_action(self):
         """Another action with the bottle."""
-        word, value = self.chance.choice([("refill", None), ("battery", self.chance.randint(0, 100)), ("drop", None), ("press", None),
-                                          ("charging", self.chance.choice(["on", "off"])), ("power-loss", None)])
-        if word == "power-loss" and self.chance.random() < 0.7:
+        word, value = self.rng.choice([("refill", None), ("battery", self.rng.randint(0, 100)), ("drop", None), ("press", None),
+                                          ("charging", self.rng.choice(["on", "off"])), ("power-loss", None)])
+        if word == "power-loss" and self.rng.random() < 0.7:
             return
         try:
             self.control_request(word, value)
-            self.world.line(f"bottle: {word} {value if value is not None else ''}")
+            self.world.log(f"bottle: {word} {value if value is not None else ''}")
         except (OSError, ValueError):
             pass
 

@@ -1,4 +1,4 @@
-"""The service and a broker: how long what was drunk takes to whoever listens, and how long a week takes that a broker was away.
+"""Benchmarks of the service with a broker: latency of a drink at each receiver, and duration of a delivery after a week without a broker.
 
 Called by `hardware/bench benchmarks broker`.
 """
@@ -50,18 +50,18 @@ def broker(folder, port):
     with open(f"{folder}/mosquitto.conf", "w") as file:
         file.write(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser {'root' if os.geteuid() == 0 else 'mosquitto'}\n")
     with running([shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", f"{folder}/mosquitto.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until("the broker", lambda: answers(port))
+        until("the broker", lambda: is_listening(port))
         yield process
 
 
-def answers(port):
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
+def is_listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def until(what, fits):
+def until(what, matches):
     end = time.monotonic() + LIMIT
-    while not fits():
+    while not matches():
         if time.monotonic() > end:
             raise SystemExit(f"{what}: not in {LIMIT} s")
         time.sleep(0.01)
@@ -82,8 +82,8 @@ class Lines:
             else:
                 self.lines.append((time.monotonic(), line))
 
-    def first(self, fits, after=0):
-        return next((when for when, line in self.lines[after:] if fits(line)), None)
+    def first(self, matches, after=0):
+        return next((when for when, line in self.lines[after:] if matches(line)), None)
 
 
 def resident(process):
@@ -98,13 +98,13 @@ def measure(products, folder, say, limit):
 
 
 @contextlib.contextmanager
-def ear(port, topic):
+def subscriber(port, topic):
     """The messages of a topic, after the broker has confirmed the subscription by forwarding a message of this program."""
-    own = f"bench/{topic}"
-    with running(["mosquitto_sub", "-p", port, "-q", "1", "-t", topic, "-t", own, "-F", "%p"], stdout=subprocess.PIPE, text=True) as process:
-        heard = Lines(process)
-        until("the listener", lambda: subprocess.run(["mosquitto_pub", "-p", str(port), "-t", own, "-m", READY]).returncode == 0 and heard.is_ready.wait(0.2))
-        yield heard
+    probe_topic = f"bench/{topic}"
+    with running(["mosquitto_sub", "-p", port, "-q", "1", "-t", topic, "-t", probe_topic, "-F", "%p"], stdout=subprocess.PIPE, text=True) as process:
+        messages = Lines(process)
+        until("the listener", lambda: subprocess.run(["mosquitto_pub", "-p", str(port), "-t", probe_topic, "-m", READY]).returncode == 0 and messages.is_ready.wait(0.2))
+        yield messages
 
 
 @contextlib.contextmanager
@@ -143,27 +143,27 @@ def week(products, folder, environment, say, limit):
             file.write(f"{at},{at},{50 + number % 300},00000000-0000-4000-8000-{number:012d}\n")
     subprocess.run([f"{products}/waterh-tracker", "import", f"{folder}/week.csv", "--store", store], check=True, capture_output=True, env=environment)
     say(f"broker: {WEEK} drinks of a week without a broker; waterh-gateway run, received by mosquitto_sub")
-    with broker(folder, port), ear(port, "hydration/sip") as heard:
+    with broker(folder, port), subscriber(port, "hydration/sip") as messages:
         began = time.monotonic()
         with service(products, folder, store, port, None, environment) as process:
             until("the service", lambda: is_connected(folder))
             before = resident(process)
-            until("all drinks", lambda: len(heard.lines) >= WEEK)
+            until("all drinks", lambda: len(messages.lines) >= WEEK)
             after = resident(process)
-        sips = [json.loads(line) for _, line in heard.lines]
+        sips = [json.loads(line) for _, line in messages.lines]
         if [sip["sequence"] for sip in sips] != sorted({sip["sequence"] for sip in sips}) or [sip["at"] for sip in sips] != sorted(sip["at"] for sip in sips):
             raise SystemExit("the drinks arrived in another order, or twice")
-        limit(f"{len(sips)} queued drinks, start of the service to the last at a listener, in order", heard.lines[WEEK - 1][0] - began, 10, "s")
+        limit(f"{len(sips)} queued drinks, start of the service to the last at a listener, in order", messages.lines[WEEK - 1][0] - began, 10, "s")
         limit("more resident after them than before", max(0, after - before), 16, "MiB")
 
 
 class Hook(BaseHTTPRequestHandler):
-    came = []
+    arrivals = []
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         if body["data"]["kind"] == "waterline-per-drink":
-            Hook.came.append(time.monotonic())
+            Hook.arrivals.append(time.monotonic())
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -189,8 +189,8 @@ def latencies(products, folder, environment, say, limit):
 
     more = f'[webhook]\nurl = "http://127.0.0.1:{hook.server_port}/"\n'
     with broker(folder, port), desktop(folder, service_figures.peer_python(folder)) as (bus, on_desktop), \
-            service(products, folder, store, port, page, environment | {"DBUS_SESSION_BUS_ADDRESS": bus}, more), ear(port, "hydration/sip") as at_broker, \
-            ear(port, "hydration/notify") as at_notes, \
+            service(products, folder, store, port, page, environment | {"DBUS_SESSION_BUS_ADDRESS": bus}, more), subscriber(port, "hydration/sip") as at_broker, \
+            subscriber(port, "hydration/notify") as at_notes, \
             running(["curl", "-sN", "--noproxy", "*", "--retry", "100", "--retry-connrefused", "-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{page}/api/v1/events?shows=notifications"], stdout=subprocess.PIPE,
                     text=True) as stream:
         in_stream = Lines(stream)
@@ -206,13 +206,13 @@ def latencies(products, folder, environment, say, limit):
             found["a drink in the event stream"].append(in_stream.first(lambda line: '"dailyTotalMl"' in line, seen) - done)
         post("session", {})
         for number in range(10):
-            counts = len(at_notes.lines), len(in_stream.lines), len(Hook.came), len(on_desktop.lines)
+            counts = len(at_notes.lines), len(in_stream.lines), len(Hook.arrivals), len(on_desktop.lines)
             done = post("session/drink", {})
             until("a notification", lambda: at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) and in_stream.first(lambda line: "waterline-per-drink" in line, counts[1])
-                  and len(Hook.came) > counts[2] and on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]))
+                  and len(Hook.arrivals) > counts[2] and on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]))
             found["a notification at the broker"].append(at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) - done)
             found["a notification in the event stream"].append(in_stream.first(lambda line: "waterline-per-drink" in line, counts[1]) - done)
-            found["a notification at a webhook"].append(Hook.came[counts[2]] - done)
+            found["a notification at a webhook"].append(Hook.arrivals[counts[2]] - done)
             found["a notification on the desktop"].append(on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]) - done)
         say(f"broker: a drink and a notification, from the response to POST (after the commit) to each receiver; the median of {ROUNDS} and of 10, and the maximum")
         for name, times in found.items():

@@ -13,58 +13,58 @@ import sys
 import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "SyncTests"))
-from acts import READING, Acts
+from actions import READ_ONLY_COMMANDS, Actions
 from bottle import Bottle
 from processes import last_line
 from server import SyncServer
 from service import Service
-from verdict import Verdict, dump
+from verdict import FinalChecks, dump
 from world import World
 
 # The exit code if only time limits were missed (EX_TEMPFAIL).
 LATE_ONLY = 75
 # A bottle without faults is empty after this many polls.
-LAST_POLLS = 12
+FINAL_POLLS = 12
 
 
 class Chaos:
     def __init__(self, products, seed):
         self.world = World(products, seed)
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
         self.server = SyncServer()
         self.server.start()
         self.bottle = Bottle(self.world, random.Random(f"{seed} bottle"))
         self.service = Service(self.world, random.Random(f"{seed} service"), self.bottle)
-        self.acts = Acts(self.world, random.Random(f"{seed} acts"), self.bottle, self.service, self.server)
+        self.actions = Actions(self.world, random.Random(f"{seed} acts"), self.bottle, self.service, self.server)
         self.bottle_returns = None
-        self.figures = {}
+        self.statistics = {}
 
     def run(self, minutes):
         # Several processes create the store at the same time.
         self.bottle.start("")
         for _ in range(4):
-            self.acts.log()
-        self.acts.tracker("settings", "settings", "set", "sync.url", self.server.url)
+            self.actions.log()
+        self.actions.tracker("settings", "settings", "set", "sync.url", self.server.url)
         end, seen = time.monotonic() + minutes * 60, time.monotonic()
         while time.monotonic() < end:
-            self.acts.one()
-            self.turn()
+            self.actions.perform_one()
+            self.step()
             if time.monotonic() - seen > 60:
                 seen = time.monotonic()
-                print(f"  {seen - self.world.began:7.1f} s  {self.bottle.drunk} sips, {self.world.number} processes", flush=True)
-            time.sleep(self.chance.choice([0.01, 0.03, 0.1, 0.2]))
+                print(f"  {seen - self.world.started:7.1f} s  {self.bottle.sip_count} sips, {self.world.number} processes", flush=True)
+            time.sleep(self.rng.choice([0.01, 0.03, 0.1, 0.2]))
         self.settle()
 
-    def turn(self):
-        """Checks ended processes, and restarts what is down."""
+    def step(self):
+        """Checks ended processes, and restarts those that are down."""
         self.collect()
-        self.acts.wake()
+        self.actions.resume_stopped()
         self.service.watch()
-        if self.world.is_full and self.chance.random() < 0.05:
+        if self.world.is_full and self.rng.random() < 0.05:
             self.world.free_disk()
         if not self.bottle.is_up:
             if self.bottle_returns is None:
-                self.bottle_returns = time.monotonic() + self.chance.choice([0, 0.3, 2])
+                self.bottle_returns = time.monotonic() + self.rng.choice([0, 0.3, 2])
             elif time.monotonic() >= self.bottle_returns:
                 self.bottle_returns = None
                 self.bottle.start()
@@ -72,7 +72,7 @@ class Chaos:
     def collect(self):
         for child in self.world.collect():
             if child.name == "log":
-                self.acts.logged_by(child)
+                self.actions.record_log(child)
             if child.name == "poll" and child.process.returncode == 0:
                 self.check_sums(child)
 
@@ -90,51 +90,51 @@ class Chaos:
     def settle(self):
         """Ends all failures, empties the bottle, and checks the result."""
         world = self.world
-        world.line("settle")
+        world.log("settle")
         world.free_disk()
         world.set_clock(0)
         world.set_zone("Europe/Berlin")
         self.server.mood = "well"
-        self.acts.wake(everyone=True)
+        self.actions.resume_stopped(all_processes=True)
         self.wait(lambda: not [child for child in world.children if child.name not in ("service", "emulator")], 200, "the last commands")
         if self.service.is_up:
-            asked = self.service.ready
+            was_ready = self.service.ready
             self.service.child.send(signal.SIGTERM)
-            if self.wait(lambda: not self.service.is_up, 45, "the service after SIGTERM") and asked:
+            if self.wait(lambda: not self.service.is_up, 45, "the service after SIGTERM") and was_ready:
                 if self.service.child.process.returncode not in (0, -9):
                     world.fail(f"{self.service.child.label} did not stop cleanly: {self.service.child.process.returncode}")
-        self.one("settings", "waterh-tracker", "settings", "set", "bottle.recordDialect", "calendar", "day.zone", "unset", "bottle.readDelayS", "0")
+        self.run_process("settings", "waterh-tracker", "settings", "set", "bottle.recordDialect", "calendar", "day.zone", "unset", "bottle.readDelayS", "0")
         self.bottle.kill(signal.SIGTERM)
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
         self.bottle.start("")
         self.wait(self.bottle.is_ready, 30, "the emulator's start")
-        self.empty()
-        self.reading_changes_nothing()
+        self.empty_bottle()
+        self.check_read_only_commands()
         self.bottle.kill(signal.SIGTERM)
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
-        verdict = Verdict(world, self.bottle, self.acts)
+        verdict = FinalChecks(world, self.bottle, self.actions)
         verdict.check()
-        self.figures = verdict.figures
+        self.statistics = verdict.statistics
 
-    def empty(self):
+    def empty_bottle(self):
         child = None
-        for _ in range(LAST_POLLS):
-            child = self.one("last-poll", "waterh-gateway", "poll", "--link", f"unix:{self.bottle.link}", "--trust-clock", "--json", limit=150)
+        for _ in range(FINAL_POLLS):
+            child = self.run_process("last-poll", "waterh-gateway", "poll", "--link", f"unix:{self.bottle.link}", "--trust-clock", "--json", limit=150)
             try:
                 report = json.loads(child.output())
             except ValueError:
                 continue
             if child.process.returncode == 0 and report["complete"] and report["received"] == 0:
                 return
-        self.world.fail(f"the bottle is not empty after {LAST_POLLS} polls without faults: {last_line(child.errors() or child.output())}")
+        self.world.fail(f"the bottle is not empty after {FINAL_POLLS} polls without faults: {last_line(child.errors() or child.output())}")
 
-    def reading_changes_nothing(self):
-        for words in READING:
+    def check_read_only_commands(self):
+        for words in READ_ONLY_COMMANDS:
             before = dump(self.world)
-            self.one(f"look-{words[0]}", "waterh-tracker", *words)
+            self.run_process(f"look-{words[0]}", "waterh-tracker", *words)
             self.compare(before, " ".join(words))
         before = dump(self.world)
-        self.one("look-doctor", "waterh-gateway", "doctor", "--link", f"unix:{self.bottle.link}")
+        self.run_process("look-doctor", "waterh-gateway", "doctor", "--link", f"unix:{self.bottle.link}")
         self.compare(before, "doctor")
 
     def compare(self, before, words):
@@ -143,7 +143,7 @@ class Chaos:
             changed = sorted(set(after) ^ set(before))
             self.world.fail(f"'{words}' only reads, and changed the store: {str(changed[:3])[:300]}")
 
-    def one(self, name, product, *words, limit=60):
+    def run_process(self, name, product, *words, limit=60):
         """Runs one process to its end."""
         child = self.world.start(name, product, [*words, "--store", self.world.store], limit=limit)
         self.wait(lambda: not child.is_running, limit + 20, child.label)
@@ -197,19 +197,19 @@ def main():
         print("  without root there is no small disk: the disk is never full in this run", flush=True)
     if not world.has_clock:
         print("  without gcc the host's clock is correct in this run", flush=True)
-    is_through = False
+    is_finished = False
     try:
         chaos.run(options.minutes)
-        is_through = True
+        is_finished = True
     finally:
-        good = is_through and not world.failures
+        good = is_finished and not world.failures
         chaos.close(keep=not good)
-        if not is_through:
+        if not is_finished:
             print(f"chaos: aborted; the logs are in {world.folder}", flush=True)
     print(f"  {chaos.bottle.profile} {chaos.bottle.model}, {world.number} processes, {chaos.server.requests} requests to the sync server")
-    print("  " + ", ".join(f"{name} {value}" for name, value in chaos.figures.items()))
+    print("  " + ", ".join(f"{name} {value}" for name, value in chaos.statistics.items()))
     ends = {}
-    for (name, code), times in sorted(world.ends.items()):
+    for (name, code), times in sorted(world.exit_counts.items()):
         ends.setdefault(name, []).append(f"{code}: {times}")
     print("  ends: " + "; ".join(f"{name} {', '.join(codes)}" for name, codes in ends.items()))
     if good:

@@ -1,8 +1,8 @@
-"""The peer of `hardware/bench benchmarks service`: the dashboard that a collector's author writes in an evening.
+"""A simple dashboard in FastAPI, for the comparison in `hardware/bench benchmarks service`.
 
-FastAPI, aiosqlite, one file, one table of sips with an index on the day; the state of the day is asked from the database for each
-request. Its JSON has the keys of our own state (COLLECTOR_STATE: a file with one), so that both send the same; what a collector knows
-is worked out, the rest is sent as it stands in the file.
+It uses aiosqlite and one table of sips with an index on the day, and queries the state of the day for each request. Its JSON has the
+keys of the gateway's state, so that both send the same amount: it computes the values that it knows, and takes the others from the file
+COLLECTOR_STATE.
 
 run: COLLECTOR_DB=FILE COLLECTOR_STATE=FILE uvicorn collector_dashboard:app
 """
@@ -26,7 +26,7 @@ async def lifespan(app):
     await app.state.db.execute("CREATE INDEX IF NOT EXISTS sips_by_day ON sips (DATE(timestamp))")
     await app.state.db.commit()
     with open(os.environ["COLLECTOR_STATE"]) as file:
-        app.state.rest = json.load(file)
+        app.state.other_values = json.load(file)
     yield
     await app.state.db.close()
 
@@ -41,12 +41,12 @@ async def state():
         "SELECT timestamp, intake_ml, battery FROM sips WHERE DATE(timestamp) = ? ORDER BY timestamp", (now.date().isoformat(),))
     rows = await cursor.fetchall()
     total = sum(row["intake_ml"] for row in rows)
-    awake = min(1, max(0, (now.hour * 60 + now.minute - 8 * 60) / (14 * 60)))
-    return app.state.rest | {
+    day_share = min(1, max(0, (now.hour * 60 + now.minute - 8 * 60) / (14 * 60)))
+    return app.state.other_values | {
         "timestamp": int(now.timestamp()),
         "dailyTotalMl": total,
         "dailyGoalMl": GOAL_ML,
-        "expectedMl": round(GOAL_ML * awake),
+        "expectedMl": round(GOAL_ML * day_share),
         "progress": min(1, total / GOAL_ML),
         "drinkCount": len(rows),
         "lastDrinkAge": str(now - datetime.fromisoformat(rows[-1]["timestamp"])) if rows else None,

@@ -81,7 +81,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         found = await self.run_gateway("scan", "--link", host, "--seconds", "3")
         self.programs.environment["WATERH_BOTTLE"] = json.loads(found.splitlines()[0])["address"]
 
-    async def test_our_bottle_and_our_gateway(self):
+    async def test_the_gateway_polls_the_emulator_over_hci(self):
         (bottle, _), (host, _) = await self.controller("bottle"), await self.controller("host")
         await self.emulator(bottle)
         await self.choose(host)
@@ -90,7 +90,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(first["address"], again["address"])
         self.assertEqual(await asyncio.to_thread(self.programs.stop, "waterh-emulator"), 0)
 
-    async def test_a_foreign_host_reads_our_bottle(self):
+    async def test_a_bumble_host_reads_the_emulator(self):
         link, _ = await self.controller("bottle")
         await self.emulator(link)
         device = await self.device("theirs", THEIR_HOST)
@@ -126,7 +126,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len(retail.records(bytes(values))), 40, values)
             await asyncio.wait_for(connection.disconnect(), LIMIT)
 
-    async def test_our_gateway_polls_a_foreign_bottle(self):
+    async def test_the_gateway_polls_a_bumble_peripheral(self):
         link, _ = await self.controller("host")
         device = await self.device("WaterH-Boost-24oz", THEIR_BOTTLE)
         stored = [retail.record(time.localtime(time.time() - seconds), 45) for seconds in (7200, 3600)]
@@ -150,13 +150,13 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(polled["new"], 2)
         self.assertEqual(stored, [], "what was stored was acknowledged")
 
-    async def test_a_link_without_a_controller(self):
+    async def test_a_link_without_a_controller_is_reported(self):
         for link, advice in ((f"hci:127.0.0.1:{free_port()}", "Start a controller with HCI"), (await self.server(b""), "does not answer"),
                              (await self.server(b"220 mail\r\n"), "an HCI packet of the unknown type")):
             with self.subTest(advice):
                 self.assertIn(advice, await self.run_gateway("poll", "--link", link, code=5))
 
-    async def test_a_controller_that_goes_away_and_comes_back(self):
+    async def test_the_emulator_reconnects_to_a_restarted_controller(self):
         bottle, transport = await self.controller("bottle")
         await self.emulator(bottle)
         transport.server.close()

@@ -28,7 +28,7 @@ CODES = {0, 1, 3, 4, 5, 6, 75}
 KILLED = -9
 
 
-class Place:
+class StoreFolder:
     """A folder with a store."""
 
     def __init__(self, folder, products):
@@ -42,9 +42,9 @@ class Place:
             capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
         return done.returncode, (done.stdout + done.stderr).decode(errors="replace").strip()
 
-    def must(self, *arguments):
-        code, said = self.run("waterh-tracker", *arguments)
-        assert code == 0, (arguments, code, said)
+    def run_or_fail(self, *arguments):
+        code, printed = self.run("waterh-tracker", *arguments)
+        assert code == 0, (arguments, code, printed)
 
     def poll(self, fault=None):
         """Polls a bottle; `fault` is for the gateway."""
@@ -56,33 +56,33 @@ class Place:
                 wait_for(lambda: b"ready" in log.read_bytes(), "the bottle")
                 return self.run("waterh-gateway", "poll", "--link", f"unix:{link}", fault=fault)
 
-    def must_poll(self):
-        code, said = self.poll()
-        assert code == 0, said
+    def poll_or_fail(self):
+        code, printed = self.poll()
+        assert code == 0, printed
 
-    def in_bottle(self):
+    def records_in_bottle(self):
         return len(json.loads((self.folder / "bottle.json").read_text())["flash"]["records"])
 
-    def ask(self, question, file=None):
+    def query(self, statement, file=None):
         """The rows; none without a store."""
         file = file or self.store
         if not file.exists() or file.stat().st_size == 0:
             return []
         with contextlib.closing(sqlite3.connect(file)) as database:
             try:
-                return database.execute(question).fetchall()
+                return database.execute(statement).fetchall()
             except sqlite3.DatabaseError as error:
                 return [] if "no such table" in str(error) else [(str(error),)]
 
     def amounts(self, file=None):
-        return sorted(row[0] for row in self.ask("SELECT ml FROM drink WHERE deleted = 0", file))
+        return sorted(row[0] for row in self.query("SELECT ml FROM drink WHERE deleted = 0", file))
 
     def wrong_health_files(self):
         """Differences between the health files and the store, after a commit."""
-        wanted = len(self.ask("SELECT 1 FROM drink WHERE deleted = 0 AND ml > 0"))
+        expected = len(self.query("SELECT 1 FROM drink WHERE deleted = 0 AND ml > 0"))
         lines = (self.folder / "health" / "s.sqlite-drinks.csv").read_text().count("\n") - 1
         entries = (self.folder / "health" / "s.sqlite-drinks.xml").read_text().count("<Record")
-        return [] if lines == entries == wanted else [f"the health files have {lines} and {entries} drinks, the store {wanted}"]
+        return [] if lines == entries == expected else [f"the health files have {lines} and {entries} drinks, the store {expected}"]
 
 
 class Command:
@@ -90,29 +90,29 @@ class Command:
 
     words, before, after, has_health = (), [], [], False
 
-    def prepare(self, place):
+    def prepare(self, store_folder):
         pass
 
-    def act(self, place, fault):
-        return place.run("waterh-tracker", *(str(word).replace("IN", str(place.folder / "in")) for word in self.words), fault=fault)
+    def execute(self, store_folder, fault):
+        return store_folder.run("waterh-tracker", *(str(word).replace("IN", str(store_folder.folder / "in")) for word in self.words), fault=fault)
 
-    def check(self, place, code, said):
-        found = place.amounts()
+    def check(self, store_folder, code, printed):
+        found = store_folder.amounts()
         if code == 0 and found != self.after:
             yield f"exit code 0, and {found} counts"
-        elif code > 0 and found != self.before and "might be lost" not in said:
+        elif code > 0 and found != self.before and "might be lost" not in printed:
             yield f"exit code {code}, and {found} counts"
         elif found not in (self.before, self.after):
             yield f"incomplete: {found} counts"
-        yield from self.again(place)
+        yield from self.check_next_write(store_folder)
 
-    def again(self, place):
+    def check_next_write(self, store_folder):
         """A later write works, and updates the health files."""
-        code, said = place.run("waterh-tracker", "log", "777")
+        code, printed = store_folder.run("waterh-tracker", "log", "777")
         if code != 0:
-            yield f"a later log: exit code {code}: {said[:300]}"
+            yield f"a later log: exit code {code}: {printed[:300]}"
         elif self.has_health:
-            yield from place.wrong_health_files()
+            yield from store_folder.wrong_health_files()
 
 
 class Change(Command):
@@ -122,11 +122,11 @@ class Change(Command):
         self.words, self.after = words, after
         self.before, self.has_health = ([], False) if new else ([101, 102, 103], True)
 
-    def prepare(self, place):
+    def prepare(self, store_folder):
         if self.has_health:
-            place.must("settings", "set", "health.enabled", "true")
+            store_folder.run_or_fail("settings", "set", "health.enabled", "true")
             for amount in self.before:
-                place.must("log", amount)
+                store_folder.run_or_fail("log", amount)
 
 
 class Import(Command):
@@ -137,52 +137,52 @@ class Import(Command):
     def __init__(self, *words):
         self.words = words
 
-    def prepare(self, place):
+    def prepare(self, store_folder):
         if "journal" in self.words:
-            place.must_poll()
-            place.must("journal", "export", "--output", place.folder / "in")
+            store_folder.poll_or_fail()
+            store_folder.run_or_fail("journal", "export", "--output", store_folder.folder / "in")
         else:
             for amount in range(1, 41):
-                place.must("log", amount)
-            place.must("export", "--format", "json", "--output", place.folder / "in")
-        self.after = sorted([*place.amounts(), 999])
-        for file in [*place.folder.glob("s.sqlite*"), *place.folder.glob("bottle.json")]:
+                store_folder.run_or_fail("log", amount)
+            store_folder.run_or_fail("export", "--format", "json", "--output", store_folder.folder / "in")
+        self.after = sorted([*store_folder.amounts(), 999])
+        for file in [*store_folder.folder.glob("s.sqlite*"), *store_folder.folder.glob("bottle.json")]:
             file.unlink()
-        place.must("log", "999")
+        store_folder.run_or_fail("log", "999")
 
-    def again(self, place):
-        code, said = self.act(place, None)
-        if code != 0 or place.amounts() != self.after:
-            yield f"a later import ended with {code}, and {place.amounts()} counts: {said[:300]}"
+    def check_next_write(self, store_folder):
+        code, printed = self.execute(store_folder, None)
+        if code != 0 or store_folder.amounts() != self.after:
+            yield f"a later import ended with {code}, and {store_folder.amounts()} counts: {printed[:300]}"
 
 
 class Restore(Command):
     words, after, has_health = ("restore", "IN", "--yes"), [101, 102], True
 
-    def prepare(self, place):
-        place.must("log", "101")
-        place.must("log", "102")
-        place.must("backup", place.folder / "in")
-        place.must("delete", "d2")
-        place.must("settings", "set", "health.enabled", "true")
-        place.must_poll()
-        self.before = place.amounts()
+    def prepare(self, store_folder):
+        store_folder.run_or_fail("log", "101")
+        store_folder.run_or_fail("log", "102")
+        store_folder.run_or_fail("backup", store_folder.folder / "in")
+        store_folder.run_or_fail("delete", "d2")
+        store_folder.run_or_fail("settings", "set", "health.enabled", "true")
+        store_folder.poll_or_fail()
+        self.before = store_folder.amounts()
 
-    def check(self, place, code, said):
-        yield from super().check(place, code, said)
-        kept = [file for file in place.folder.glob("s.sqlite-replaced-*") if not file.name.endswith(("-wal", "-shm", "-journal", ".new"))]
-        is_whole = [place.amounts(file) == self.before for file in kept]
-        if 101 in place.amounts() and 102 in place.amounts() and not any(is_whole):
-            yield f"the store was replaced, and the former one is not kept: {said[:300]}"
-        if code > 0 and kept and "might be lost" not in said:
+    def check(self, store_folder, code, printed):
+        yield from super().check(store_folder, code, printed)
+        kept = [file for file in store_folder.folder.glob("s.sqlite-replaced-*") if not file.name.endswith(("-wal", "-shm", "-journal", ".new"))]
+        is_whole = [store_folder.amounts(file) == self.before for file in kept]
+        if 101 in store_folder.amounts() and 102 in store_folder.amounts() and not any(is_whole):
+            yield f"the store was replaced, and the former one is not kept: {printed[:300]}"
+        if code > 0 and kept and "might be lost" not in printed:
             yield f"failed, and left {len(kept)} files next to the store"
         if code != KILLED and not all(is_whole):
             yield "the kept store is incomplete"
         # Without XDG_RUNTIME_DIR the folder of sockets is there.
-        if code != KILLED and any(each.name != f"waterh-{os.getuid()}" for each in (place.folder / "tmp").iterdir()):
+        if code != KILLED and any(each.name != f"waterh-{os.getuid()}" for each in (store_folder.folder / "tmp").iterdir()):
             yield "left its scratch folder"
 
-    def again(self, place):
+    def check_next_write(self, store_folder):
         return ()
 
 
@@ -191,22 +191,22 @@ class Backup(Command):
 
     words = ("backup", "IN")
 
-    def prepare(self, place):
-        place.must("backup", place.folder / "in")
-        self.old = (place.folder / "in").read_bytes()
+    def prepare(self, store_folder):
+        store_folder.run_or_fail("backup", store_folder.folder / "in")
+        self.old = (store_folder.folder / "in").read_bytes()
         for amount in (101, 102, 103):
-            place.must("log", amount)
+            store_folder.run_or_fail("log", amount)
 
-    def check(self, place, code, said):
-        is_old = (place.folder / "in").read_bytes() == self.old
-        if not is_old and place.amounts(place.folder / "in") != [101, 102, 103]:
+    def check(self, store_folder, code, printed):
+        is_old = (store_folder.folder / "in").read_bytes() == self.old
+        if not is_old and store_folder.amounts(store_folder.folder / "in") != [101, 102, 103]:
             yield "the file is neither the old one nor complete"
         elif code == 0 and is_old:
             yield "exit code 0, and the file is the old one"
         elif code > 0 and not is_old:
-            yield f"exit code {code}, and the old file is gone: {said[:300]}"
+            yield f"exit code {code}, and the old file is gone: {printed[:300]}"
         known = ("s.sqlite", "in", "tmp", "bottle", "b.sock", "health")
-        left = [file.name for file in place.folder.iterdir() if not file.name.startswith(known)] + [file.name for file in (place.folder / "tmp").iterdir()]
+        left = [file.name for file in store_folder.folder.iterdir() if not file.name.startswith(known)] + [file.name for file in (store_folder.folder / "tmp").iterdir()]
         if left and code != KILLED:
             yield f"left {left}"
 
@@ -216,31 +216,31 @@ class Poll(Command):
 
     has_health, sips = True, 40
 
-    def prepare(self, place):
-        place.must("settings", "set", "health.enabled", "true")
+    def prepare(self, store_folder):
+        store_folder.run_or_fail("settings", "set", "health.enabled", "true")
 
-    def act(self, place, fault):
-        return place.poll(fault and fault | {"DISK_ROOT": str(place.folder / "s.sqlite")})
+    def execute(self, store_folder, fault):
+        return store_folder.poll(fault and fault | {"DISK_ROOT": str(store_folder.folder / "s.sqlite")})
 
-    def check(self, place, code, said):
-        stored, waiting = len(place.ask("SELECT 1 FROM bottle_record")), place.in_bottle()
+    def check(self, store_folder, code, printed):
+        stored, waiting = len(store_folder.query("SELECT 1 FROM bottle_record")), store_folder.records_in_bottle()
         if stored + waiting < self.sips:
-            yield f"lost: {stored} stored, {waiting} in the bottle; {said[:300]}"
+            yield f"lost: {stored} stored, {waiting} in the bottle; {printed[:300]}"
         if code == 0 and stored != self.sips:
             yield f"ended with 0, and {stored} are stored"
-        code, said = place.poll()
-        counted = len(place.ask("SELECT 1 FROM drink WHERE deleted = 0"))
-        if code != 0 or counted != self.sips or place.in_bottle() != 0:
-            yield f"the next poll ended with {code}: {counted} count, {place.in_bottle()} in the bottle; {said[:300]}"
-        yield from self.again(place)
+        code, printed = store_folder.poll()
+        counted = len(store_folder.query("SELECT 1 FROM drink WHERE deleted = 0"))
+        if code != 0 or counted != self.sips or store_folder.records_in_bottle() != 0:
+            yield f"the next poll ended with {code}: {counted} count, {store_folder.records_in_bottle()} in the bottle; {printed[:300]}"
+        yield from self.check_next_write(store_folder)
 
 
 class Purge(Change):
-    def check(self, place, code, said):
-        yield from super().check(place, code, said) if place.amounts() else ()
-        code, said = place.run("waterh-tracker", "purge", "--yes")
-        if code != 0 or place.amounts() or (place.folder / "health").exists():
-            yield f"a later purge: exit code {code}: {said[:300]}"
+    def check(self, store_folder, code, printed):
+        yield from super().check(store_folder, code, printed) if store_folder.amounts() else ()
+        code, printed = store_folder.run("waterh-tracker", "purge", "--yes")
+        if code != 0 or store_folder.amounts() or (store_folder.folder / "health").exists():
+            yield f"a later purge: exit code {code}: {printed[:300]}"
 
 
 COMMANDS = {
@@ -259,51 +259,51 @@ class Trial:
         self.template = root / "template"
         shutil.rmtree(self.template, ignore_errors=True)
         (self.template / "tmp").mkdir(parents=True)
-        self.command.prepare(Place(self.template, options.products))
+        self.command.prepare(StoreFolder(self.template, options.products))
         # The emulator leaves the folder of its control socket there.
         shutil.rmtree(self.template / "tmp")
         (self.template / "tmp").mkdir()
 
-    def place(self):
+    def store_folder(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.root))
         shutil.copytree(self.template, folder, dirs_exist_ok=True)
-        return Place(folder, self.options.products)
+        return StoreFolder(folder, self.options.products)
 
-    def environment(self, place, **more):
-        return {"LD_PRELOAD": str(self.library), "DISK_ROOT": str(place.folder), "DISK_FAULT": self.fault} | more
+    def environment(self, store_folder, **more):
+        return {"LD_PRELOAD": str(self.library), "DISK_ROOT": str(store_folder.folder), "DISK_FAULT": self.fault} | more
 
-    def calls(self):
-        place = self.place()
-        code, said = self.command.act(place, self.environment(place, DISK_LOG=str(self.root / "calls")))
-        assert code == 0, (self.name, code, said)
+    def list_calls(self):
+        store_folder = self.store_folder()
+        code, printed = self.command.execute(store_folder, self.environment(store_folder, DISK_LOG=str(self.root / "calls")))
+        assert code == 0, (self.name, code, printed)
         lines = (self.root / "calls").read_text().splitlines()
         (self.root / "calls").unlink()
-        shutil.rmtree(place.folder)
+        shutil.rmtree(store_folder.folder)
         return lines
 
-    def try_call(self, number):
-        place = self.place()
+    def run_with_fault_at(self, number):
+        store_folder = self.store_folder()
         try:
-            code, said = self.command.act(place, self.environment(place, DISK_CALL=str(number)))
-            bad = [] if code in CODES or (code == KILLED and self.fault.startswith("kill")) else [f"ended with {code}: {said[:300]}"]
-            bad += self.command.check(place, code, said)
-            if place.ask("PRAGMA integrity_check") not in ([("ok",)], []):
+            code, printed = self.command.execute(store_folder, self.environment(store_folder, DISK_CALL=str(number)))
+            bad = [] if code in CODES or (code == KILLED and self.fault.startswith("kill")) else [f"ended with {code}: {printed[:300]}"]
+            bad += self.command.check(store_folder, code, printed)
+            if store_folder.query("PRAGMA integrity_check") not in ([("ok",)], []):
                 bad.append("the store is damaged")
-        except subprocess.TimeoutExpired as late:
-            bad = [f"hung: {late.cmd}"]
+        except subprocess.TimeoutExpired as timeout:
+            bad = [f"hung: {timeout.cmd}"]
         finally:
-            shutil.rmtree(place.folder, ignore_errors=True)
+            shutil.rmtree(store_folder.folder, ignore_errors=True)
         return number, bad
 
     def run(self):
-        lines = self.calls()
+        lines = self.list_calls()
         numbers = list(range(1, len(lines) + 1))
         if self.options.first:
             numbers = numbers[: self.options.first]
         elif self.options.some and len(numbers) > self.options.some:
             numbers = [numbers[index * len(numbers) // self.options.some] for index in range(self.options.some)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            outcomes = list(pool.map(self.try_call, numbers))
+            outcomes = list(pool.map(self.run_with_fault_at, numbers))
         bad = [(number, words) for number, words in outcomes if words]
         print(f"{self.name}, {self.fault}: {len(lines)} calls, {len(numbers)} tried, {len(bad)} bad", flush=True)
         for number, words in bad[:20]:

@@ -355,7 +355,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         self.programs.stop("waterh-emulator")
         await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
-    async def test_two_polls(self):
+    async def test_the_second_poll_through_a_proxy_has_no_new_records(self):
         for name, rules, key in (("plain", {}, ""), ("encrypted", {"is_encrypted": True}, KEY), ("old", {"flags": 0x1F, "raw": False}, "")):
             with self.subTest(name):
                 proxy, link = await self.proxy(**rules)
@@ -377,7 +377,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(polled["new"] + again["new"], 40)
                 await self.refill()
 
-    async def test_failures_and_their_messages(self):
+    async def test_each_failure_of_a_proxy_has_a_message(self):
         (_, encrypted), (_, plain), (_, busy) = [await self.proxy(**rules) for rules in ({"is_encrypted": True}, {}, {"free": 0})]
         other = base64.b64encode(bytes(32)).decode()
         for link, key, words, advice in (
@@ -390,7 +390,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
             with self.subTest(words):
                 self.assertIn(advice, await self.fails(link, words, key))
 
-    async def test_a_proxy_in_use(self):
+    async def test_a_proxy_in_use_by_another_client_is_reported(self):
         proxy, link = await self.proxy()
         other = APIClient("127.0.0.1", proxy.port, None)
         await other.connect(login=True)
@@ -401,7 +401,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         await asyncio.to_thread(wait_for, lambda: not proxy.subscriber, "the other client's end")
         self.assertEqual((await self.poll(link))["new"], 40)
 
-    async def test_a_foreign_client_reads_our_bottle(self):
+    async def test_aioesphomeapi_reads_the_emulator(self):
         """Home Assistant's client accepts the proxy of this file, so the proxy itself is verified."""
         for encrypted in (False, True):
             with self.subTest(encrypted=encrypted):

@@ -4,12 +4,12 @@ failed=0
 
 # check WHAT COMMAND…: runs the command, and prints its output if it fails.
 check() {
-    local what=$1 said
+    local what=$1 output
     shift
-    if said=$("$@" 2>&1); then echo "ok      $what"; else
+    if output=$("$@" 2>&1); then echo "ok      $what"; else
         failed=$((failed + 1))
         echo "FAILED  $what"
-        printf '%s\n' "$said" | tail -n 25 | sed 's/^/        /'
+        printf '%s\n' "$output" | tail -n 25 | sed 's/^/        /'
     fi
 }
 # within SECONDS COMMAND…: repeats the command until it succeeds.

@@ -86,17 +86,17 @@ def prepare(root):
         subprocess.run(["chroot", root, "/bin/sh", "-c", "python3 -m venv /opt/ha && /opt/ha/bin/pip -q install " + " ".join(PACKAGES)], check=True, env=environment)
 
 
-def afternoon():
-    """A zone in which it is afternoon: the day has a deficit."""
+def afternoon_zone():
+    """A zone in which it is afternoon now, so that the day has a deficit."""
     offset = (15 - datetime.datetime.now(datetime.timezone.utc).hour + 9) % 24 - 9
     return f"Etc/GMT{-offset:+d}" if offset else "Etc/UTC"
 
 
 class Bench:
     def __init__(self, products, root):
-        zone = afternoon()  # Also of the bottle: its clock is not set where this machine's clock is not synchronised.
+        zone = afternoon_zone()  # Also of the bottle: its clock is not set where this machine's clock is not synchronised.
         self.programs = Programs(products, TZ=zone, WATERH_ZONE=zone, WATERH_LISTEN="off")
-        self.root, self.port, self.asked = root, free_port(), 0
+        self.root, self.port, self.list_requests = root, free_port(), 0
         self.folder = self.programs.folder
         self.config = pathlib.Path(tempfile.mkdtemp(prefix="cfg-", dir=root / "opt"))
 
@@ -139,40 +139,40 @@ class Bench:
                     found[component["default_entity_id"]] = [component.get(key) for key in ("unit_of_measurement", "device_class", "state_class")]
         return found
 
-    def listed(self):
+    def listed_entities(self):
         """Home Assistant's current list of our entities. A request that it does not answer, as before its start, is repeated."""
         end = time.monotonic() + START
         while time.monotonic() < end:
-            self.asked += 1
-            self.publish("bench/list", str(self.asked))
+            self.list_requests += 1
+            self.publish("bench/list", str(self.list_requests))
             with contextlib.suppress(AssertionError):
-                text = wait_for(lambda: next((line for line in self.messages("bench/listed") if line.startswith(f"{self.asked} ")), None), "the list", 2)
+                text = wait_for(lambda: next((line for line in self.messages("bench/listed") if line.startswith(f"{self.list_requests} ")), None), "the list", 2)
                 return {one["entity"]: one for one in json.loads(text.partition(" ")[2]) if re.search(r"\.(hydration|waterh|a4_c1)_", one["entity"])}
         raise AssertionError(f"Home Assistant does not answer: {self.programs.log('chroot')[-2000:]}")
 
     def state(self, entity, key="state"):
-        return self.listed().get(entity, {}).get(key)
+        return self.listed_entities().get(entity, {}).get(key)
 
-    def becomes(self, entity, wanted, key="state"):
-        wait_for(lambda: self.state(entity, key) in (wanted, f"{wanted}.0"), lambda: f"{entity} is {self.state(entity, key)}, not {wanted}")
+    def wait_for_state(self, entity, expected, key="state"):
+        wait_for(lambda: self.state(entity, key) in (expected, f"{expected}.0"), lambda: f"{entity} is {self.state(entity, key)}, not {expected}")
 
-    def entities_are(self, what, wanted=None, fits=lambda state: state not in (None, "unavailable")):
+    def wait_for_entities(self, what, expected=None, matches=lambda state: state not in (None, "unavailable")):
         """Waits until Home Assistant has exactly the discovered entities, with their units and classes, and all states fit."""
         print(what, flush=True)
 
-        def wrong():
-            due, found = self.discovered(), self.listed()
-            others = set(due) ^ set(found) | (set(due) ^ wanted if wanted is not None else set())
+        def differences():
+            due, found = self.discovered(), self.listed_entities()
+            others = set(due) ^ set(found) | (set(due) ^ expected if expected is not None else set())
             return others | {entity for entity, one in found.items() if entity in due and (
-                not fits(one["state"]) or [one["unit_of_measurement"], one["device_class"], one["state_class"]] != due[entity])}
+                not matches(one["state"]) or [one["unit_of_measurement"], one["device_class"], one["state_class"]] != due[entity])}
 
-        wait_for(lambda: not wrong(), lambda: f"{what}: {sorted(wrong())}", START)
-        return set(self.listed())
+        wait_for(lambda: not differences(), lambda: f"{what}: {sorted(differences())}", START)
+        return set(self.listed_entities())
 
-    def answered(self, command):
+    def wait_for_response(self, command):
         wait_for(lambda: '"status":"ok"' in (self.last(f"hydration/response/{command}") or ""), f"{command} is not answered")
 
-    def furnish(self):
+    def write_configurations(self):
         """Writes the configurations of Home Assistant and of the service."""
         storage = self.config / ".storage"
         storage.mkdir()
@@ -188,7 +188,7 @@ class Bench:
 
     def run(self):
         tracker, stop = self.programs.tracker, self.programs.stop
-        self.furnish()
+        self.write_configurations()
         self.start_broker()
         self.programs.start("mosquitto_sub", "-p", self.port, "-q", 1, "-i", "subscriber", "-c", "-v", "-t", "homeassistant/#", "-t", "hydration/#", "-t", "bench/#")
         self.publish("homeassistant/device_tracker/bench_phone/config", json.dumps({
@@ -200,74 +200,74 @@ class Bench:
         self.start_service()
         wait_for(lambda: self.last("hydration/availability") == "online", "the service's first message")
         self.start_home()
-        everything = self.entities_are("after discovery")
+        everything = self.wait_for_entities("after discovery")
 
         print("sips, presses and settings", flush=True)
         self.programs.sip(120)
         self.poll()
-        self.becomes("sensor.hydration_today", "120")
-        self.becomes("event.hydration_sip", "sip", "event")
+        self.wait_for_state("sensor.hydration_today", "120")
+        self.wait_for_state("event.hydration_sip", "sip", "event")
         self.call("button.press", "button.hydration_log_cup")
-        self.becomes("sensor.hydration_today", "370")
-        self.becomes("sensor.hydration_lifetime", "0.37")
+        self.wait_for_state("sensor.hydration_today", "370")
+        self.wait_for_state("sensor.hydration_lifetime", "0.37")
         self.call("button.press", "button.hydration_undo")
-        self.becomes("sensor.hydration_today", "120")
-        self.becomes("sensor.hydration_lifetime", "0.37")  # A lifetime does not decrease.
+        self.wait_for_state("sensor.hydration_today", "120")
+        self.wait_for_state("sensor.hydration_lifetime", "0.37")  # A lifetime does not decrease.
         for command in ("flash", "check"):
             self.call("button.press", f"button.waterh_boost_24oz_{command}")
-            self.answered(command)
+            self.wait_for_response(command)
         self.call("select.select_option", "select.waterh_boost_24oz_light", option="calm")
-        self.answered("light")
-        self.becomes("select.waterh_boost_24oz_light", "calm")
+        self.wait_for_response("light")
+        self.wait_for_state("select.waterh_boost_24oz_light", "calm")
 
         print("reminders and blueprints", flush=True)
         self.call("number.set_value", "number.hydration_goal_ml", value=500)
-        self.becomes("number.hydration_goal_ml", "500")
+        self.wait_for_state("number.hydration_goal_ml", "500")
         tracker("log", "450")
-        self.becomes("sensor.hydration_urgency", "on_track")
+        self.wait_for_state("sensor.hydration_urgency", "on_track")
         self.call("number.set_value", "number.hydration_goal_ml", value=5000)
-        self.becomes("sensor.hydration_urgency", "behind")
+        self.wait_for_state("sensor.hydration_urgency", "behind")
         wait_for(lambda: self.last("bench/behind") == "behind", "the blueprint behind-and-home")
         self.call("switch.turn_on", "switch.hydration_reminders")
-        self.becomes("event.hydration_reminder", "hydration-reminder", "event")
+        self.wait_for_state("event.hydration_reminder", "hydration-reminder", "event")
         wait_for(lambda: (self.last("bench/phone") or "").startswith("WATERH_"), "a reminder on the phone")
         today = int(self.state("sensor.hydration_today"))
         for _ in range(2):
             self.publish("bench/tap", self.last("bench/phone"))
-        self.becomes("sensor.hydration_today", str(today + 250))
+        self.wait_for_state("sensor.hydration_today", str(today + 250))
 
         print("a bottle that sleeps, and processes that are killed", flush=True)
         stop("waterh-emulator", signal.SIGKILL)
         self.poll()
-        self.becomes("sensor.waterh_boost_24oz_link", "error")
+        self.wait_for_state("sensor.waterh_boost_24oz_link", "error")
         stop("waterh-gateway", signal.SIGKILL)
-        self.entities_are("without a service", everything, lambda state: state == "unavailable")
+        self.wait_for_entities("without a service", everything, lambda state: state == "unavailable")
         self.start_service()
-        self.entities_are("with the service again", everything)
+        self.wait_for_entities("with the service again", everything)
         stop("mosquitto", signal.SIGKILL)
         self.start_broker()
         tracker("log", "111")
-        self.becomes("sensor.hydration_today", str(today + 361))
-        self.entities_are("after the broker's restart", everything)
+        self.wait_for_state("sensor.hydration_today", str(today + 361))
+        self.wait_for_entities("after the broker's restart", everything)
         stop("chroot", signal.SIGINT)
         self.start_home()
-        self.entities_are("after Home Assistant's restart", everything)
+        self.wait_for_entities("after Home Assistant's restart", everything)
 
         tracker("settings", "set", "mqtt.commands", "false")
         wait_for(lambda: '"commands":[]' in (self.last("hydration/bridge/info") or ""), "commands are still on")
-        left = self.entities_are("without commands")
+        left = self.wait_for_entities("without commands")
         pressed = [entity for entity in left if entity.split(".")[0] in ("button", "number", "select", "switch")]
         assert not pressed and "sensor.hydration_goal" in left, left
         self.adopt(SECOND)
         name = SECOND.lower().replace(":", "_")
         second = {entity.replace("waterh_boost_24oz", name) for entity in left if "waterh_boost_24oz" in entity}
-        self.entities_are("with a second bottle", left | second)
+        self.wait_for_entities("with a second bottle", left | second)
         self.adopt("--release", SECOND)
-        self.entities_are("after a bottle was removed", left)
+        self.wait_for_entities("after a bottle was removed", left)
         tracker("purge", "--yes")
-        self.entities_are("after a purge", {entity for entity in left if "waterh_boost_24oz" not in entity})
+        self.wait_for_entities("after a purge", {entity for entity in left if "waterh_boost_24oz" not in entity})
         tracker("settings", "set", "mqtt.discovery", "false")
-        wait_for(lambda: not self.listed(), "entities without discovery")
+        wait_for(lambda: not self.listed_entities(), "entities without discovery")
 
     def warnings(self):
         """The warnings of Home Assistant about us, except those about connections that this test ended."""

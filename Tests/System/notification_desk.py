@@ -14,7 +14,7 @@ from dbus_fast.service import ServiceInterface, method
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 
 
-class Desk(ServiceInterface):
+class NotificationServer(ServiceInterface):
     last = 0
 
     @method()
@@ -23,9 +23,9 @@ class Desk(ServiceInterface):
 
     @method()
     def Notify(self, name: "s", replaces: "u", icon: "s", summary: "s", body: "s", actions: "as", hints: "a{sv}", expires: "i") -> "u":
-        Desk.last += 1
+        NotificationServer.last += 1
         print(hints["x-waterh-id"].value if "x-waterh-id" in hints else summary, flush=True)
-        return replaces or Desk.last
+        return replaces or NotificationServer.last
 
     @method()
     def CloseNotification(self, number: "u"):
@@ -38,9 +38,9 @@ class Desk(ServiceInterface):
 
 async def main():
     bus = await MessageBus(bus_type=BusType.SESSION).connect()
-    bus.export(PATH, Desk(NAME))
+    bus.export(PATH, NotificationServer(NAME))
     if await bus.request_name(NAME, NameFlag.DO_NOT_QUEUE) != RequestNameReply.PRIMARY_OWNER:
-        raise SystemExit(f"{NAME} is somebody else's")
+        raise SystemExit(f"{NAME} is owned by another process")
     print("ready", flush=True)
     await bus.wait_for_disconnect()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pages in Debian's Chromium: on a service with an emulated bottle, behind nginx, in Home Assistant, from a phone; and reports of captures.
 
-usage: page_tests.py PRODUCTS [--brief] [--shots FOLDER] [TEST…]      TEST: Today, or Today.test_custom_amounts
+usage: page_tests.py PRODUCTS [--brief] [--shots FOLDER] [TEST…]      TEST: Today, or Today.test_quick_and_custom_amounts_are_logged
 
 Runs in a Python that has selenium, axe-core-python and zxing-cpp (hardware/python-suite). Needs chromium, chromium-driver and nginx.
 """
@@ -44,14 +44,14 @@ def main():
     try:
         failed = run(chosen)
         # As in all suites: a failed test runs again; if it passes then it is flaky.
-        if 0 < len(failed) <= suite.MOST_AGAIN and not options.only:
-            entry = suite.blank("pages") | {"failed": {name: [] for name in failed}}
-            suite.remember("pages", suite.again(entry, lambda name: name in names and not run([name])))
+        if 0 < len(failed) <= suite.MAX_REPEATED_TESTS and not options.only:
+            entry = suite.empty_entry("pages") | {"failed": {name: [] for name in failed}}
+            suite.store_flaky("pages", suite.repeat_failed(entry, lambda name: name in names and not run([name])))
             failed = entry["failed"]
             for name in entry["flaky"]:
                 print(f"flaky: {name}", flush=True)
         elif not failed and not options.only:
-            suite.remember("pages", set())
+            suite.store_flaky("pages", set())
     finally:
         browser.close()
         browser.service.close()

@@ -8,10 +8,10 @@ import time
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
 CRASH = re.compile(r"Fatal error|Program crashed|AddressSanitizer|SIGILL|SIGSEGV|SIGABRT|SIGTRAP|malloc\(\)|free\(\):|Traceback \(most recent")
 DAMAGE = re.compile(r"malformed|not a database|is damaged|disk image|database of another program|later version", re.I)
-# Also happens on a busy machine: it is a missed time limit.
+# A missed time limit, which also occurs on a busy machine.
 LATE = re.compile(r"Another process locked the store for more than")
 # Messages of expected failures, by the failure that the simulation injected.
-EXCUSES = {
+EXPECTED_ERRORS = {
     "disk": re.compile(r"full|no space|disk I/O|cannot be written|could not be written|Writing .* failed|kept no room|ENOSPC", re.I),
     "busy": re.compile(r"busy|locked|another program|another process|in use|SQLITE_BUSY", re.I),
     "sync": re.compile(r"server", re.I),
@@ -33,13 +33,13 @@ class Child:
         self.world, self.name, self.arguments, self.reads = world, name, [str(a) for a in arguments], reads
         self.number = world.count()
         self.base = world.logs / f"{self.number:05d}-{name}"
-        self.sent, self.is_stopped, self.note = [], False, {}
+        self.sent_signals, self.is_stopped, self.notes = [], False, {}
         self.started = time.monotonic()
         self.deadline = None if limit is None else self.started + limit
         with open(f"{self.base}.out", "wb") as out, open(f"{self.base}.err", "wb") as err:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                             env=world.environment | (environment or {}), cwd=world.folder)
-        world.line(f"start {self.label}: {' '.join(self.arguments[1:])}")
+        world.log(f"start {self.label}: {' '.join(self.arguments[1:])}")
 
     @property
     def label(self):
@@ -62,9 +62,9 @@ class Child:
     def send(self, number):
         if not self.is_running:
             return
-        self.sent.append(number)
+        self.sent_signals.append(number)
         self.is_stopped = number == signal.SIGSTOP or (self.is_stopped and number not in (signal.SIGCONT, signal.SIGKILL))
-        self.world.line(f"{signal_name(number)} to {self.label}")
+        self.world.log(f"{signal_name(number)} to {self.label}")
         self.process.send_signal(number)
 
     def resume(self):
@@ -80,24 +80,24 @@ class Child:
     def check(self):
         """After its end: its error, or None."""
         code, errors = self.process.returncode, self.errors()
-        self.world.line(f"end {self.label}: {signal_name(-code) if code < 0 else code}, {time.monotonic() - self.started:.1f} s")
+        self.world.log(f"end {self.label}: {signal_name(-code) if code < 0 else code}, {time.monotonic() - self.started:.1f} s")
         crash = CRASH.search(errors)
         if crash:
             return f"{self.label} crashed ({crash.group()}): {last_line(errors)}"
         if code < 0:
-            return None if -code in self.sent else f"{self.label} died of {signal_name(-code)}, which was not sent"
+            return None if -code in self.sent_signals else f"{self.label} died of {signal_name(-code)}, and the simulation did not send it"
         if code not in EXIT_CODES:
             return f"{self.label} ended with {code}, which is not specified"
         if code == 130:
-            return None if {signal.SIGTERM, signal.SIGINT} & set(self.sent) else f"{self.label} says it was interrupted, and it was not"
+            return None if {signal.SIGTERM, signal.SIGINT} & set(self.sent_signals) else f"{self.label} reports an interruption that did not occur"
         if DAMAGE.search(errors):
             return f"{self.label} ended with {code}: {last_line(errors)}"
         if code == 2:
             return f"{self.label} rejects its arguments: {last_line(errors)}"
-        excuses = self.world.excuses(self)
-        if code == 4 and "bottle" in excuses and EXCUSES["bottle"].search(errors):
+        expected_failures = self.world.expected_failures(self)
+        if code == 4 and "bottle" in expected_failures and EXPECTED_ERRORS["bottle"].search(errors):
             return None  # The fault plan makes invalid bytes.
-        if code == 4 or code == 1 and not any(EXCUSES[excuse].search(errors + self.output()) for excuse in excuses):
+        if code == 4 or code == 1 and not any(EXPECTED_ERRORS[failure].search(errors + self.output()) for failure in expected_failures):
             return f"{self.label} failed with {code} without an injected failure: {last_line(errors or self.output())}"
         return None
 
@@ -105,4 +105,4 @@ class Child:
 def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error") or "rror:" in line]
-    return (errors or lines or ["(it said nothing)"])[-1][:400]
+    return (errors or lines or ["(no output)"])[-1][:400]

@@ -1,4 +1,4 @@
-"""The programs under test as processes with a folder of their own, and what every suite needs beside them."""
+"""The programs under test as processes with their own folder, and helpers of all suites."""
 import contextlib
 import json
 import os
@@ -57,7 +57,7 @@ def running(command, **options):
 
 
 def mosquitto(folder, port, more=""):
-    """The command of a broker on this port that accepts everyone."""
+    """The command of a broker on this port that accepts all clients."""
     path = pathlib.Path(folder) / "mosquitto.conf"
     user = "root" if os.geteuid() == 0 else "mosquitto"
     path.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser {user}\n{more}")
@@ -77,8 +77,8 @@ class Programs:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="waterh-", dir="/tmp"))  # Paths of sockets are short.
         self.store, self.link, self.control = (
             self.folder / "t.sqlite", f"unix:{self.folder}/b.sock", f"unix:{self.folder}/c.sock")
-        own = {name: value for name, value in os.environ.items() if not name.startswith("WATERH_")}
-        self.environment = own | dict.fromkeys(
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("WATERH_")}
+        self.environment = inherited | dict.fromkeys(
             ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"], str(self.folder)) | {
                 "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": str(self.store)} | environment
         self.children, self.headers = {}, {}
@@ -87,7 +87,7 @@ class Programs:
         return [f"{self.products}/{name}" if name.startswith("waterh-") else name, *map(str, words)]
 
     def run(self, name, *words, code=0):
-        """Runs a program to its end; returns its output, with the error output if it is to fail."""
+        """Runs a program to its end; returns its output, with standard error if a failure is expected."""
         done = subprocess.run(self.command(name, words), capture_output=True, text=True, env=self.environment,
                               timeout=LIMIT, stdin=subprocess.DEVNULL)
         assert done.returncode == code, f"{name} {words}: exit code {done.returncode}: {done.stdout}{done.stderr}"
@@ -95,8 +95,8 @@ class Programs:
 
     def tracker(self, *words, code=0):
         """A subcommand of waterh-tracker on the store; its JSON."""
-        said = self.run("waterh-tracker", *words, "--json", code=code)
-        return json.loads(said) if said.strip() else None
+        output = self.run("waterh-tracker", *words, "--json", code=code)
+        return json.loads(output) if output.strip() else None
 
     def token(self, scope="admin"):
         return self.tracker("token", "new", "--scope", scope)["token"]
@@ -138,10 +138,10 @@ class Programs:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, timeout=LIMIT) as answer:
-                status, said = answer.status, answer.read()
-        except urllib.error.HTTPError as refused:
-            status, said = refused.code, refused.read()
-        return status, json.loads(said) if path.startswith("/api") and said else said
+                status, output = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, output = error.code, error.read()
+        return status, json.loads(output) if path.startswith("/api") and output else output
 
     def stop(self, name, number=signal.SIGTERM):
         return stop(self.children.pop(name), number)

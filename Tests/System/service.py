@@ -5,10 +5,10 @@ import time
 
 
 class Service:
-    def __init__(self, world, chance, bottle):
-        self.world, self.chance, self.bottle = world, chance, bottle
+    def __init__(self, world, rng, bottle):
+        self.world, self.rng, self.bottle = world, rng, bottle
         self.child, self.ready, self.listener, self.next_start = None, False, None, 0
-        self.suspicion = set()
+        self.deleted_before = set()
         self.starts = 0
 
     @property
@@ -22,16 +22,16 @@ class Service:
             self.listener.close()
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.listener.bind(str(path))
-        self.ready, self.suspicion = False, set()
+        self.ready, self.deleted_before = False, set()
         self.child = self.world.start("service", "waterh-gateway", ["run", "--link", f"unix:{self.bottle.link}", "--store", self.world.store],
                                       limit=None, environment={"NOTIFY_SOCKET": str(path)})
 
     def watch(self):
-        """Starts it if it is down, reads its messages to systemd, and checks its open files."""
+        """Restarts the service if it is down, reads its messages to systemd, and checks its open files."""
         if not self.is_up:
-            if self.child and not self.child.note.get("seen"):
-                self.child.note["seen"] = True
-                self.next_start = time.monotonic() + self.chance.choice([0, 0.1, 1, 3])
+            if self.child and not self.child.notes.get("seen"):
+                self.child.notes["seen"] = True
+                self.next_start = time.monotonic() + self.rng.choice([0, 0.1, 1, 3])
             if time.monotonic() >= self.next_start:
                 self.start()
             return
@@ -39,19 +39,19 @@ class Service:
             while message := self.listener.recv(4096):
                 if b"READY=1" in message and not self.ready:
                     self.ready = True
-                    self.world.line(f"{self.child.label} is ready")
+                    self.world.log(f"{self.child.label} is ready")
         except BlockingIOError:
             pass
         # A deleted file that stays open gets writes that are lost.
         deleted = self.world.deleted_files(self.child)
-        for name in deleted & self.suspicion:
-            if not self.child.note.get(name):
-                self.child.note[name] = True
+        for name in deleted & self.deleted_before:
+            if not self.child.notes.get(name):
+                self.child.notes[name] = True
                 self.world.fail(f"{self.child.label} writes into {name} after another process deleted it")
-        self.suspicion = deleted
+        self.deleted_before = deleted
 
     def reload(self):
         """SIGHUP: the service polls at once."""
         if self.is_up and self.ready and not self.child.is_stopped:
-            self.world.line(f"SIGHUP to {self.child.label}")
+            self.world.log(f"SIGHUP to {self.child.label}")
             self.child.process.send_signal(signal.SIGHUP)

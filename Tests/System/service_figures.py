@@ -1,4 +1,4 @@
-"""What the service on the shelf costs and how quick it is, beside the peer of `collector_dashboard.py`, in one run.
+"""Benchmarks of the service: start, idle CPU, memory and request rate, compared with the server of `collector_dashboard.py`.
 
 `hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of docs/benchmarks.md.
 """
@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import datetime
 import http.client
-import json
 import os
 import re
 import socket
@@ -14,7 +13,6 @@ import sqlite3
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import venv
 
@@ -48,7 +46,7 @@ def get(port, path, headers={}):
         connection.close()
 
 
-def until_answer(port, path, process, limit=30):
+def wait_until_ready(port, path, process, limit=30):
     """Waits for 200; returns the seconds it took."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit:
@@ -90,7 +88,7 @@ def requests_per_second(port, headers):
     found = subprocess.run(
         ["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{SECONDS}s", *(f"-H{name}: {value}" for name, value in headers.items()), f"http://127.0.0.1:{port}/api/v1/state"], check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in found or "Socket errors" in found:
-        raise SystemExit(f"not every request was answered well:\n{found}")
+        raise SystemExit(f"requests failed:\n{found}")
     return float(re.search(r"Requests/sec:\s+([\d.]+)", found)[1])
 
 
@@ -122,30 +120,30 @@ def peer_python(folder):
 class Watcher(asyncio.Protocol):
     """An event client that records when the state with the expected amount arrived."""
 
-    def __init__(self, port, board, token):
-        self.port, self.board, self.token, self.rest = port, board, token, b""
+    def __init__(self, port, arrivals, token):
+        self.port, self.arrivals, self.token, self.buffer = port, arrivals, token, b""
 
     def connection_made(self, transport):
         self.transport = transport
         transport.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
 
     def data_received(self, data):
-        self.rest += data
-        while b"\n\n" in self.rest:
-            event, self.rest = self.rest.split(b"\n\n", 1)
+        self.buffer += data
+        while b"\n\n" in self.buffer:
+            event, self.buffer = self.buffer.split(b"\n\n", 1)
             found = re.search(rb'"dailyTotalMl":(\d+)', event) if b"event: state" in event else None
             if found:
-                self.board.came(self, int(found[1]))
+                self.arrivals.record(self, int(found[1]))
 
     def connection_lost(self, _):
-        self.board.lost += 1
+        self.arrivals.lost += 1
 
 
-class Board:
+class Arrivals:
     def __init__(self):
         self.amounts, self.times, self.lost, self.changed = {}, {}, 0, asyncio.Event()
 
-    def came(self, client, amount):
+    def record(self, client, amount):
         self.amounts[client], self.times[client] = amount, time.monotonic()
         self.changed.set()
 
@@ -158,21 +156,21 @@ class Board:
 
 async def event_clients(port, log_a_drink, process, tokens):
     """Seconds from the end of a `log` command until its state arrived at the last client; resident MiB during that time."""
-    board, loop, transports = Board(), asyncio.get_running_loop(), []
+    arrivals, loop, transports = Arrivals(), asyncio.get_running_loop(), []
     for number in range(CLIENTS):
-        transport, _ = await loop.create_connection(lambda: Watcher(port, board, tokens[number // STREAMS]), "127.0.0.1", port)
+        transport, _ = await loop.create_connection(lambda: Watcher(port, arrivals, tokens[number // STREAMS]), "127.0.0.1", port)
         transports.append(transport)
-    await board.until(lambda: len(board.amounts) == CLIENTS, 60)
-    before = max(board.amounts.values())
+    await arrivals.until(lambda: len(arrivals.amounts) == CLIENTS, 60)
+    before = max(arrivals.amounts.values())
     await loop.run_in_executor(None, log_a_drink)
     committed = time.monotonic()
-    await board.until(lambda: all(amount > before for amount in board.amounts.values()), 60)
-    took, memory = max(board.times.values()) - committed, resident(process)[1]
-    if board.lost:
-        raise SystemExit(f"{board.lost} of {CLIENTS} event clients were hung up on")
+    await arrivals.until(lambda: all(amount > before for amount in arrivals.amounts.values()), 60)
+    delay, memory = max(arrivals.times.values()) - committed, resident(process)[1]
+    if arrivals.lost:
+        raise SystemExit(f"{arrivals.lost} of {CLIENTS} event clients were disconnected")
     for transport in transports:
         transport.close()
-    return took, memory
+    return delay, memory
 
 
 def measure(products, folder, say, limit):
@@ -194,11 +192,11 @@ def measure(products, folder, say, limit):
         for _ in range(ROUNDS + 2):
             port = free_port()
             with running(service(port), env) as process:
-                starts.append(until_answer(port, "/healthz", process))
+                starts.append(wait_until_ready(port, "/healthz", process))
         limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
         port = free_port()
         with running(service(port), env) as process:
-            until_answer(port, "/healthz", process)
+            wait_until_ready(port, "/healthz", process)
             status, state = get(port, "/api/v1/state", headers)
             if status != 200:
                 raise SystemExit(f"no state: {status}")
@@ -214,13 +212,13 @@ def measure(products, folder, say, limit):
             peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--log-level", "warning"]
             peer_env = env | {"COLLECTOR_DB": f"{folder}/collector.sqlite", "COLLECTOR_STATE": f"{folder}/state.json", "PYTHONDONTWRITEBYTECODE": "1"}
             with running(peer, peer_env) as peer_process:
-                until_answer(other, "/api/v1/state", peer_process)
+                wait_until_ready(other, "/api/v1/state", peer_process)
                 sizes = len(get(port, "/api/v1/state", headers)[1]), len(get(other, "/api/v1/state")[1])
                 rates = {port: [], other: []}
                 for _ in range(ROUNDS):
-                    for place in rates:
-                        rates[place].append(requests_per_second(place, headers if place == port else {}))
-            ours, theirs = (statistics.median(rates[place]) for place in (port, other))
+                    for server_port in rates:
+                        rates[server_port].append(requests_per_second(server_port, headers if server_port == port else {}))
+            ours, theirs = (statistics.median(rates[server_port]) for server_port in (port, other))
             say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI under uvicorn {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
             limit("state", ours, 10_000, "requests/s", at_most=False)
             limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
@@ -231,7 +229,7 @@ def measure(products, folder, say, limit):
         tokens = [access.token(products, store, env, "read") for _ in range(-(-CLIENTS // STREAMS))]
         port = free_port()
         with running(service(port), env) as process:
-            until_answer(port, "/healthz", process)
-            took, memory = asyncio.run(event_clients(port, log_a_drink, process, tokens))
-            limit(f"an update at all of {CLIENTS} event clients", took, 0.5, "s")
+            wait_until_ready(port, "/healthz", process)
+            delay, memory = asyncio.run(event_clients(port, log_a_drink, process, tokens))
+            limit(f"an update at all of {CLIENTS} event clients", delay, 0.5, "s")
             limit(f"resident with {CLIENTS} event clients", memory, 120, "MiB")

@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 
-MOST_AGAIN = 4  # One defect often fails many tests, so only a few are run again.
+MAX_REPEATED_TESTS = 4  # One defect often fails many tests, so only a few are run again.
 LAST_LINES = 40  # Lines of a failed part's output in the verdict.
 LATE_ONLY = 75  # The exit code of a part that only missed time limits (EX_TEMPFAIL).
 OUTPUT_LIMIT = 10  # Seconds for the output of processes that outlive their part.
@@ -54,7 +54,7 @@ def end_all(*_):
     os._exit(143)
 
 
-def record(label):
+def flaky_file(label):
     """The file with the tests of this part that were flaky in the last run."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return pathlib.Path(cache) / "waterh-bench" / "flaky" / label
@@ -64,7 +64,7 @@ class Events:
     """The results in Swift Testing's event stream."""
 
     def __init__(self):
-        self.passed, self.failed, self.skipped, self.begun, self.known = set(), {}, {}, set(), set()
+        self.passed, self.failed, self.skipped, self.started, self.known = set(), {}, {}, set(), set()
 
     def read(self, path):
         suites = set()
@@ -75,27 +75,27 @@ class Events:
                 continue  # The run ended within the line.
             payload = entry.get("payload", {})
             test, kind = payload.get("testID", ""), payload.get("kind")
-            words = [message.get("text", "") for message in payload.get("messages", [])]
+            texts = [message.get("text", "") for message in payload.get("messages", [])]
             if entry.get("kind") == "test" and kind == "suite":
                 suites.add(payload.get("id"))
             elif entry.get("kind") == "test":
                 self.known.add(name(payload.get("id", "")))
             elif kind == "issueRecorded" and payload.get("issue", {}).get("isFailure", not payload.get("issue", {}).get("isKnown", False)):
-                self.failed.setdefault(name(test), []).append(" ".join(words)[:600])
+                self.failed.setdefault(name(test), []).append(" ".join(texts)[:600])
             elif test in suites:
                 continue
             elif kind == "testStarted":
-                self.begun.add(name(test))
+                self.started.add(name(test))
             elif kind == "testEnded":
-                self.begun.discard(name(test))
+                self.started.discard(name(test))
                 self.passed.add(name(test))
             elif kind == "testSkipped":
-                self.skipped[name(test)] = " ".join(words)
+                self.skipped[name(test)] = " ".join(texts)
         self.passed -= self.failed.keys()
 
-    def end(self, why):
-        """The running tests failed, and so did those that did not run."""
-        self.failed |= {test: [why] for test in self.begun}
+    def mark_unfinished(self, reason):
+        """Marks the running tests, and those that did not run, as failed."""
+        self.failed |= {test: [reason] for test in self.started}
         left = len(self.known - self.passed - self.failed.keys() - self.skipped.keys())
         if left:
             self.failed["the tests after that"] = [f"{left} did not run"]
@@ -116,8 +116,8 @@ def run(command, folder, limit, output=None, number=0):
         return status or 1, None
     events = Events()
     events.read(path)
-    if status is None or events.begun:
-        events.end(HANGS if status is None else f"it never ended: exit code {status}")
+    if status is None or events.started:
+        events.mark_unfinished(HANGS if status is None else f"it never ended: exit code {status}")
     return 1 if status is None else status, events
 
 
@@ -132,19 +132,19 @@ def run_lanes(command, lanes, workers, folder, limit):
             sys.stdout.buffer.flush()
         return ended
 
-    printing, whole = threading.Lock(), Events()
+    printing, total = threading.Lock(), Events()
     with concurrent.futures.ThreadPoolExecutor(workers or len(lanes)) as pool:
         ended = list(pool.map(lane, range(len(lanes))))
     for status, events in ended:
         if events is None:
             return status, None
-        whole.passed |= events.passed
-        whole.failed |= events.failed
-        whole.skipped |= events.skipped
-    return max(status for status, _ in ended), whole
+        total.passed |= events.passed
+        total.failed |= events.failed
+        total.skipped |= events.skipped
+    return max(status for status, _ in ended), total
 
 
-def only(command, test):
+def command_for_test(command, test):
     """The same command for one test."""
     for option in ("--filter", "--skip"):
         while option in command:
@@ -152,11 +152,11 @@ def only(command, test):
     return command + ["--filter", "^" + re.escape(test)]
 
 
-def blank(label):
+def empty_entry(label):
     return {"label": label, "passed": 0, "failed": {}, "skipped": {}, "flaky": {}}
 
 
-def note(report, entry, seconds, cpu):
+def append_entry(report, entry, seconds, cpu):
     with open(report, "a", encoding="utf-8") as file:
         file.write(json.dumps(entry | {"seconds": seconds, "cpu": cpu}) + "\n")
 
@@ -168,7 +168,7 @@ def cpu_seconds():
 
 
 def tests(label, once_more, lanes, workers, limit, command):
-    entry, flaky = blank(label), set()
+    entry, flaky = empty_entry(label), set()
     with tempfile.TemporaryDirectory() as folder:
         status, events = run_lanes(command, lanes, workers, folder, limit) if lanes else run(command, folder, limit)
         if events is None:
@@ -177,36 +177,36 @@ def tests(label, once_more, lanes, workers, limit, command):
         entry.update(passed=len(events.passed), failed=events.failed, skipped=events.skipped)
         if status != 0 and not events.failed:
             entry["failed"] = {label: [f"exit code {status}"]}
-        elif once_more and 0 < len(events.failed) <= MOST_AGAIN and not events.begun:
+        elif once_more and 0 < len(events.failed) <= MAX_REPEATED_TESTS and not events.started:
             def passes(test):
-                status, events = run(only(command, test), folder, limit)
+                status, events = run(command_for_test(command, test), folder, limit)
                 return status == 0 and events is not None and test in events.passed
-            flaky = again(entry, passes)
+            flaky = repeat_failed(entry, passes)
         if once_more:
-            remember(label, flaky)
+            store_flaky(label, flaky)
     return entry
 
 
-def again(entry, passes):
+def repeat_failed(entry, passes):
     """Runs each failed test again. Returns the flaky ones, for the next run."""
-    path = record(entry["label"])
+    path = flaky_file(entry["label"])
     before = set(path.read_text().splitlines()) if path.exists() else set()
     flaky = set()
-    for test, words in sorted(entry["failed"].items()):
+    for test, texts in sorted(entry["failed"].items()):
         print(f"== {test}, again (it failed)", flush=True)
         if not passes(test):
             continue
         flaky.add(test)
         if test in before:
-            words.insert(0, "flaky, as in the run before")
+            texts.insert(0, "flaky, as in the run before")
         else:
             entry["flaky"][test] = entry["failed"].pop(test)
             entry["passed"] += test != entry["label"]
     return flaky
 
 
-def remember(label, flaky):
-    path = record(label)
+def store_flaky(label, flaky):
+    path = flaky_file(label)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(test + "\n" for test in sorted(flaky)))
 
@@ -220,9 +220,9 @@ def last_lines(command, limit):
         for line in process.stdout:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
-            words = line.decode(errors="replace").rstrip()[:600]
-            last.append(words)
-            flaky.extend(re.findall(r"^flaky: (\S+)$", words))
+            texts = line.decode(errors="replace").rstrip()[:600]
+            last.append(texts)
+            flaky.extend(re.findall(r"^flaky: (\S+)$", texts))
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
@@ -234,15 +234,15 @@ def last_lines(command, limit):
 
 
 def part(label, once_more, limit, command):
-    entry, flaky = blank(label), set()
-    status, words, named = last_lines(command, limit)
+    entry, flaky = empty_entry(label), set()
+    status, texts, named = last_lines(command, limit)
     entry["flaky"].update({name: [] for name in named})
     if status != 0:
-        entry["failed"] = {label: [f"exit code {status}, and its last lines:", *words]}
+        entry["failed"] = {label: [f"exit code {status}, and its last lines:", *texts]}
     if once_more:
         if status == LATE_ONLY:
-            flaky = again(entry, lambda _: last_lines(command, limit)[0] == 0)
-        remember(label, flaky)
+            flaky = repeat_failed(entry, lambda _: last_lines(command, limit)[0] == 0)
+        store_flaky(label, flaky)
     return entry
 
 
@@ -257,12 +257,12 @@ def verdict(report):
         count = f", {entry['passed']} passed" if entry["passed"] else ""
         failed = f", {len(entry['failed'])} failed" if entry["failed"] else ""
         print(f"{clock(entry['seconds']):>12}  {entry['label']}{', beside others' if entry.get('beside') else ''}{count}{failed}, {clock(entry['cpu'])} of processors")
-    whole = sum(entry["seconds"] for entry in entries if not entry.get("beside"))
-    print(f"{clock(whole):>12}  in all, {clock(sum(entry['cpu'] for entry in entries))} of processors")
+    total = sum(entry["seconds"] for entry in entries if not entry.get("beside"))
+    print(f"{clock(total):>12}  in all, {clock(sum(entry['cpu'] for entry in entries))} of processors")
     for title, kind in (("skipped", "skipped"), ("flaky (failed, then passed alone)", "flaky"), ("failed", "failed")):
-        found = {test: [why] if isinstance(why, str) else why for entry in entries for test, why in entry[kind].items()}
-        for test, words in sorted(found.items()):
-            print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:LAST_LINES + 1] if line))
+        found = {test: [reason] if isinstance(reason, str) else reason for entry in entries for test, reason in entry[kind].items()}
+        for test, texts in sorted(found.items()):
+            print(f"{title}: {test}" + "".join(f"\n    {line}" for line in texts[:LAST_LINES + 1] if line))
     failed = any(entry["failed"] for entry in entries)
     print("FAILED" if failed else "passed")
     return 1 if failed else 0
@@ -272,7 +272,7 @@ def main(arguments):
     if arguments[:1] == ["verdict"] and len(arguments) == 2:
         return verdict(pathlib.Path(arguments[1]))
     if arguments[:1] == ["time"] and len(arguments) == 5:
-        note(arguments[4], blank(arguments[1]), float(arguments[2]), float(arguments[3]))
+        append_entry(arguments[4], empty_entry(arguments[1]), float(arguments[2]), float(arguments[3]))
         return 0
     if arguments[:1] not in (["tests"], ["part"]) or "--" not in arguments:
         print(__doc__, file=sys.stderr)
@@ -287,13 +287,13 @@ def main(arguments):
     once_more, command = "--once-more" in values, arguments[middle + 1:]
     print(f"== {label}", flush=True)
     # A shell that execs its last command leaves it the times of the shell's ended children.
-    begun, spent = time.monotonic(), cpu_seconds()
+    started, spent = time.monotonic(), cpu_seconds()
     if kind == "tests":
         entry = tests(label, once_more, lanes, int(values.get("--workers", 0)), limit, command)
     else:
         entry = part(label, once_more, limit, command)
     entry["beside"] = "--beside" in values
-    note(report, entry, time.monotonic() - begun, cpu_seconds() - spent)
+    append_entry(report, entry, time.monotonic() - started, cpu_seconds() - spent)
     return 0
 
 

@@ -25,9 +25,9 @@ def system(suite, package, more=()):
     """A folder with a Debian that has systemd, bluetoothd, what the package depends on, and `more` packages: the VM has no network."""
     base = pathlib.Path(os.environ.get("WATERH_PACKAGE_SYSTEMS", "/var/tmp/waterh-package")) / "-".join([suite, "systemd", *more])
     depends = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True).stdout
-    wanted = [*INCLUDED, *more] + [re.split(r"[ (]", word.split("|")[0].strip())[0] for word in depends.split(",")]
-    mark = base / "var/lib/waterh-tests"
-    if not mark.exists() or mark.read_text() != " ".join(wanted):
+    expected = [*INCLUDED, *more] + [re.split(r"[ (]", word.split("|")[0].strip())[0] for word in depends.split(",")]
+    installed_list = base / "var/lib/waterh-tests"
+    if not installed_list.exists() or installed_list.read_text() != " ".join(expected):
         if not base.exists():
             fresh = package_tests.System(suite)
             base.parent.mkdir(parents=True, exist_ok=True)
@@ -39,28 +39,28 @@ def system(suite, package, more=()):
         policy = base / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
-        names = " ".join(f"$(apt-cache show {name} >/dev/null 2>&1 && echo {name} || echo {name}t64)" for name in wanted)
+        names = " ".join(f"$(apt-cache show {name} >/dev/null 2>&1 && echo {name} || echo {name}t64)" for name in expected)
         script = f"apt-get update -q && apt-get install -y --no-install-recommends {names}"
         subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", 'mount -t proc proc "$0/proc"; chroot "$0" env DEBIAN_FRONTEND=noninteractive sh -ec "$1"', base, script],
                        check=True, stdout=subprocess.DEVNULL, timeout=900)
         policy.unlink()
-        mark.write_text(" ".join(wanted))
+        installed_list.write_text(" ".join(expected))
     return base
 
 
-def tomorrow(package, folder):
+def later_store(package, folder):
     """A store of a later version, with one unknown migration."""
-    place = os.path.join(folder, "programs")
-    subprocess.run(["dpkg-deb", "-x", package, place], check=True)
+    index = os.path.join(folder, "programs")
+    subprocess.run(["dpkg-deb", "-x", package, index], check=True)
     store = os.path.join(folder, "tomorrow.sqlite")
-    subprocess.run([os.path.join(place, "usr/bin/waterh-tracker"), "log", "200", "--store", store], check=True, stdout=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "HOME": folder})
+    subprocess.run([os.path.join(index, "usr/bin/waterh-tracker"), "log", "200", "--store", store], check=True, stdout=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "HOME": folder})
     database = sqlite3.connect(store)
     database.execute("PRAGMA journal_mode=DELETE")
     database.execute("INSERT INTO grdb_migrations VALUES ('tomorrow')")
     database.execute(f"PRAGMA user_version={database.execute('PRAGMA user_version').fetchone()[0] + 1}")
     database.commit()
     database.close()
-    shutil.rmtree(place)
+    shutil.rmtree(index)
 
 
 def readme():
@@ -68,18 +68,18 @@ def readme():
     return re.search(r"^```sh package\n(.*?)^```\n+^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).groups()
 
 
-def absent(shown, printed):
+def first_missing_line(shown, printed):
     """The first expected line that was not printed, in this order. Numbers, spaces and text after a … can differ."""
     def plain(line):
         return re.sub(r" +", " ", re.sub(r"[0-9]+", "0", line)).strip()
     rest = [plain(line) for line in printed.splitlines()]
     for line in shown.splitlines():
         if line != "…":
-            wanted = plain(line.removesuffix("…"))
-            place = next((at for at, one in enumerate(rest) if (one.startswith(wanted) if line.endswith("…") else one == wanted)), None)
-            if place is None:
+            expected = plain(line.removesuffix("…"))
+            index = next((at for at, one in enumerate(rest) if (one.startswith(expected) if line.endswith("…") else one == expected)), None)
+            if index is None:
                 return line
-            rest = rest[place + 1:]
+            rest = rest[index + 1:]
     return None
 
 
@@ -95,9 +95,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="waterh-systemd-", dir="/var/tmp") as folder: # Debian 13 lays its own /tmp over this one.
             os.chmod(folder, 0o755) # apt reads packages as a user without rights.
             shutil.copy(package, os.path.join(folder, "waterh.deb"))
-            package_tests.another(package, folder, "older", lambda version: "0.0.1+" + version)
-            package_tests.another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
-            tomorrow(package, folder)
+            package_tests.repackaged(package, folder, "older", lambda version: "0.0.1+" + version)
+            package_tests.repackaged(package, folder, "later", lambda version: version + "+later", step="tomorrow")
+            later_store(package, folder)
             for script in ("guest.sh", "systemd_guest.sh"):
                 shutil.copy(HERE / "Tests/System" / script, folder)
             lines, shown = readme()
@@ -107,7 +107,7 @@ def main():
             words = [HERE / "hardware/machine/vm", "--root", base, "--systemd", "--timeout", "3000", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
             code = subprocess.run(words).returncode
             transcript = pathlib.Path(folder, "transcript.txt")
-            missing = absent(shown, transcript.read_text() if transcript.exists() else "")
+            missing = first_missing_line(shown, transcript.read_text() if transcript.exists() else "")
             print("FAILED  the README's transcript has a line that was not printed: " + missing if missing else "ok      what that printed is the README's transcript", flush=True)
             if missing and transcript.exists():
                 print(transcript.read_text()[-3000:])

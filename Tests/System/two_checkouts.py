@@ -1,7 +1,7 @@
-"""What this checkout costs beside another one: the same work by turns, CPU seconds, the best of each.
+"""Compares the CPU time of this checkout with that of another one: the same work alternately, the best run of each.
 
 Called by `hardware/bench benchmarks --beside FOLDER`. FOLDER is a checkout (`git worktree add FOLDER COMMIT`); both are built in release.
-CPU seconds of a whole process, since the clock of a busy machine says little; files that are read are made once, by this checkout.
+Measures the CPU seconds of a process, because wall time varies on a busy machine. This checkout makes the input files once.
 """
 import os
 import re
@@ -9,7 +9,7 @@ import subprocess
 import time
 
 ROUNDS = 7
-WORSE = 1.05
+MAXIMUM_RATIO = 1.05
 # A short process runs several times per round, because the kernel's CPU time is too coarse for one run.
 STARTS = 40
 
@@ -26,7 +26,7 @@ class Checkout:
     def file(self, name):
         return os.path.join(self.folder, name)
 
-    def fresh(self, name):
+    def new_store(self, name):
         """A new path for a store."""
         path = self.file(name)
         for suffix in ("", "-wal", "-shm"):
@@ -39,25 +39,25 @@ class Checkout:
         environment = os.environ | {"HOME": self.folder, "XDG_STATE_HOME": self.folder, "XDG_CONFIG_HOME": self.folder, "WATERH_LISTEN": "off"}
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
-        complaint = process.stderr.read()
+        errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {complaint.strip()}")
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.strip()}")
         return usage.ru_utime + usage.ru_stime
 
     def rate(self, pattern, *command):
         """The inverse of the rate that a benchmark prints, so that less is better, as for seconds."""
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        found = re.search(pattern, text)
-        if not found:
+        value = re.search(pattern, text)
+        if not value:
             raise SystemExit(f"{' '.join(command)} printed no rate: {text.strip()}")
-        return 1 / float(found[1])
+        return 1 / float(value[1])
 
 
-def measure(products, other, folder, say, limit, emulator):
+def measure(products, other_products, folder, say, limit, emulator):
     """Prints one line per measure: the other checkout's value, this one's, and their ratio."""
-    ours, before = Checkout("ours", products, folder), Checkout("before", other, folder)
+    ours, theirs = Checkout("ours", products, folder), Checkout("before", other_products, folder)
     capture, bottle, drinks = f"{folder}/big.btsnoop", f"{folder}/full.hex", f"{folder}/drinks.csv"
     subprocess.run([ours.program("Benchmarks"), "big-capture", capture, "500000"], check=True)
     with open(bottle, "w") as file:
@@ -67,39 +67,39 @@ def measure(products, other, folder, say, limit, emulator):
         for number in range(50_000):
             at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(1_451_606_400 + number * 1577))
             file.write(f"{at},{at},{10 + number * 7 % 500},00000000-0000-0000-0000-{number * 7919 % 1_000_003:012d}\n")
-    for side in (before, ours):
-        side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.fresh("history.sqlite"))
+    for side in (theirs, ours):
+        side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.new_store("history.sqlite"))
 
     def poll(side, store):
         return side.cpu(side.program("waterh-gateway"), "poll", "--link", link, "--keep", "--store", store)
 
-    def again(side):
+    def poll_again(side):
         return sum(poll(side, side.file("poll.sqlite")) for _ in range(4)) / 4
 
     def tracker(*words):
         return lambda side: side.cpu(side.program("waterh-tracker"), *words, "--store", side.file("history.sqlite"))
 
-    figures = [
+    measures = [
         ("frames decoded, with reassembly", lambda side: side.rate(r"([\d.]+) million records/s reass", side.program("Benchmarks"), "decode")),
         ("a million sips into the store", lambda side: side.cpu(side.program("Benchmarks"), "ingest")),
         ("500 evaluations over ten years", lambda side: side.rate(r"sips: ([\d.]+) ms", side.program("Benchmarks"), "tick") ** -1),
-        ("poll, 500 new records", lambda side: poll(side, side.fresh("poll.sqlite"))),
-        ("poll, the same 500 again", again),
+        ("poll, 500 new records", lambda side: poll(side, side.new_store("poll.sqlite"))),
+        ("poll, the same 500 again", poll_again),
         ("drinks of 500,000 notifications", lambda side: side.cpu(side.program("waterh-replay"), "drinks", capture)),
         ("att of 500,000 notifications", lambda side: side.cpu(side.program("waterh-replay"), "att", capture)),
-        ("import of 50,000 drinks", lambda side: side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.fresh("import.sqlite"))),
+        ("import of 50,000 drinks", lambda side: side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.new_store("import.sqlite"))),
         ("export as csv", tracker("export", "--format", "csv")),
         ("export as json", tracker("export", "--format", "json")),
         ("status over four years", tracker("status")),
         ("start to --help", lambda side: sum(side.cpu(side.program("waterh-tracker"), "--help") for _ in range(STARTS)) / STARTS),
     ]
     with emulator(products, folder, "--capture", bottle, "--restamp", "today") as link:
-        for name, figure in figures:
+        for name, measured in measures:
             best = {}
             for round in range(ROUNDS):
-                for side in (before, ours) if round % 2 else (ours, before):
-                    found = figure(side)
-                    best[side.name] = min(best.get(side.name, found), found)
+                for side in (theirs, ours) if round % 2 else (ours, theirs):
+                    value = measured(side)
+                    best[side.name] = min(best.get(side.name, value), value)
             unit, scale = ("ns a record", 1e3) if "decoded" in name else ("ms", 1) if "evaluations" in name else ("ms CPU", 1e3)
             say(f"  {name}: before {best['before'] * scale:.3g} {unit}, now {best['ours'] * scale:.3g} {unit}")
-            limit(name, best["ours"] / best["before"], WORSE, "times")
+            limit(name, best["ours"] / best["before"], MAXIMUM_RATIO, "times")

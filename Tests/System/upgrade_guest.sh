@@ -22,8 +22,8 @@ upgraded() {
     check "$1: the total of today is the same" has "$1" "$4"
     check "$1: a sip of 50 ml" within 60 bottle "$2" sip 50
     check "$1: a poll" within 60 as_waterh "$1" waterh-gateway nudge --store "$1"
-    check "$1: it stores the drink" within 120 has "$1" $(($4 + 50))
-    check "$1: and acknowledges it" within 60 is_empty "$2"
+    check "$1: the poll stores the drink" within 120 has "$1" $(($4 + 50))
+    check "$1: the poll acknowledges the drink" within 60 is_empty "$2"
 }
 
 emulators() {
@@ -47,15 +47,15 @@ printf 'link = "bluez:hci0"\n[gotify]\nurl = "http://127.0.0.1:9"\n' >>/etc/wate
 emulators hci1
 systemctl restart waterh-gateway.service
 check "0.9 stores the drink" within 300 has $store 120
-check "and acknowledges it" within 60 is_empty hci1
+check "0.9 acknowledges the drink" within 60 is_empty hci1
 check "an upgrade" upgrade
 check "the service runs" systemctl is-active waterh-gateway.service
 upgraded $store hci1 8077 120
 waterh-gateway doctor >doctor.txt 2>&1
 cat doctor.txt
 check "doctor names the removed key" grep -q 'gotify.*removed in 0.10' doctor.txt
-check "doctor says that the time server confirms the clock" grep -qi 'clock.*synchroni' doctor.txt
-check "doctor says how to open the page" grep -q 'waterh-gateway open' doctor.txt
+check "doctor reports that the time server confirms the clock" grep -qi 'clock.*synchroni' doctor.txt
+check "doctor prints how to open the page" grep -q 'waterh-gateway open' doctor.txt
 check "doctor fits on a screen of 50 lines" test "$(wc -l <doctor.txt)" -le 50
 check "purging" apt-get purge -y -q waterh
 rm -rf /var/lib/waterh /var/lib/waterh-emulator
@@ -80,7 +80,7 @@ for name in anna ben; do check "0.9 stores the drink of $name" within 300 has /v
 for adapter in hci1 hci2; do check "and acknowledges it on $adapter" within 60 is_empty $adapter; done
 check "an upgrade" upgrade
 for name in anna ben; do check "the service of $name runs" systemctl is-active "waterh-gateway@$name.service"; done
-check "the service of 0.9 does not" sh -c '! systemctl is-active waterh-gateway.service'
+check "the service of 0.9 is not active" sh -c '! systemctl is-active waterh-gateway.service'
 upgraded /var/lib/waterh/anna.sqlite hci1 8077 120
 upgraded /var/lib/waterh/ben.sqlite hci2 8078 120
 check "doctor of anna" env WATERH_INSTANCE=anna waterh-gateway doctor

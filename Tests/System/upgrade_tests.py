@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import artifact_tests
-from package_tests import HERE, System, check, end, newest, said
+from package_tests import HERE, System, check, end, newest, output_of
 from systemd_tests import system
 
 # Runs a bottle with a capture of today, and polls it. The store is STORE.
@@ -38,15 +38,15 @@ def under_systemd(old, new, suite):
         check(f"{suite}: one person and two people under systemd", done.returncode == 0, f"exit {done.returncode}")
 
 
-def volume(old, folder):
+def store_of_0_9(old, folder):
     """A store that 0.9 filled, in `folder`. Returns the total of today in millilitres."""
     with contextlib.closing(System("bookworm")) as debian:
         debian.path("/srv").mkdir(exist_ok=True)
         shutil.copy(old, debian.path("/srv/old.deb"))
         result = debian.run("apt-get update -q && apt-get install -y -q --no-install-recommends /srv/old.deb")
-        check("0.9 is installed", result.returncode == 0, said(result))
-        result = debian.run(POLL.replace("STORE", "/var/lib/waterh/waterh.sqlite"), user="waterh", lonely=True)
-        check("0.9 reads a bottle", result.returncode == 0, said(result))
+        check("0.9 is installed", result.returncode == 0, output_of(result))
+        result = debian.run(POLL.replace("STORE", "/var/lib/waterh/waterh.sqlite"), user="waterh", without_network=True)
+        check("0.9 reads a bottle", result.returncode == 0, output_of(result))
         for file in debian.path("/var/lib/waterh").glob("waterh.sqlite*"):
             shutil.copy(file, folder)
         return artifact_tests.total(result.stdout)
@@ -58,7 +58,7 @@ def main():
     old, folder, suite = sys.argv[1], sys.argv[2], (sys.argv[3:] or ["bookworm"])[0]
     new = newest(folder, "waterh_*.deb")
     with tempfile.TemporaryDirectory(prefix="waterh-upgrade-") as data:
-        expected = volume(old, data)
+        expected = store_of_0_9(old, data)
         print(f"        today: {expected} ml", flush=True)
         artifact_tests.image(f"{folder}/waterh-image", data, expected)
         artifact_tests.addon(new, data, expected)

@@ -5,20 +5,20 @@ import shutil
 import sqlite3
 
 
-def copy_of(world):
+def store_copy(world):
     """A copy of the store, because reading must not change it."""
-    place = world.bench / "copy"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
+    folder = world.bench / "copy"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     for path in world.store.parent.glob(world.store.name + "*"):
         if path.is_file():
-            shutil.copy2(path, place)
-    return sqlite3.connect(place / world.store.name)
+            shutil.copy2(path, folder)
+    return sqlite3.connect(folder / world.store.name)
 
 
 def dump(world):
     """The store's content as lines; nothing if it is damaged."""
-    database = copy_of(world)
+    database = store_copy(world)
     try:
         return list(database.iterdump())
     except sqlite3.DatabaseError:
@@ -38,22 +38,22 @@ def iso(milliseconds):
         return f"{milliseconds} ms"
 
 
-class Verdict:
-    def __init__(self, world, bottle, acts):
-        self.world, self.bottle, self.acts = world, bottle, acts
-        self.figures = {}
+class FinalChecks:
+    def __init__(self, world, bottle, actions):
+        self.world, self.bottle, self.actions = world, bottle, actions
+        self.statistics = {}
 
     def check(self):
-        database = copy_of(self.world)
+        database = store_copy(self.world)
         try:
-            for check in (self.whole, self.journal, self.dates, self.drinks, self.logs):
+            for check in (self.integrity, self.journal, self.dates, self.drinks, self.logs):
                 check(database)
-        except sqlite3.DatabaseError as trouble:
-            self.world.fail(f"the store cannot be read at the end: {trouble}")
+        except sqlite3.DatabaseError as error:
+            self.world.fail(f"the store cannot be read at the end: {error}")
         finally:
             database.close()
 
-    def whole(self, database):
+    def integrity(self, database):
         found = [row[0] for row in database.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
             self.world.fail(f"integrity_check: {'; '.join(found)[:400]}")
@@ -72,42 +72,42 @@ class Verdict:
         waiting = self.bottle.records()
         everything = {raw for raw, _ in rows} | set(waiting)
         found = collections.Counter(amount(raw) for raw in everything)
-        lost, foreign = [], []
-        for ml in sorted(set(found) | set(self.bottle.certain) | set(self.bottle.unconfirmed)):
-            least, most = self.bottle.distinct(ml), self.bottle.certain[ml] + self.bottle.unconfirmed[ml]
+        lost, unexplained = [], []
+        for ml in sorted(set(found) | set(self.bottle.confirmed) | set(self.bottle.unconfirmed)):
+            least, most = self.bottle.least_records(ml), self.bottle.confirmed[ml] + self.bottle.unconfirmed[ml]
             if found[ml] < least:
                 lost.append(ml)
             elif found[ml] > most:
-                foreign.append(ml)
+                unexplained.append(ml)
         if lost:
             self.world.fail(f"LOST: {len(lost)} sips that the bottle recorded are neither journaled nor in the bottle: {lost[:12]} ml")
-        if foreign:
-            self.world.fail(f"{len(foreign)} journaled records without a sip: {foreign[:12]} ml")
+        if unexplained:
+            self.world.fail(f"{len(unexplained)} journaled records without a sip: {unexplained[:12]} ml")
         bottles = database.execute("SELECT count(*) FROM bottle").fetchone()[0]
         if bottles > 1:
             self.world.fail(f"one bottle is known as {bottles}")
-        self.figures |= {"sips": sum(self.bottle.certain.values()), "unconfirmed": sum(self.bottle.unconfirmed.values()),
+        self.statistics |= {"sips": sum(self.bottle.confirmed.values()), "unconfirmed": sum(self.bottle.unconfirmed.values()),
                          "journaled": len(rows), "still in the bottle": len(set(waiting) - {raw for raw, _ in rows}),
                          "verdicts": dict(collections.Counter(verdict for _, verdict in rows))}
 
     def dates(self, database):
         """A drink counts within a day and a half of its true time (travel and a clock that is hours off), or is quarantined. Pieces are
         omitted: they can have a correct date, and `journal` checks the complete record."""
-        true, day = self.bottle.times, 36 * 3600 * 1000
-        wrong, forgotten = [], []
+        true_times, day = self.bottle.times, 36 * 3600 * 1000
+        wrong, still_quarantined = [], []
         for ml, instant in database.execute("SELECT ml, instant FROM drink WHERE bottle IS NOT NULL"):
-            if ml not in true:
+            if ml not in true_times:
                 wrong.append(f"{ml} ml, which is not a sip, at {iso(instant)}")
-            elif all(abs(instant - moment) > day for moment in true[ml]):
-                wrong.append(f"{ml} ml at {iso(instant)}, drunk at {iso(true[ml][0])}")
+            elif all(abs(instant - moment) > day for moment in true_times[ml]):
+                wrong.append(f"{ml} ml at {iso(instant)}, drunk at {iso(true_times[ml][0])}")
         for raw, wall in database.execute(
                 "SELECT raw, wall FROM bottle_record WHERE verdict = 'quarantined' AND reason IS NOT 'pieced' AND wall IS NOT NULL"):
-            if self.is_near(wall, true.get(amount(bytes(raw)), []), day):
-                forgotten.append(f"{amount(bytes(raw))} ml of {wall}")
+            if self.is_near(wall, true_times.get(amount(bytes(raw)), []), day):
+                still_quarantined.append(f"{amount(bytes(raw))} ml of {wall}")
         if wrong:
             self.world.fail(f"{len(wrong)} drinks are counted on a wrong day: {wrong[:4]}")
-        if forgotten:
-            self.world.fail(f"{len(forgotten)} records stay in quarantine although their dates are correct: {forgotten[:4]}")
+        if still_quarantined:
+            self.world.fail(f"{len(still_quarantined)} records stay in quarantine although their dates are correct: {still_quarantined[:4]}")
 
     def is_near(self, wall, moments, limit):
         try:
@@ -126,10 +126,10 @@ class Verdict:
     def logs(self, database):
         """Every `log` that exited with 0 is stored once; each that was killed, at most once."""
         keys = collections.Counter(row[0] for row in database.execute("SELECT key FROM drink WHERE bottle IS NULL"))
-        missing = [ml for key, ml in self.acts.logged.items() if keys[key] != 1]
+        missing = [ml for key, ml in self.actions.logged.items() if keys[key] != 1]
         if missing:
-            self.world.fail(f"LOST: {len(missing)} of {len(self.acts.logged)} logs that ended with 0 are not in the store: {missing[:12]} ml")
-        others = sum(keys.values()) - len(set(keys) & set(self.acts.logged))
-        if others > len(self.acts.unsure) + self.acts.edits:
-            self.world.fail(f"{others} logged drinks were not confirmed: expected at most {len(self.acts.unsure)}")
-        self.figures |= {"logs": len(self.acts.logged), "logs without an answer": len(self.acts.unsure)}
+            self.world.fail(f"LOST: {len(missing)} of {len(self.actions.logged)} logs that ended with 0 are not in the store: {missing[:12]} ml")
+        others = sum(keys.values()) - len(set(keys) & set(self.actions.logged))
+        if others > len(self.actions.unconfirmed) + self.actions.edits:
+            self.world.fail(f"{others} logged drinks were not confirmed: expected at most {len(self.actions.unconfirmed)}")
+        self.statistics |= {"logs": len(self.actions.logged), "logs without an answer": len(self.actions.unconfirmed)}

@@ -11,7 +11,7 @@ import time
 
 from processes import LATE, Child
 
-DISK = 24 << 20
+DISK_BYTES = 24 << 20
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "UTC", "Australia/Lord_Howe"]
 
 
@@ -22,9 +22,9 @@ class World:
         self.logs, self.bench, self.disk = (self.folder / name for name in ("logs", "bench", "disk"))
         for path in (self.logs, self.bench, self.disk):
             path.mkdir()
-        self.began, self.number = time.monotonic(), 0
+        self.started, self.number = time.monotonic(), 0
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
-        self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
+        self.children, self.failures, self.kinds, self.exit_counts = [], [], collections.Counter(), {}
         self.broken_guarantees = 0
         self.last_full = self.last_stop = -1e9
         self.has_small_disk = self.mount()
@@ -51,7 +51,7 @@ class World:
     def mount(self):
         if os.geteuid() != 0:
             return False
-        return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "chaos", self.disk], capture_output=True).returncode == 0
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "chaos", self.disk], capture_output=True).returncode == 0
 
     def compile_clock(self):
         source, library = pathlib.Path(__file__).with_name("clock_shift.c"), self.folder / "clock_shift.so"
@@ -80,19 +80,19 @@ class World:
         self.number += 1
         return self.number
 
-    def line(self, words):
-        self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
+    def log(self, words):
+        self.timeline.write(f"{time.monotonic() - self.started:9.3f}  {words}\n")
 
     def fail(self, sentence, is_late=False):
         """`is_late`: only a time limit was missed, as on a busy machine."""
         self.failures.append(sentence)
         self.broken_guarantees += not is_late
-        self.line(f"FAILURE {sentence}")
+        self.log(f"FAILURE {sentence}")
         # Repetitions are only in the timeline.
         kind = re.sub(r"[0-9]+(-[a-z-]+)?", "#", sentence)
         self.kinds[kind] += 1
         if self.kinds[kind] <= 3:
-            print(f"  {time.monotonic() - self.began:7.1f} s  {sentence}", flush=True)
+            print(f"  {time.monotonic() - self.started:7.1f} s  {sentence}", flush=True)
 
     # --- processes ---
 
@@ -101,7 +101,7 @@ class World:
         self.children.append(child)
         return child
 
-    def excuses(self, child):
+    def expected_failures(self, child):
         """The injected failures that can make a process fail."""
         found = []
         if self.is_full or self.last_full >= child.started - 1:
@@ -127,11 +127,11 @@ class World:
                 continue
             self.children.remove(child)
             ended.append(child)
-            wrong = child.check()
-            if wrong:
-                self.fail(wrong, is_late=bool(LATE.search(wrong)))
+            error = child.check()
+            if error:
+                self.fail(error, is_late=bool(LATE.search(error)))
             code = child.process.returncode
-            self.ends[child.name, code] = self.ends.get((child.name, code), 0) + 1
+            self.exit_counts[child.name, code] = self.exit_counts.get((child.name, code), 0) + 1
         return ended
 
     # --- the host ---
@@ -142,12 +142,12 @@ class World:
         self.shift = seconds
         with open(self.shift_file, "r+b") as file:
             file.write(struct.pack("=q", seconds))
-        self.line(f"the host's clock is {seconds} s off")
+        self.log(f"the host's clock is {seconds} s off")
 
     def set_zone(self, zone):
         self.zone = zone
         self.environment["TZ"] = zone
-        self.line(f"the host's zone is {zone}")
+        self.log(f"the host's zone is {zone}")
 
     def fill_disk(self, spare):
         """Leaves this number of bytes free on the small disk."""
@@ -161,7 +161,7 @@ class World:
             except OSError:
                 pass
         self.last_full = time.monotonic()
-        self.line(f"the disk is full except {spare} bytes")
+        self.log(f"the disk is full except {spare} bytes")
 
     @property
     def is_full(self):
@@ -171,7 +171,7 @@ class World:
         if self.is_full:
             (self.disk / "filler").unlink()
             self.last_full = time.monotonic()
-            self.line("the disk has room again")
+            self.log("the disk has room again")
 
     def deleted_files(self, child):
         """The deleted files of the store that a process has open."""

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test
-    func `deficits are equal in every reminder`() {
+    func `every reminder shows the same rounded deficit`() {
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(340) } == ["350ml", "0.35l", "11oz"])
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(1230) } == ["1.2L", "1.25l", "42oz"])
         #expect(StatusText.short(deficitMl: 340, totalMl: 100, goalMl: 2500, in: .oz) == "11oz to catch up")
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: AmountUnits.allCases)
     func `a displayed amount can be parsed`(_ units: AmountUnits) throws {
         for ml in stride(from: 0, through: 5000, by: 7) {
-            let typed = try #require(Amounts.typed(units.text(ml)), "\(units.text(ml))")
+            let typed = try #require(Amounts.parse(units.text(ml)), "\(units.text(ml))")
             #expect(abs(typed - ml) <= (units == .oz ? 2 : 0), "\(ml) ml as \(units.text(ml))")
         }
     }

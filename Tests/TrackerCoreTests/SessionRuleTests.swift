@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `edits stay within the session`() {
+    @Test func `an entry is not changed to a time outside the session`() {
         var log = entries("A", start: start)[0]
         #expect(refusal(session, log) == nil)
         log.timestamp = start
@@ -59,7 +59,7 @@ import Testing
         #expect(backwards.endTime == start && backwards.computedSummary?.durationText == "0m")
     }
 
-    @Test func `excluded water does not count`() {
+    @Test func `a derived water that the user excluded does not count`() {
         let sips = [Sip(key: "a", at: start, ml: 500), Sip(key: "b", at: start.advanced(seconds: 60), ml: 16)]
         let now = start.advanced(seconds: 600)
         let all = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8)
@@ -78,9 +78,9 @@ import Testing
         #expect(entries("A", start: start)[0].hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
     }
 
-    @Test func `an ended session has no snapshot`() throws {
+    @Test func `the state contains no session after its end`() throws {
         let facts = TrackerFacts(zone: .utc)
-        let closes = Tracker.evaluate(facts, now: start).closes
+        let closes = Tracker.evaluate(facts, now: start).idsToClose
         for kind in NotificationKind.allCases where kind.id.hasPrefix("waterline") { #expect(closes.contains(kind.id)) }
     }
 }

@@ -63,7 +63,7 @@ import TrackerService
         #expect(
             whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0
                 && shared.sync == .idle)
-        #expect(try fixture.tracker("12:04").seeing(waterline: false).state().unread == shared.unread)
+        #expect(try fixture.tracker("12:04").withAccess(waterline: false).state().unread == shared.unread)
         try fixture.tracker("12:04").markNotificationsRead()
         shared.unread = 0
         #expect(try fixture.tracker("12:04").state().withoutWaterline.hasSameContent(as: shared))
@@ -98,7 +98,7 @@ import TrackerService
         }
         try await TrackerAPI(own, noon).deliver([sink])
         #expect(didWrite.withLock { $0 } && sink.given == [.pace])
-        #expect(try other.look(noon).snapshot.remindersSent == 1)
+        #expect(try other.preview(noon).snapshot.remindersSent == 1)
     }
 
     @Test
@@ -192,7 +192,7 @@ import TrackerService
         // Sleeping advances the clock.
         let loop = ReminderLoop(
             sinks: [sink], tracker: { fixture.requiredTracker(clock.withLock { $0 }.description) },
-            trouble: { Issue.record("\($0)") },
+            reportError: { Issue.record("\($0)") },
             sleep: { length in
                 clock.withLock { $0 = $0.advanced(seconds: length / .seconds(1)) }
                 await Task.yield()
@@ -213,7 +213,7 @@ import TrackerService
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(
             sinks: [sink], tracker: { fixture.requiredTracker(wall.withLock { $0 }) },
-            trouble: { Issue.record("\($0)") },
+            reportError: { Issue.record("\($0)") },
             sleep: { length in
                 pauses.withLock { $0.append(length) }
                 try? await Task.sleep(for: .seconds(60))
@@ -229,7 +229,7 @@ import TrackerService
         await work.value
         let lengths = pauses.withLock { $0 }
         #expect(lengths.allSatisfy { $0 <= DayObserver.longestPause && $0 > .zero })
-        let idle = ReminderLoop(sinks: [], tracker: { fixture.requiredTracker("12:00") }, trouble: { _ in })
+        let idle = ReminderLoop(sinks: [], tracker: { fixture.requiredTracker("12:00") }, reportError: { _ in })
         await idle.run()
     }
 }

@@ -59,7 +59,7 @@ struct FollowingTests {
         let sink = ScriptedSink("desktop")
         let looks = Mutex(0)
         let loop = ReminderLoop(
-            sinks: [sink], tracker: { tracker(store) }, trouble: { _ in },
+            sinks: [sink], tracker: { tracker(store) }, reportError: { _ in },
             sleep: { _ in
                 looks.withLock { $0 += 1 }
                 // A service retries within a minute: a claim that the other one held delays it that long.
@@ -67,7 +67,7 @@ struct FollowingTests {
             })
         // A loop without a working sink, on the same store.
         let rejecting = ReminderLoop(
-            sinks: [ScriptedSink("rejecting") { _ in false }], tracker: { tracker(third) }, trouble: { _ in },
+            sinks: [ScriptedSink("rejecting") { _ in false }], tracker: { tracker(third) }, reportError: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [

@@ -17,7 +17,7 @@ import TrackerService
     private func put(_ name: String, _ lines: [String]) throws {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.url(name))
     }
-    private func take() throws -> [String] { try fixture.tracker().importInbox().map(\.words) }
+    private func take() throws -> [String] { try fixture.tracker().importInbox().map(\.summary) }
 
     @Test func `each inbox file is imported once and again after a change`() throws {
         #expect(try take() == [])

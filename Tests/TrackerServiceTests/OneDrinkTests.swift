@@ -84,7 +84,7 @@ import TrackerService
         #expect(try take(health(samples, unit: app.unit)).added == 0 && total() == 406)
     }
 
-    @Test func `a second sample of the same minute and amount is another drink`() throws {
+    @Test func `a bottle's drink matches only one sample of its minute and amount`() throws {
         _ = try fixture.store.append([try record("08:10:42", 102)])
         let start = "2026-06-15 08:10:00 +0200"
         #expect(try take(health([(start, "102"), ("2026-06-15 08:10:30 +0200", "102")])).added == 1)

@@ -31,7 +31,7 @@ import TrackerService
 
     private func deliver(_ wall: String, hold: ReminderHold? = nil) async throws {
         var tracker = try fixture.tracker(wall)
-        tracker.context.hold = hold
+        tracker.context.reminderHold = hold
         try await tracker.deliver([screen])
     }
 

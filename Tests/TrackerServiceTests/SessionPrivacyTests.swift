@@ -9,7 +9,7 @@ import TrackerService
         let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
-        let veiled = try fixture.tracker("12:02").seeing(waterline: false)
+        let veiled = try fixture.tracker("12:02").withAccess(waterline: false)
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(estimate: 9)) }
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(ml: 9)) }
         #expect(throws: (any Error).self) { try veiled.delete("w1") }
@@ -25,7 +25,7 @@ import TrackerService
         _ = try fixture.tracker().logDrink(.ml(250))
         _ = try fixture.tracker("12:01").startSession()
         _ = try fixture.tracker("12:02").drink()
-        let veiled = try fixture.tracker("12:03").seeing(waterline: false)
+        let veiled = try fixture.tracker("12:03").withAccess(waterline: false)
         #expect(try veiled.undo().state.pace.dailyTotalMl == 0)
         #expect(throws: Refusal.self) { try veiled.undo() }
         // It still exists for a caller with permission.
@@ -36,7 +36,7 @@ import TrackerService
         let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
-        let veiled = try fixture.tracker("12:02").seeing(waterline: false)
+        let veiled = try fixture.tracker("12:02").withAccess(waterline: false)
         for reach in [UndoScope.everything, .drinks, .today, .session, .drink(1)] {
             #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) }
         }
@@ -47,7 +47,7 @@ import TrackerService
     func `a session button does nothing while sessions are hidden`(_ action: NotificationAction) throws {
         let fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
-        let veiled = try fixture.tracker("12:01").seeing(waterline: false)
+        let veiled = try fixture.tracker("12:01").withAccess(waterline: false)
         #expect(throws: Refusal.self) { try veiled.press(action, key: "k") }
         #expect(try fixture.tracker("12:02").press(action, key: "k"))
     }

@@ -41,7 +41,7 @@ import TrackerService
             ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
             ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
         ].enumerated() {
-            guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(typed: typed)) else {
+            guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(timeText: typed)) else {
                 throw Unexpected()
             }
             #expect(moved.stored.localDay.description == day && moved.stored.at.description == instant, "\(typed)")
@@ -125,7 +125,7 @@ import TrackerService
         let zone = try Zone(zone)
         func tracker(_ wall: String) throws -> TrackerAPI {
             try TrackerAPI(
-                store, now: Moment.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc),
+                store, now: TimeText.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc),
                 source: "cli")
         }
         _ = try tracker(drink).logDrink(.ml(300))
@@ -172,11 +172,11 @@ import TrackerService
         #expect(try tracker.deletePreset("PORTER").name == "Porter" && tracker.presets().presets.isEmpty)
         let token = try tracker.makeToken(label: "phone", scope: .log)
         #expect(
-            try tracker.use(token: token.token)?.scope == "log"
+            try tracker.authenticate(token.token)?.scope == "log"
                 && !TrackerAPI.json(tracker.tokens()).contains(token.token))
         #expect(try TrackerAPI.json(tracker.tokens()).contains(#""scope":"log""#))
         #expect(try tracker.revokeTokens(String(token.id.prefix(4))).revoked == 1)
-        #expect(try tracker.use(token: token.token) == nil)
+        #expect(try tracker.authenticate(token.token) == nil)
     }
 
     @Test

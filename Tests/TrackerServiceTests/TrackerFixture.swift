@@ -15,7 +15,7 @@ final class TrackerFixture: Sendable {
     /// - Parameter wall: `12:00`, or `2026-06-14T12:00`.
     func tracker(_ wall: String = "12:00", source: String = "cli") throws -> TrackerAPI {
         let zone = try Zone("Europe/Berlin")
-        let now = try Moment.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
+        let now = try TimeText.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
         return try TrackerAPI(
             store, now: now, zone: ZoneChoice(named: zone.id, machine: .utc), source: source,
             makeID: {

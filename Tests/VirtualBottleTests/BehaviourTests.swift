@@ -207,7 +207,7 @@ import Emulator
     }
 
     @Test
-    func `names and addresses have defaults`() {
+    func `bottle names and addresses have defaults`() {
         #expect(BottleIdentity().name == "WaterH-Boost-24oz" && BottleIdentity(model: .vita).name == "WaterH-Bottle-1")
         let address = BottleIdentity().address.description
         #expect(address.hasPrefix("A4:C1:38:") && address == BottleIdentity(model: .boost).address.description)

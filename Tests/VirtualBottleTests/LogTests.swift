@@ -47,7 +47,7 @@ import Emulator
     }
 
     @Test(arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
-    func `an acknowledgement drops the named records`(_ count: Int, _ left: Int) throws {
+    func `an acknowledgement drops the records that it counts`(_ count: Int, _ left: Int) throws {
         var bench = try Bench()
         bench.sip(Array(1...20))
         bench.connect()
@@ -135,7 +135,7 @@ import Emulator
     }
 
     @Test
-    func `clear drops the log and confirms it`() throws {
+    func `the clear command drops the log and confirms it`() throws {
         var bench = try Bench()
         bench.sip([1, 2])
         bench.connect()

@@ -1,5 +1,5 @@
 /* Test with a bottle, in C: adds a drink of 250 ml and reads it over ATT. Needs no Bluetooth.
- * cc -Wall -o bottle bottle.c && ./bottle [waterh-emulator]      exit code 0: the drink came */
+ * cc -Wall -o bottle bottle.c && ./bottle [waterh-emulator]      exit code 0: the drink arrived */
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static int dial(const char *folder, const char *name, int type) {
-    struct sockaddr_un place = { .sun_family = AF_UNIX };
-    snprintf(place.sun_path, sizeof place.sun_path, "%s/%s", folder, name);
+static int open_socket(const char *folder, const char *name, int type) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, name);
     int end = socket(AF_UNIX, type, 0);
-    assert(connect(end, (struct sockaddr *)&place, sizeof place) == 0);
+    assert(connect(end, (struct sockaddr *)&address, sizeof address) == 0);
     return end;
 }
 /* Returns the next notification, or the next PDU of another type. */
@@ -22,21 +22,21 @@ static ssize_t next(int att, unsigned char *pdu, int notification) {
     return size;
 }
 
-int main(int count, char **words) {
+int main(int count, char **arguments) {
     char folder[] = "/tmp/bottle-XXXXXX", line[4096];
     unsigned char pdu[1024], frame[4096];
     assert(mkdtemp(folder));
     snprintf(line, sizeof line, "%s run --profile retail --link unix:%s/link --control unix:%s/control & echo $!; wait $!",
-        count > 1 ? words[1] : "waterh-emulator", folder, folder);
+        count > 1 ? arguments[1] : "waterh-emulator", folder, folder);
     FILE *bottle = popen(line, "r");
     int process = atoi(fgets(line, sizeof line, bottle));
     assert(fgets(line, sizeof line, bottle) && strncmp(line, "ready ", 6) == 0);
 
-    FILE *person = fdopen(dial(folder, "control", SOCK_STREAM), "r+"); /* One JSON object per line in each direction. */
-    fputs("{\"do\":\"sip\",\"value\":250}\n", person), fflush(person);
-    assert(fgets(line, sizeof line, person) && strstr(line, "\"ok\":true"));
+    FILE *control = fdopen(open_socket(folder, "control", SOCK_STREAM), "r+"); /* One JSON object per line in each direction. */
+    fputs("{\"do\":\"sip\",\"value\":250}\n", control), fflush(control);
+    assert(fgets(line, sizeof line, control) && strstr(line, "\"ok\":true"));
 
-    int att = dial(folder, "link", SOCK_SEQPACKET), command = 0, response = 0; /* One ATT PDU per message in each direction. */
+    int att = open_socket(folder, "link", SOCK_SEQPACKET), command = 0, response = 0; /* One ATT PDU per message in each direction. */
     send(att, "\x02\x05\x02", 3, 0), next(att, pdu, 0); /* Exchange MTU: 517 */
     for (int first = 1;;) { /* Read By Type: characteristics */
         send(att, (unsigned char[]) { 8, first & 255, first >> 8, 255, 255, 3, 0x28 }, 7, 0);

@@ -9,16 +9,16 @@ import { tmpdir } from "node:os"
 import { createInterface } from "node:readline"
 
 const folder = mkdtempSync(`${tmpdir()}/bottle-`)
-const words = ["run", "--profile", "retail", "--link", `stream:${folder}/link`, "--control", `unix:${folder}/control`]
-const bottle = spawn(process.argv[2] ?? "waterh-emulator", words, { stdio: ["ignore", "pipe", "inherit"] })
+const options = ["run", "--profile", "retail", "--link", `stream:${folder}/link`, "--control", `unix:${folder}/control`]
+const bottle = spawn(process.argv[2] ?? "waterh-emulator", options, { stdio: ["ignore", "pipe", "inherit"] })
 process.on("exit", () => bottle.kill()) // Also after a failed assertion.
 const lines = input => { const each = createInterface({ input })[Symbol.asyncIterator](); return async () => (await each.next()).value }
 assert.match(await lines(bottle.stdout)(), /^ready /)
 
 const control = connect(`${folder}/control`) // One JSON object per line in each direction.
-const answer = lines(control)
-const tell = async request => { control.write(JSON.stringify(request) + "\n"); return JSON.parse(await answer()) }
-assert.equal((await tell({ do: "sip", value: 250 })).ok, true)
+const nextReply = lines(control)
+const sendControl = async request => { control.write(JSON.stringify(request) + "\n"); return JSON.parse(await nextReply()) }
+assert.equal((await sendControl({ do: "sip", value: 250 })).ok, true)
 
 const att = connect(`${folder}/link`)
 const arrived = { responses: [], values: [] }, waiting = { responses: [], values: [] }
@@ -54,6 +54,6 @@ while (frame.length < 4 || frame.length < 4 + frame.readUInt16BE(2)) {
 assert.equal(frame.readUInt16BE(6 + 6), 250)
 send(0x52, ...le(handles.ffe9), 0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x0d) // Acknowledges 13 bytes.
 await request(0x0a, ...le(3)) // Write Commands have no response. The response to this later request shows that they arrived.
-assert.equal((await tell({ do: "status" })).status.acknowledged, 1)
+assert.equal((await sendControl({ do: "status" })).status.acknowledged, 1)
 console.log("250 ml received")
 bottle.on("exit", code => process.exit(code ?? 1)).kill("SIGTERM")

@@ -16,7 +16,7 @@ bottle = subprocess.Popen(
     [(sys.argv + ["waterh-emulator"])[1], "run", "--profile", "retail", "--link", f"unix:{folder}/link", "--control", f"unix:{folder}/control"],
     stdout=subprocess.PIPE, text=True)
 atexit.register(bottle.kill)  # Also after a failed assertion.
-assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
+assert bottle.stdout.readline().startswith("ready "), "the emulator is not ready: see standard error"
 
 control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # One JSON object per line in each direction.
 control.connect(f"{folder}/control")
@@ -29,7 +29,7 @@ att.connect(f"{folder}/link")
 values = []
 
 def request(pdu):
-    """The response to a request; notifications that come before it are kept."""
+    """The response to a request; earlier notifications are collected."""
     att.send(pdu)
     while (answer := att.recv(1024))[0] == 0x1B:
         values.append(answer[3:])

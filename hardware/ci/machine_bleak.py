@@ -17,10 +17,10 @@ from bleak.exc import BleakError
 
 FFE4, FFE9 = (f"0000{short}-0000-1000-8000-00805f9b34fb" for short in ("ffe4", "ffe9"))
 folder = tempfile.mkdtemp()
-words = ["--profile", "retail", "--name", "WaterH-CI", "--link", "bluez:hci1", "--control", f"unix:{folder}/control"]
-bottle = subprocess.Popen([(sys.argv + ["waterh-emulator"])[1], "run", *words], stdout=subprocess.PIPE, text=True)
+options = ["--profile", "retail", "--name", "WaterH-CI", "--link", "bluez:hci1", "--control", f"unix:{folder}/control"]
+bottle = subprocess.Popen([(sys.argv + ["waterh-emulator"])[1], "run", *options], stdout=subprocess.PIPE, text=True)
 atexit.register(bottle.kill)
-assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
+assert bottle.stdout.readline().startswith("ready "), "the emulator is not ready: see standard error"
 (control := socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)).connect(f"{folder}/control")  # One JSON object per line in each direction.
 answers = control.makefile()
 control.sendall(b'{"do": "sip", "value": 250}\n')
@@ -50,7 +50,7 @@ async def test():
         try:
             return await drain(device)
         except BleakError:
-            assert left, "five times bleak did not connect"
+            assert left, "bleak did not connect in five attempts"
 
 asyncio.run(test())
 control.sendall(b'{"do": "status"}\n')

@@ -19,9 +19,9 @@ import tempfile
 import time
 
 # Files that a service does not need, or that differ each time.
-LEFT_OUT = ("var/lib/apt/lists/", "var/cache/", "var/log/", "usr/share/man/", "usr/share/locale/", "usr/share/doc/", "tmp/", "run/", "proc/", "sys/", "dev/", "etc/resolv.conf", "etc/hostname", "fresh",
+EXCLUDED = ("var/lib/apt/lists/", "var/cache/", "var/log/", "usr/share/man/", "usr/share/locale/", "usr/share/doc/", "tmp/", "run/", "proc/", "sys/", "dev/", "etc/resolv.conf", "etc/hostname", "fresh",
             "var/lib/dpkg/status-old", "var/lib/dpkg/lock")
-KEPT = ("usr/share/doc/waterh/copyright",)
+INCLUDED_ANYWAY = ("usr/share/doc/waterh/copyright",)
 CONFIG = {
     "--config.entrypoint": ["/usr/bin/waterh-gateway"], "--config.cmd": ["run"], "--config.user": ["waterh"], "--config.workingdir": ["/var/lib/waterh"],
     "--config.env": ["PATH=/usr/local/bin:/usr/bin:/bin", "WATERH_STORE=/var/lib/waterh/waterh.sqlite", "WATERH_LISTEN=0.0.0.0:8077", "LANG=C.UTF-8"],
@@ -34,42 +34,42 @@ def output(*words, **options):
     return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
 
 
-def entries(root):
+def layer_paths(root):
     """The sorted paths of a layer, folders before their files."""
-    for place, folders, names in os.walk(root):
+    for work_folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(folders + names):
-            path = os.path.relpath(os.path.join(place, name), root)
-            if path in KEPT or not (path + "/").startswith(LEFT_OUT) or path + "/" in LEFT_OUT:
+            path = os.path.relpath(os.path.join(work_folder, name), root)
+            if path in INCLUDED_ANYWAY or not (path + "/").startswith(EXCLUDED) or path + "/" in EXCLUDED:
                 yield path
 
 
-def differs(path, base, root):
-    there, here = os.path.join(base, path), os.path.join(root, path)
-    if not os.path.lexists(there):
+def is_changed(path, base, root):
+    old_path, new_path = os.path.join(base, path), os.path.join(root, path)
+    if not os.path.lexists(old_path):
         return True
-    old, new = os.lstat(there), os.lstat(here)
+    old, new = os.lstat(old_path), os.lstat(new_path)
     if (old.st_mode, old.st_uid, old.st_gid) != (new.st_mode, new.st_uid, new.st_gid):
         return True
     if stat.S_ISLNK(new.st_mode):
-        return os.readlink(there) != os.readlink(here)
-    return stat.S_ISREG(new.st_mode) and not filecmp.cmp(there, here, shallow=False)
+        return os.readlink(old_path) != os.readlink(new_path)
+    return stat.S_ISREG(new.st_mode) and not filecmp.cmp(old_path, new_path, shallow=False)
 
 
 def layer(target, root, paths, epoch):
-    def plain(entry):
+    def normalise(entry):
         entry.uname = entry.gname = ""
         entry.mtime = min(int(entry.mtime), epoch)
         return entry
 
     with tarfile.open(target, "w", format=tarfile.GNU_FORMAT) as tar:
         for path in paths:
-            tar.add(os.path.join(root, path), path, recursive=False, filter=plain)
+            tar.add(os.path.join(root, path), path, recursive=False, filter=normalise)
 
 
-def installed(package, base, place):
+def install_package(package, base, work_folder):
     """A copy of the base with the package installed."""
-    root = os.path.join(place, "root")
+    root = os.path.join(work_folder, "root")
     subprocess.run(["cp", "-a", "--reflink=auto", base, root], check=True)
     shutil.copy("/etc/resolv.conf", os.path.join(root, "etc/resolv.conf"))
     os.makedirs(os.path.join(root, "srv"), exist_ok=True)
@@ -85,7 +85,7 @@ def installed(package, base, place):
     return root
 
 
-def written(package):
+def newest_time(package):
     """The time of the package's content."""
     control = subprocess.run(["dpkg-deb", "--ctrl-tarfile", package], check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(control)) as tar:
@@ -95,25 +95,25 @@ def written(package):
 def image(package, base, out):
     target = os.path.join(out, "waterh-image")
     shutil.rmtree(target, ignore_errors=True)
-    epoch = written(package)
+    epoch = newest_time(package)
     architecture = output("dpkg-deb", "-f", package, "Architecture").strip()
     version = output("dpkg-deb", "-f", package, "Version").strip()
-    with tempfile.TemporaryDirectory(dir=out) as place:
-        root = installed(package, base, place)
+    with tempfile.TemporaryDirectory(dir=out) as work_folder:
+        root = install_package(package, base, work_folder)
         name = f"{target}:latest"
         output("umoci", "init", "--layout", target)
         output("umoci", "new", "--image", name)
-        for number, paths in enumerate(([path for path in entries(base)], [path for path in entries(root) if differs(path, base, root)])):
-            packed = os.path.join(place, f"layer{number}.tar")
+        for number, paths in enumerate(([path for path in layer_paths(base)], [path for path in layer_paths(root) if is_changed(path, base, root)])):
+            packed = os.path.join(work_folder, f"layer{number}.tar")
             layer(packed, root if number else base, paths, epoch)
-            output("umoci", "raw", "add-layer", "--image", name, "--history.created", stamp(epoch), "--history.created_by", ["Debian", f"apt-get install waterh={version}"][number], packed)
+            output("umoci", "raw", "add-layer", "--image", name, "--history.created", iso_time(epoch), "--history.created_by", ["Debian", f"apt-get install waterh={version}"][number], packed)
         words = [word for option, values in CONFIG.items() for value in values for word in (option, value)]
-        output("umoci", "config", "--image", name, "--architecture", architecture, "--os", "linux", "--created", stamp(epoch), "--history.created", stamp(epoch), "--author", "waterh-bench", *words)
+        output("umoci", "config", "--image", name, "--architecture", architecture, "--os", "linux", "--created", iso_time(epoch), "--history.created", iso_time(epoch), "--author", "waterh-bench", *words)
         output("umoci", "gc", "--layout", target)
     return target
 
 
-def stamp(seconds):
+def iso_time(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 

@@ -33,7 +33,7 @@ FILES = [
 ]
 
 
-class Wrong(Exception):
+class InvalidManual(Exception):
     """An invalid example, or an incomplete build."""
 
 
@@ -43,18 +43,18 @@ def escaped(text):
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
 
 
-def dump(products, command):
+def help_tree(products, command):
     """The help of a command as a tree."""
     text = subprocess.run([os.path.join(products, command), "--experimental-dump-help"], check=True, capture_output=True, timeout=60).stdout
     return json.loads(text)["command"]
 
 
-def shown(entries):
+def visible(entries):
     return [entry for entry in entries if entry.get("shouldDisplay", True)]
 
 
 def subcommands(command):
-    return [one for one in shown(command.get("subcommands", [])) if one["commandName"] != "help"]
+    return [subcommand for subcommand in visible(command.get("subcommands", [])) if subcommand["commandName"] != "help"]
 
 
 def option_words(argument):
@@ -64,9 +64,9 @@ def option_words(argument):
 def synopsis(path, command):
     """The synopsis; optional arguments are in brackets."""
     words = [f"\\fB{escaped(' '.join(path))}\\fR"]
-    if subcommands(command) and not [a for a in shown(command.get("arguments", [])) if a["kind"] == "positional"]:
+    if subcommands(command) and not [a for a in visible(command.get("arguments", [])) if a["kind"] == "positional"]:
         words.append("\\fISUBCOMMAND\\fR")
-    for argument in shown(command.get("arguments", [])):
+    for argument in visible(command.get("arguments", [])):
         if argument["kind"] == "positional":
             text = f"\\fI{escaped(argument.get('valueName', 'value'))}\\fR" + (" ..." if argument.get("isRepeating") else "")
         elif {"--help", "--version"} & set(option_words(argument)):
@@ -80,7 +80,7 @@ def synopsis(path, command):
 
 
 def argument_lines(command):
-    for argument in shown(command.get("arguments", [])):
+    for argument in visible(command.get("arguments", [])):
         if argument["kind"] == "positional":
             head = f"\\fI{escaped(argument.get('valueName', 'value'))}\\fR"
         else:
@@ -121,8 +121,8 @@ def body(path, command):
     if command.get("discussion"):
         yield from blocks(command["discussion"])
     yield from argument_lines(command)
-    for one in subcommands(command):
-        yield from body(path + [one["commandName"]], one)
+    for subcommand in subcommands(command):
+        yield from body(path + [subcommand["commandName"]], subcommand)
 
 
 def check(example, tree):
@@ -131,29 +131,29 @@ def check(example, tree):
         words = shlex.split(part)
         if not words or words[0] not in COMMANDS or words[0] != tree["commandName"]:
             continue
-        command, known = tree, set()
+        command, known_options = tree, set()
         for word in words[1:]:
-            known |= {name for argument in command.get("arguments", []) for name in option_words(argument)}
-            below = {one["commandName"]: one for one in command.get("subcommands", [])}
+            known_options |= {name for argument in command.get("arguments", []) for name in option_words(argument)}
+            known_subcommands = {subcommand["commandName"]: subcommand for subcommand in command.get("subcommands", [])}
             if word.startswith("-") and len(word) > 1:
-                if word.split("=")[0] not in known:
-                    raise Wrong(f"'{example}': {command['commandName']} has no option {word}")
-            elif word in below:
-                command = below[word]
+                if word.split("=")[0] not in known_options:
+                    raise InvalidManual(f"'{example}': {command['commandName']} has no option {word}")
+            elif word in known_subcommands:
+                command = known_subcommands[word]
             elif command is tree:
-                raise Wrong(f"'{example}': {tree['commandName']} has no subcommand {word}")
+                raise InvalidManual(f"'{example}': {tree['commandName']} has no subcommand {word}")
 
 
-def head(name, section, date, what):
+def head(name, section, date, title):
     day = datetime.datetime.fromtimestamp(date, datetime.timezone.utc).strftime("%Y-%m-%d")
-    return [f'.TH "{name.upper()}" "{section}" "{day}" "waterh" "{what}"']
+    return [f'.TH "{name.upper()}" "{section}" "{day}" "waterh" "{title}"']
 
 
 def page(command, examples, date):
     """The whole page of a command."""
     name = command["commandName"]
     if not examples:
-        raise Wrong(f"{name} has no examples")
+        raise InvalidManual(f"{name} has no examples")
     lines = head(name, "1", date, "WaterH commands")
     lines += [".SH NAME", f"{escaped(name)} \\- {escaped(command['abstract'].rstrip('.'))}", ".SH SYNOPSIS", synopsis([name], command)]
     lines += [".SH DESCRIPTION", escaped(command["abstract"])]
@@ -161,8 +161,8 @@ def page(command, examples, date):
         lines += blocks(command["discussion"])
     lines += argument_lines(command)
     lines += [".SH SUBCOMMANDS"]
-    for one in subcommands(command):
-        lines += body([name, one["commandName"]], one)
+    for subcommand in subcommands(command):
+        lines += body([name, subcommand["commandName"]], subcommand)
     lines += [".SH EXAMPLES"]
     for sentence, example in examples:
         check(example, command)
@@ -194,10 +194,10 @@ def configuration_page(date):
     return "\n".join(lines) + "\n"
 
 
-def plain_page(name, what, help_text, date):
+def plain_page(name, title, help_text, date):
     """The page of a program with a plain help text: a usage, paragraphs, and options that are indented by two spaces."""
     synopsis, *paragraphs = re.split(r"\n\n+", help_text.strip())
-    lines = head(name, "1", date, "WaterH commands") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
+    lines = head(name, "1", date, "WaterH commands") + [".SH NAME", f"{escaped(name)} \\- {escaped(title)}"]
     lines += [".SH SYNOPSIS", escaped(re.sub(r"\s+", " ", synopsis.removeprefix("usage:")).strip()), ".SH DESCRIPTION"]
     for paragraph in paragraphs:
         options = re.split(r"\n(?=  --)", "\n" + paragraph)[1:]
@@ -216,7 +216,7 @@ def write(products, folder, date):
     """Makes all pages; returns their paths."""
     with open(os.path.join(HERE, "examples.json"), encoding="utf-8") as file:
         examples = json.load(file)
-    pages = {f"{name}.1": page(dump(products, name), examples.get(name, []), date) for name in COMMANDS}
+    pages = {f"{name}.1": page(help_tree(products, name), examples.get(name, []), date) for name in COMMANDS}
     pages["waterh.toml.5"] = configuration_page(date)
     os.makedirs(folder, exist_ok=True)
     for name, text in pages.items():
@@ -230,5 +230,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         write(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) == 4 else 0)
-    except Wrong as wrong:
+    except InvalidManual as wrong:
         sys.exit(f"manual.py: {wrong}")

@@ -90,7 +90,7 @@ def read(path):
     return Path(path).read_text(encoding="utf-8")
 
 
-def zipped(text):
+def gzipped(text):
     """gzip without name and time."""
     return gzip.compress(text.encode(), 9, mtime=0)
 
@@ -147,29 +147,29 @@ def share_tree(products, share):
     """Writes the files below PREFIX/share."""
     with tempfile.TemporaryDirectory() as folder:
         for page in map(Path, manual.write(products, folder, epoch())):
-            put(share / f"man/man{page.suffix[1:]}/{page.name}.gz", zipped(read(page)))
+            put(share / f"man/man{page.suffix[1:]}/{page.name}.gz", gzipped(read(page)))
     for command in manual.COMMANDS:
-        for shell, place in (
+        for shell, work_folder in (
             ("bash", f"bash-completion/completions/{command}"), ("zsh", f"zsh/vendor-completions/_{command}"), ("fish", f"fish/vendor_completions.d/{command}.fish"),
         ):
             text = output(products / command, "--generate-completion-script", shell, timeout=60)
-            put(share / place, text.removeprefix("#!/bin/bash\n"))  # The file is sourced.
+            put(share / work_folder, text.removeprefix("#!/bin/bash\n"))  # The file is sourced.
     put(share / "applications/waterh.desktop", re.sub(r"^#.*\n", "", read(UNITS / "waterh.desktop"), flags=re.M))
     put(share / "icons/hicolor/scalable/apps/waterh.svg", source=ROOT / "Sources/CDashboard/pages/icon.svg")
     put_all(share / "waterh/captures", "captures/*")
     put(share / "waterh/schema", "".join(step + "\n" for step in schema(products)))
     put(share / "waterh/waterh.lua", output(products / "waterh-replay", "dissector", timeout=60))
     doc = share / "doc/waterh"
-    put(doc / "README.md.gz", zipped(read(ROOT / "README.md")))
+    put(doc / "README.md.gz", gzipped(read(ROOT / "README.md")))
     put(doc / "copyright", copyright_text())
-    put(doc / "changelog.gz", zipped(changelog()))
+    put(doc / "changelog.gz", gzipped(changelog()))
     put_all(doc / "examples/ci", "hardware/ci/*")
     for name in ("waterh-nginx.conf", "disconnect-at-once.conf"):
         put(doc / "examples" / name, source=UNITS / name)
     put_all(doc / "examples/homeassistant", "hardware/homeassistant/blueprints/*.yaml")
 
 
-def installed(name):
+def packaged_unit(name):
     """A unit or policy for the package, with its commands in /usr/bin."""
     text = read(UNITS / name)
     header, begin, rest = text.partition("[Unit]")
@@ -190,8 +190,8 @@ def tree(products, folder, programs=True):
     share_tree(products, folder / "usr/share")
     places = {name: f"lib/systemd/system/{name}" for name in SYSTEM_UNITS} | {name: f"usr/lib/systemd/user/{name}" for name in USER_UNITS}
     places |= {"waterh.sysusers": "usr/lib/sysusers.d/waterh.conf", "waterh-bus-policy.conf": "usr/share/dbus-1/system.d/waterh.conf", "70-waterh.rules": "lib/udev/rules.d/70-waterh.rules"}
-    for name, place in places.items():
-        put(folder / place, installed(name))
+    for name, work_folder in places.items():
+        put(folder / work_folder, packaged_unit(name))
     put(folder / "etc/waterh/waterh.toml", source=HERE / "waterh.toml", mode=0o640)
     put(folder / "usr/share/lintian/overrides/waterh", source=HERE / "debian/lintian-overrides")
     # Wireshark and tshark read their plugins there.
@@ -206,7 +206,7 @@ def tree(products, folder, programs=True):
 def commands(products, folder):
     """Writes one program with a name for each command."""
     first, *others = [folder / name for name in manual.COMMANDS]
-    stripped(products / "waterh", first)
+    copy_stripped(products / "waterh", first)
     output("chrpath", "-d", first)
     for other in others:
         other.hardlink_to(first)
@@ -216,12 +216,12 @@ def backtracer(folder):
     """Copies the toolchain's swift-backtrace, which prints the stack of a crashed program; the units name it."""
     source = Path(shutil.which("swift") or "").resolve().parent / "../libexec/swift/linux/swift-backtrace-static"
     if source.exists():
-        stripped(source, folder / "swift-backtrace")
+        copy_stripped(source, folder / "swift-backtrace")
     else:
         print("pack.py: the toolchain has no swift-backtrace-static, so a crash prints no stack", file=sys.stderr)
 
 
-def stripped(source, target):
+def copy_stripped(source, target):
     """Copies a program without symbols."""
     put(target, source=source, mode=0o755)
     output("strip", "--strip-unneeded", "--remove-section=.comment", target)
@@ -231,11 +231,11 @@ def libraries(program):
     """The paths of a program's libraries by name, except those of glibc."""
     text = output("ldd", program)
     if "not found" in text:
-        raise manual.Wrong(f"a library of {program} is missing:\n{text}")
+        raise manual.InvalidManual(f"a library of {program} is missing:\n{text}")
     return {name: path for name, path in re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M) if not GLIBC.match(name)}
 
 
-def bundled(source, target, search):
+def copy_library(source, target, search):
     """Copies a program or library without symbols that searches `search` for libraries first."""
     put(target, source=source, mode=0o755)
     output("strip", "--strip-unneeded", target)
@@ -251,23 +251,23 @@ def licences(paths):
         listed = (subprocess.run(["dpkg", "-S", name], capture_output=True, text=True).stdout for name in (real, real.removeprefix("/usr"), path))
         package = next(filter(None, listed), "").split(":")[0]
         if not package:
-            raise manual.Wrong(f"no package contains {path}, so its licence is unknown")
+            raise manual.InvalidManual(f"no package contains {path}, so its licence is unknown")
         found[package] = f"/usr/share/doc/{package}/copyright"
     return found
 
 
-def linked(*programs):
+def linked_packages(*programs):
     """The packages that the programs link, with their versions (dpkg-shlibdeps)."""
-    with tempfile.TemporaryDirectory() as place:
-        put(Path(place, "debian/control"), f"Source: waterh\nMaintainer: {maintainer()}\n\nPackage: waterh\nArchitecture: any\n")
-        return output("dpkg-shlibdeps", "-O", *programs, cwd=place).strip().removeprefix("shlibs:Depends=").split(", ")
+    with tempfile.TemporaryDirectory() as work_folder:
+        put(Path(work_folder, "debian/control"), f"Source: waterh\nMaintainer: {maintainer()}\n\nPackage: waterh\nArchitecture: any\n")
+        return output("dpkg-shlibdeps", "-O", *programs, cwd=work_folder).strip().removeprefix("shlibs:Depends=").split(", ")
 
 
-def built(name, fill, out, scripts=(), **values):
+def build_package(name, fill, out, scripts=(), **values):
     """Makes a package; returns its path. `fill` writes its files, and returns more values for debian/NAME.control."""
     os.umask(0o022)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, name)
+    with tempfile.TemporaryDirectory() as work_folder:
+        folder = Path(work_folder, name)
         folder.mkdir()
         values = {"architecture": architecture(), "version": version(), "maintainer": maintainer()} | values | (fill(folder) or {})
         files = {file.lstat().st_ino: file.lstat().st_size for file in folder.rglob("*") if not file.is_dir()}
@@ -297,10 +297,10 @@ def package(products, out):
     def fill(folder):
         tree(products, folder)
         # Foundation reads time zones from tzdata.
-        depends = sorted(linked(*sorted((folder / "usr/bin").iterdir())) + ["tzdata"])
+        depends = sorted(linked_packages(*sorted((folder / "usr/bin").iterdir())) + ["tzdata"])
         return {"depends": ", ".join(depends), "schema": " ".join(read(folder / "usr/share/waterh/schema").split())}
 
-    return built("waterh", fill, out, scripts=("preinst", "postinst", "prerm", "postrm"))
+    return build_package("waterh", fill, out, scripts=("preinst", "postinst", "prerm", "postrm"))
 
 
 def symbols(products, out):
@@ -314,14 +314,14 @@ def symbols(products, out):
         (folder / "usr/share/doc").mkdir(parents=True)
         (folder / "usr/share/doc/waterh-dbgsym").symlink_to("waterh")
 
-    return built("waterh-dbgsym", fill, out, identity=identity)
+    return build_package("waterh-dbgsym", fill, out, identity=identity)
 
 
 def documents(folder, name, licence):
     """Writes the files that a package without programs of waterh has in its documentation; returns their folder."""
     doc = folder / "usr/share/doc" / name
     put(doc / "copyright", own_copyright() + licence)
-    put(doc / "changelog.gz", zipped(changelog(name)))
+    put(doc / "changelog.gz", gzipped(changelog(name)))
     return doc
 
 
@@ -336,13 +336,13 @@ def machine(shipped, out):
         (folder / "usr/bin").mkdir(parents=True)
         (folder / "usr/bin/waterh-bench-vm").symlink_to("../lib/waterh-bench-machine/vm")
         doc = documents(folder, "waterh-bench-machine", "\n" + read(HERE / "debian/copyright-machine"))
-        put(doc / "README.md.gz", zipped(read(sources / "README.md")))
+        put(doc / "README.md.gz", gzipped(read(sources / "README.md")))
         put_all(doc / "examples", "hardware/ci/machine*")
         help_text = output(sources / "vm", "--help").replace("hardware/bench vm", "waterh-bench-vm")
-        put(folder / "usr/share/man/man1/waterh-bench-vm.1.gz", zipped(manual.plain_page("waterh-bench-vm", "run a command in a VM with virtual Bluetooth adapters", help_text, epoch())))
+        put(folder / "usr/share/man/man1/waterh-bench-vm.1.gz", gzipped(manual.plain_page("waterh-bench-vm", "run a command in a VM with virtual Bluetooth adapters", help_text, epoch())))
         put(folder / "usr/share/lintian/overrides/waterh-bench-machine", source=HERE / "debian/lintian-overrides-machine")
 
-    return built("waterh-bench-machine", fill, out, depends=", ".join(sorted([*linked((shipped / "linux").absolute()), "qemu-system-x86"])))
+    return build_package("waterh-bench-machine", fill, out, depends=", ".join(sorted([*linked_packages((shipped / "linux").absolute()), "qemu-system-x86"])))
 
 
 def documentation(site, out):
@@ -350,20 +350,20 @@ def documentation(site, out):
         put_all(documents(folder, "waterh-doc", "") / "html", "*", site)
         put(folder / "usr/share/doc-base/waterh-doc.waterh", source=HERE / "debian/waterh-doc.doc-base")
 
-    return built("waterh-doc", fill, out, architecture="all")
+    return build_package("waterh-doc", fill, out, architecture="all")
 
 
 def archive(products, out):
     """Makes the archive for other distributions; returns its path."""
     name = f"waterh-{version()}-{os.uname().machine}"
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, name)
+    with tempfile.TemporaryDirectory() as work_folder:
+        folder = Path(work_folder, name)
         commands(products, folder / "bin")
         # install.sh puts missing libraries there.
         output("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib/waterh", folder / "bin" / manual.COMMANDS[0])
         found = libraries(products / "waterh")
         for library, path in found.items():
-            bundled(path, folder / "libraries" / library, "$ORIGIN")
+            copy_library(path, folder / "libraries" / library, "$ORIGIN")
         for package, path in licences(found.values()).items():
             put(folder / "libraries/licences" / package, source=path)
         backtracer(folder / "libexec")
@@ -377,14 +377,14 @@ def archive(products, out):
             put(folder / script, source=HERE / script, mode=0o755)
         target = out / f"{name}.tar.gz"
 
-        def plain(entry):
+        def normalise(entry):
             entry.uid = entry.gid = 0
             entry.uname = entry.gname = "root"
             entry.mtime = epoch()
             return entry
 
         with open(target, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=epoch()) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
-            tar.add(folder, name, filter=plain)  # Sorted by name.
+            tar.add(folder, name, filter=normalise)  # Sorted by name.
         return target
 
 
@@ -395,14 +395,14 @@ def main():
         sys.exit(__doc__)
     products, shipped, site, out = map(Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
-    made = {"package": package(products, out), "symbols": symbols(products, out), "archive": archive(products, out), "machine": machine(shipped, out), "documentation": documentation(site, out)}
-    print(json.dumps({name: str(path) for name, path in made.items()} | {"bytes": made["package"].stat().st_size}))
+    results = {"package": package(products, out), "symbols": symbols(products, out), "archive": archive(products, out), "machine": machine(shipped, out), "documentation": documentation(site, out)}
+    print(json.dumps({name: str(path) for name, path in results.items()} | {"bytes": results["package"].stat().st_size}))
 
 
 if __name__ == "__main__":
     try:
         main()
-    except manual.Wrong as wrong:
-        sys.exit(f"pack.py: {wrong}")
+    except manual.InvalidManual as error:
+        sys.exit(f"pack.py: {error}")
     except subprocess.CalledProcessError as error:
         sys.exit(f"pack.py: {' '.join(map(str, error.cmd[:2]))} failed:\n{error.stderr or ''}")

@@ -31,18 +31,18 @@ speaks ATT over a Unix socket. A test drinks from it over a control socket, and 
 """
 
 
-def contents(products, place):
+def contents(products, work_folder):
     """The files by their paths in the wheel, and the platform tag for the newest version of glibc that the programs require."""
     files = {f"waterh_bottle/{path.name}": path for path in (HERE / "wheel/waterh_bottle").glob("*.py")}
     files |= {f"waterh_bottle/captures/{path.name}": path for path in (pack.ROOT / "captures").iterdir()}
     program = products / "waterh-emulator"
     libraries = pack.libraries(program)
-    moved = {"waterh_bottle/bin/waterh-emulator": (program, "$ORIGIN/../lib")}
-    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in libraries.items()}
-    for name, (path, search) in moved.items():
-        files[name] = place / Path(name).name
-        pack.bundled(path, files[name], search)
-    symbols = "".join(pack.output("objdump", "-T", files[name]) for name in moved)
+    binaries = {"waterh_bottle/bin/waterh-emulator": (program, "$ORIGIN/../lib")}
+    binaries |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in libraries.items()}
+    for name, (path, search) in binaries.items():
+        files[name] = work_folder / Path(name).name
+        pack.copy_library(path, files[name], search)
+    symbols = "".join(pack.output("objdump", "-T", files[name]) for name in binaries)
     newest = max(map(int, re.findall(r"\bGLIBC_2\.(\d+)\b", symbols)))
     return files, pack.licences(libraries.values()), f"manylinux_2_{newest}_{os.uname().machine}"
 
@@ -51,10 +51,10 @@ def wheel(products, out):
     # A post release with the commit's time.
     number, _, stamp = pack.version().partition("+git")
     name = f"waterh_bottle-{number}.post{re.sub('[^0-9]', '', stamp)[:12] or 0}"
-    when = time.gmtime(max(pack.epoch(), 315532800))[:6]
+    commit_time = time.gmtime(max(pack.epoch(), 315532800))[:6]
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        files, licences, tag = contents(products, Path(place))
+    with tempfile.TemporaryDirectory() as work_folder:
+        files, licences, tag = contents(products, Path(work_folder))
         data = {path: Path(file).read_bytes() for path, file in files.items()}
         data |= {f"{name}.dist-info/licenses/{package}": Path(path).read_bytes() for package, path in licences.items()}
         data |= {f"{name}.dist-info/{path}": text.encode() for path, text in {
@@ -68,7 +68,7 @@ def wheel(products, out):
         target = out / f"{name}-py3-none-{tag}.whl"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             for path in sorted(data, key=lambda path: (path == record, path)):
-                entry = zipfile.ZipInfo(path, when)
+                entry = zipfile.ZipInfo(path, commit_time)
                 mode = 0o755 if path.startswith(("waterh_bottle/bin/", "waterh_bottle/lib/")) else 0o644
                 entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, (0o100000 | mode) << 16
                 archive.writestr(entry, data[path])
@@ -80,8 +80,8 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         print(wheel(Path(sys.argv[1]), Path(sys.argv[2])))
-    except pack.manual.Wrong as wrong:
-        sys.exit(f"wheel.py: {wrong}")
+    except pack.manual.InvalidManual as error:
+        sys.exit(f"wheel.py: {error}")
     except FileNotFoundError as error:
         sys.exit(f"wheel.py: {error.filename} is missing")
     except subprocess.CalledProcessError as error:

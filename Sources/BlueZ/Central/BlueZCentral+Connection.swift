@@ -6,7 +6,7 @@ extension BlueZCentral {
         guard session == nil else {
             return emit(
                 .connectFailed(
-                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer")")
+                    LinkError(.invalidState, "This link is already connected to \(session?.peer.text ?? "a peer")")
                 ))
         }
         lastSession += 1
@@ -27,7 +27,7 @@ extension BlueZCentral {
             session?.isConnected = true
             if isShared {
                 emit(
-                    .remark(
+                    .warning(
                         """
                         Another program on this machine holds the connection to \(peer): the gateway shares it \
                         and does not end it. Both receive the bottle's responses. If the other program misses \
@@ -51,11 +51,11 @@ extension BlueZCentral {
     /// signals the property (src/device.c, device_add_connection). So the link reads the property after the reply, and
     /// then once a second.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
-        let what = "Connecting to \(session?.peer.text ?? device) failed"
+        let action = "Connecting to \(session?.peer.text ?? device) failed"
         let deadline = ContinuousClock.now + limit
         let attempt = Task {
             do throws(LinkError) {
-                _ = try await service.call(device, BlueZName.device, "Connect", limit: limit + .seconds(5), what)
+                _ = try await service.call(device, BlueZName.device, "Connect", limit: limit + .seconds(5), action)
                 if session?.number == number { session?.isAnswered = true }
             } catch {
                 if session?.number == number { session?.failure = error }
@@ -72,7 +72,7 @@ extension BlueZCentral {
             guard ContinuousClock.now < deadline else {
                 // A pending attempt blocks the next one.
                 await service.disconnect(device, limit: .seconds(3))
-                throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
+                throw LinkError(.connectFailed, "\(action): it did not connect within \(limit)", isTransient: true)
             }
             await service.refresh()
             _ = await wait(limit: .seconds(1)) { central in
@@ -116,7 +116,7 @@ extension BlueZCentral {
             held.release(peer.text)
             return false
         }
-        return !held.isOurs(peer.text)
+        return !held.isHeldByThisUser(peer.text)
     }
 
     private func endSharedSession(_ session: Session) async {

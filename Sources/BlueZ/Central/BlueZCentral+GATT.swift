@@ -9,7 +9,7 @@ extension BlueZCentral {
     /// The maximum wait for the services while bluetoothd reads them again.
     private static let refreshLimit = Duration.seconds(3)
 
-    private static let notConnected = LinkError(.outOfStep, "Not connected")
+    private static let notConnected = LinkError(.invalidState, "Not connected")
 
     func discover() async {
         guard let session, session.isConnected else { return emit(.discoveryFailed(Self.notConnected)) }
@@ -54,7 +54,7 @@ extension BlueZCentral {
     private func path(_ handle: UInt16) throws(LinkError) -> String {
         guard let session, session.isConnected else { throw Self.notConnected }
         guard let path = session.table.paths[handle] else {
-            throw LinkError(.outOfStep, "There is no characteristic with handle \(handle): discover first")
+            throw LinkError(.invalidState, "There is no characteristic with handle \(handle): discover first")
         }
         return path
     }
@@ -99,7 +99,7 @@ extension BlueZCentral {
         let number = session?.number
         do throws(LinkError) {
             let path = try path(handle)
-            switch notificationWay {
+            switch notificationMethod {
             case .socket where try await subscribeBySocket(handle, path): break
             default:
                 // Subscribe before the call, because the first value can arrive with its reply.
@@ -156,7 +156,7 @@ extension BlueZCentral {
     private func notified(_ handle: UInt16, _ value: [UInt8]) {
         guard let session, session.isConnected else { return }
         self.session?.hasUnconfirmedWrite = false
-        guard flow.count < Self.eventLimit else {
+        guard eventQueue.count < Self.eventLimit else {
             // Dropping values would make an incomplete log look complete.
             log("\(session.peer) sends values faster than they are processed: disconnecting")
             let device = session.device

@@ -24,7 +24,7 @@ extension BlueZCentral {
             guard isScanning else { return }
             if isShared {
                 emit(
-                    .remark(
+                    .warning(
                         """
                         Another program on this machine scans with \(BlueZName.lastElement(of: adapter)) too; what \
                         it filters may arrive late here.
@@ -42,7 +42,7 @@ extension BlueZCentral {
             // Report devices that another scan sees, and connected ones, which do not advertise.
             for path in objects({ $0.paths(having: BlueZName.device, below: adapter) }) {
                 let isSeen = device(path, "RSSI") != nil || device(path, "Connected")?.bool == true
-                if isSeen { noticeAdvertiser(path, isNew: true) }
+                if isSeen { reportAdvertiser(path, isNew: true) }
             }
         } catch {
             isScanning = false
@@ -67,8 +67,8 @@ extension BlueZCentral {
         }
     }
 
-    func noticeAdvertiser(_ path: String, isNew: Bool) {
-        guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else {
+    func reportAdvertiser(_ path: String, isNew: Bool) {
+        guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), eventQueue.count < Self.eventLimit else {
             return
         }
         let properties = objects { $0[path, BlueZName.device] } ?? [:]

@@ -22,12 +22,12 @@ package final class BlueZCentralLink: CentralLink {
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
         central = BlueZCentral(
-            adapter: adapter, bus: bus, notificationWay: notifications, held: held ?? HeldConnections(folder: nil),
+            adapter: adapter, bus: bus, notificationMethod: notifications, held: held ?? HeldConnections(folder: nil),
             log: log)
-        events = central.flow.stream()
+        events = central.eventQueue.stream()
     }
 
-    deinit { central.flow.finish() }
+    deinit { central.eventQueue.finish() }
 
     package func perform(_ request: CentralRequest) {
         let central = central
@@ -43,10 +43,10 @@ actor BlueZCentral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
-    nonisolated let flow = EventQueue<CentralEvent>()
+    nonisolated let eventQueue = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let notificationWay: NotificationMethod
+    let notificationMethod: NotificationMethod
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
@@ -55,7 +55,7 @@ actor BlueZCentral {
     /// The advertisement that was last reported for each peer, so that only changes are reported.
     var reported: [String: Advertisement] = [:]
     var session: Session?
-    /// Devices being removed; `true` once removed. A scan by any program can add them again at once.
+    /// The devices that are being removed; `true` once bluetoothd has removed them. A scan can add them again at once.
     var removing: [String: Bool] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
@@ -73,7 +73,7 @@ actor BlueZCentral {
         var number: UInt64
         var peer: PeerID
         var device: String
-        /// Another program established the connection.
+        /// Whether another program established the connection.
         var isShared = false
         var isConnected = false
         var isAnswered = false
@@ -95,13 +95,13 @@ actor BlueZCentral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationMethod, held: HeldConnections,
+        adapter: String?, bus: DBusConnection.Bus, notificationMethod: NotificationMethod, held: HeldConnections,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez central")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.notificationWay = notificationWay
+        self.notificationMethod = notificationMethod
         self.held = held
         self.log = log
     }
@@ -114,7 +114,7 @@ actor BlueZCentral {
         case .stopScan: Task { await stopScan() }
         case .connect(let peer, let limit): Task { await connect(peer, limit: limit) }
         case .disconnect: Task { await disconnect() }
-        case .forget(let peer): Task { await forget(peer) }
+        case .clearCache(let peer): Task { await forget(peer) }
         case .powerCycle: Task { await powerCycle() }
         case .discover: enqueue { await $0.discover() }
         case .read(let handle): enqueue { await $0.read(handle) }
@@ -134,7 +134,7 @@ actor BlueZCentral {
         }
     }
 
-    func emit(_ event: CentralEvent) { flow.yield(event) }
+    func emit(_ event: CentralEvent) { eventQueue.yield(event) }
 
     func ready() async throws(LinkError) -> String {
         // Do not suspend if everything is ready, so that writes keep their order.
@@ -198,14 +198,14 @@ actor BlueZCentral {
     private func handle(_ change: BlueZObjects.Change) {
         switch change {
         case .added(let path, let interfaces):
-            if interfaces.contains(BlueZName.device) { noticeAdvertiser(path, isNew: true) }
+            if interfaces.contains(BlueZName.device) { reportAdvertiser(path, isNew: true) }
         case .changed(let path, BlueZName.gattCharacteristic, let values):
             receiveProperties(path, values)
         case .changed(let path, BlueZName.device, let values):
             if path == session?.device, values["Connected"]?.bool == false {
                 endSession(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
             }
-            noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil || values["UUIDs"] != nil)
+            reportAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil || values["UUIDs"] != nil)
         case .changed(let path, BlueZName.adapter, let values)
         where path == adapter && values["Powered"]?.bool == false:
             endSession(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
@@ -278,6 +278,6 @@ actor BlueZCentral {
         await service.close()
         for waiter in waiters.values { waiter.wake(false) }
         waiters = [:]
-        flow.finish()
+        eventQueue.finish()
     }
 }

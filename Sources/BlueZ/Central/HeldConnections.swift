@@ -20,13 +20,13 @@ package struct HeldConnections: Sendable {
     }
 
     mutating func release(_ peer: String) {
-        guard let path = path(peer), isOurs(peer) else { return }
+        guard let path = path(peer), isHeldByThisUser(peer) else { return }
         unlink(path)
         if let descriptor = files.removeValue(forKey: peer) { close(descriptor) }
     }
 
     /// Whether a gateway of this user holds the connection: this process, or one that has exited.
-    func isOurs(_ peer: String) -> Bool {
+    func isHeldByThisUser(_ peer: String) -> Bool {
         if files[peer] != nil { return true }
         guard let path = path(peer), let descriptor = Self.open(path, 0) else { return false }
         defer { close(descriptor) }

@@ -12,9 +12,9 @@ enum HCISocket {
         return descriptor
     }
 
-    /// Opens a socket that is bound to an adapter and channel. `failure` and `what` describe a failed bind.
+    /// Opens a socket that is bound to an adapter and channel. `failure` and `action` describe a failed bind.
     static func open(
-        adapter: UInt16 = UInt16(HCI_DEV_NONE), channel: Int32, _ failure: LinkError.Code, _ what: String
+        adapter: UInt16 = UInt16(HCI_DEV_NONE), channel: Int32, _ failure: LinkError.Code, _ action: String
     ) throws(LinkError) -> Int32 {
         let descriptor = try open()
         var address = sockaddr_hci()
@@ -29,7 +29,7 @@ enum HCISocket {
         guard bound == 0 else {
             let number = errno
             close(descriptor)
-            throw HostErrors.error(failure, what, number)
+            throw HostErrors.error(failure, action, number)
         }
         return descriptor
     }

@@ -56,6 +56,7 @@ package struct HostAdapter: Sendable, Hashable {
     }
 }
 
+/// Link errors with the text of an errno value.
 enum HostErrors {
     static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false)
         -> LinkError

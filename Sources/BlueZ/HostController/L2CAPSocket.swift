@@ -72,7 +72,7 @@ package struct L2CAPDialer: SocketDialer {
         Advertisement(peer: PeerID(address.description), address: address)
     }
 
-    package func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+    package func dial(_ peer: PeerID) throws(LinkError) -> DialResult {
         // Without bluetoothd, the adapter might be switched off.
         let usable = try HostAdapter.all().filter { $0.address != address }
         if !usable.contains(where: \.isUp) { try usable.first?.switchOn() }
@@ -144,7 +144,7 @@ package final class L2CAPListener: SocketListener {
         do throws(LinkError) {
             let advertiser = RawAdvertiser(
                 adapter: adapter.index, name: application.name, services: application.advertisedServices,
-                given: application.advertisement)
+                configured: application.advertisement)
             self.advertiser.withLock { $0 = advertiser }
             try advertiser.set(true)
         } catch {
@@ -154,9 +154,9 @@ package final class L2CAPListener: SocketListener {
         return descriptor
     }
 
-    package var mark: SocketMark? { nil }
+    package var fileID: SocketFileID? { nil }
 
-    package func withdraw(_ mark: SocketMark?) { advertise(false) }
+    package func withdraw(_ fileID: SocketFileID?) { advertise(false) }
 
     package func central(_ descriptor: Int32, number: Int) -> CentralID {
         CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")

@@ -7,7 +7,7 @@ struct RawAdvertiser: Sendable {
     let adapter: UInt16
     let name: String
     let services: [BluetoothUUID]
-    var given: AdvertisingBytes?
+    var configured: AdvertisingBytes?
 
     private static let opcodes = (
         parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A)
@@ -26,9 +26,9 @@ struct RawAdvertiser: Sendable {
         try send(descriptor, Self.opcodes.enable, [isVisible ? 1 : 0])
     }
 
-    var advertisingData: [UInt8] { AdvertisingBytes.fitting(shown.data) }
-    var scanResponse: [UInt8] { AdvertisingBytes.fitting(shown.scanResponse) }
-    private var shown: AdvertisingBytes { given ?? AdvertisingBytes(name: name, services: services) }
+    var advertisingData: [UInt8] { AdvertisingBytes.fitting(advertised.data) }
+    var scanResponse: [UInt8] { AdvertisingBytes.fitting(advertised.scanResponse) }
+    private var advertised: AdvertisingBytes { configured ?? AdvertisingBytes(name: name, services: services) }
 
     private func send(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) throws(LinkError) {
         let packet: [UInt8] =

@@ -11,8 +11,8 @@ struct AdvertisedProperties: Equatable {
     /// One text for each structure that has no D-Bus property or does not fit.
     var omitted: [String] = []
 
-    private static let room = 31
-    private static let nameRoom = 29
+    private static let maximumLength = 31
+    private static let maximumNameLength = 29
 
     /// Types that bluetoothd writes itself, has another property for, or reserves. With one of them under `Data` it
     /// rejects the advertisement (`bt_ad_add_data` in `src/shared/ad.c`, BlueZ 5.52 to 5.82).
@@ -20,9 +20,9 @@ struct AdvertisedProperties: Equatable {
         .union([0x3D, 0xFF])
 
     init(_ bytes: AdvertisingBytes) {
-        var free = Self.room
+        var free = Self.maximumLength
         var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
-        var (maker, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
+        var (manufacturer, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
         let structures = AdvertisingBytes.structures(bytes.data) + AdvertisingBytes.structures(bytes.scanResponse)
         // bluetoothd writes the Flags structure itself, and has one property for both discoverable modes.
         let isDiscoverable = structures.contains { $0.type == 0x01 && ($0.data.first ?? 0) & 0x03 != 0 }
@@ -32,7 +32,7 @@ struct AdvertisedProperties: Equatable {
             guard type != 0x08, type != 0x09 else {
                 // Some devices pad the name with zeros, which a D-Bus string cannot have.
                 var name = String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
-                while name.utf8.count > Self.nameRoom { name.removeLast() }
+                while name.utf8.count > Self.maximumNameLength { name.removeLast() }
                 if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil {
                     properties["LocalName"] = .string(name)
                 }
@@ -50,8 +50,8 @@ struct AdvertisedProperties: Equatable {
             case 0x20 where data.count > 4: serviceData.append(Self.entry(Array(data.prefix(4)), data.dropFirst(4)))
             case 0x21 where data.count > 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
             case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
-            case 0xFF where data.count > 2 && maker.isEmpty:
-                maker = [
+            case 0xFF where data.count > 2 && manufacturer.isEmpty:
+                manufacturer = [
                     DBusValue.Entry(
                         .uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))
                 ]
@@ -64,7 +64,7 @@ struct AdvertisedProperties: Equatable {
         }
         if !services.isEmpty { properties["ServiceUUIDs"] = .array(.string, services) }
         if !solicited.isEmpty { properties["SolicitUUIDs"] = .array(.string, solicited) }
-        if !maker.isEmpty { properties["ManufacturerData"] = .dictionary(.uint16, .variant, maker) }
+        if !manufacturer.isEmpty { properties["ManufacturerData"] = .dictionary(.uint16, .variant, manufacturer) }
         if !serviceData.isEmpty { properties["ServiceData"] = .dictionary(.string, .variant, serviceData) }
         if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
     }

@@ -47,7 +47,7 @@ extension BlueZPeripheral {
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
             }
             // bluetoothd might have ended since its reply.
-            guard isPublished else { throw BlueZService.absent }
+            guard isPublished else { throw BlueZService.notRunning }
             isAdvertising = show
         }
     }
@@ -75,7 +75,7 @@ extension BlueZPeripheral {
             log("not published yet: \(error)")
         }
         // No jitter, because only this machine uses its bluetoothd.
-        let pause = backoff.next(chance: 1)
+        let pause = backoff.next(jitter: 1)
         retry = Task {
             guard (try? await Task.sleep(for: pause)) != nil else { return }
             update()

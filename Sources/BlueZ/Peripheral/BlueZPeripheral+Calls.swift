@@ -27,7 +27,7 @@ extension BlueZPeripheral {
         return lastToken
     }
 
-    private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || flow.count >= Self.eventLimit }
+    private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || eventQueue.count >= Self.eventLimit }
 
     func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
         guard let characteristic = characteristics[uuid], characteristic.definition.properties.contains(.read) else {
@@ -100,10 +100,10 @@ extension BlueZPeripheral {
         else {
             return Self.refusal("Failed", "unknown central")
         }
-        var ends: [Int32] = [-1, -1]
+        var sockets: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return Self.refusal("Failed", "too many open files") }
-        let socket = PacketSocket(descriptor: ends[0], isConnecting: false, queue: executor.queue) {
+        guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { return Self.refusal("Failed", "too many open files") }
+        let socket = PacketSocket(descriptor: sockets[0], isConnecting: false, queue: executor.queue) {
             [weak self] event in
             guard let self else { return }
             self.assumeIsolated { $0.socket(device, uuid, event) }
@@ -111,7 +111,7 @@ extension BlueZPeripheral {
         characteristics[uuid]?.sockets.updateValue(Subscriber(socket: socket), forKey: device)?.socket.close()
         updateProperty(uuid, "NotifyAcquired", true)
         emit(.subscribed(central, uuid))
-        return .values([.fileDescriptor(OwnedDescriptor(ends[1])), .uint16(UInt16(clamping: mtu))])
+        return .values([.fileDescriptor(OwnedDescriptor(sockets[1])), .uint16(UInt16(clamping: mtu))])
     }
 
     private func socket(_ device: String, _ uuid: BluetoothUUID, _ event: PacketSocket.Event) {
@@ -219,7 +219,7 @@ extension BlueZPeripheral {
             return
         }
         if characteristic.isNotifying { updateProperty(uuid, "Value", .bytes(value)) }
-        // There is no subscriber, or the value is on the bus.
+        // The value needs no confirmation: there is no subscriber, or bluetoothd has the value.
         emit(.notified(uuid))
     }
 }

@@ -21,11 +21,11 @@ package final class BlueZPeripheralLink: PeripheralLink {
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        peripheral = BlueZPeripheral(adapter: adapter, bus: bus, notificationWay: notifications, log: log)
-        events = peripheral.flow.stream()
+        peripheral = BlueZPeripheral(adapter: adapter, bus: bus, notificationMethod: notifications, log: log)
+        events = peripheral.eventQueue.stream()
     }
 
-    deinit { peripheral.flow.finish() }
+    deinit { peripheral.eventQueue.finish() }
 
     package func perform(_ request: PeripheralRequest) {
         let peripheral = peripheral
@@ -36,7 +36,7 @@ package final class BlueZPeripheralLink: PeripheralLink {
 
     package func close() async { await peripheral.close() }
 
-    package func caughtUp() async { await peripheral.flow.caughtUp() }
+    package func waitUntilEventsAreProcessed() async { await peripheral.eventQueue.waitUntilEventsAreProcessed() }
 
     package func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
@@ -46,10 +46,10 @@ actor BlueZPeripheral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
-    nonisolated let flow = EventQueue<PeripheralEvent>()
+    nonisolated let eventQueue = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let notificationWay: NotificationMethod
+    let notificationMethod: NotificationMethod
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
@@ -69,8 +69,7 @@ actor BlueZPeripheral {
     var characteristics: [BluetoothUUID: Characteristic] = [:]
     var invocations: [UInt64: Pending] = [:]
     var lastToken: UInt64 = 0
-    /// The adapter's alias, restored at the end.
-    var formerAlias: String?
+    var aliasToRestore: String?
     var isClosed = false
     /// Whether `open` has succeeded. From then on, `update` publishes the application again when it is lost.
     var isOpen = false
@@ -111,23 +110,23 @@ actor BlueZPeripheral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, notificationWay: NotificationMethod,
+        adapter: String?, bus: DBusConnection.Bus, notificationMethod: NotificationMethod,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez peripheral")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.notificationWay = notificationWay
+        self.notificationMethod = notificationMethod
         self.log = log
     }
 
-    func emit(_ event: PeripheralEvent) { flow.yield(event) }
+    func emit(_ event: PeripheralEvent) { eventQueue.yield(event) }
 
     func open(_ application: GATTApplication) async throws(LinkError) {
-        guard self.application == nil else { throw LinkError(.outOfStep, "this link is already published") }
+        guard self.application == nil else { throw LinkError(.invalidState, "this link is already published") }
         let names = application.services.flatMap(\.characteristics).map(\.name)
         guard Set(names).count == names.count else {
-            throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application")
+            throw LinkError(.invalidState, "a characteristic's name occurs twice in the application")
         }
         self.application = application
         await service.onChange { [weak self] change in
@@ -150,8 +149,8 @@ actor BlueZPeripheral {
 
     func publish(_ application: GATTApplication) async throws(LinkError) {
         let adapter = try await service.poweredAdapter(named: adapterName)
-        guard let connection = await service.connection else { throw BlueZService.absent }
-        connection.assumeIsolatedExport(objects(for: application))
+        guard let connection = await service.connection else { throw BlueZService.notRunning }
+        connection.exportOnQueue(objects(for: application))
         self.adapter = adapter
         await setAdapterName(application.name, adapter)
         _ = try await service.call(
@@ -159,7 +158,7 @@ actor BlueZPeripheral {
             [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
             "Cannot register the GATT application")
         // bluetoothd might have ended since its reply.
-        guard self.adapter == adapter else { throw BlueZService.absent }
+        guard self.adapter == adapter else { throw BlueZService.notRunning }
         isPublished = true
     }
 
@@ -171,7 +170,7 @@ actor BlueZPeripheral {
             try await service.setProperty(
                 adapter, BlueZName.adapter, "Alias", .string(name), limit: .seconds(5),
                 "Cannot set the adapter's name")
-            if formerAlias == nil { formerAlias = present }
+            if aliasToRestore == nil { aliasToRestore = present }
         } catch {
             log(error.description)
         }
@@ -276,14 +275,14 @@ actor BlueZPeripheral {
             _ = try? await service.call(
                 adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)],
                 limit: .seconds(5), "Unregistering failed")
-            if let formerAlias {
+            if let aliasToRestore {
                 try? await service.setProperty(
-                    adapter, BlueZName.adapter, "Alias", .string(formerAlias), limit: .seconds(5),
+                    adapter, BlueZName.adapter, "Alias", .string(aliasToRestore), limit: .seconds(5),
                     "Cannot restore the adapter's name")
             }
         }
         for path in centrals.keys.sorted() { removeSubscriptions(of: path, nil) }
         await service.close()
-        flow.finish()
+        eventQueue.finish()
     }
 }

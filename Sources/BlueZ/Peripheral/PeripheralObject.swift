@@ -15,6 +15,7 @@ extension BluetoothUUID {
     fileprivate var busText: String { fullDescription.lowercased() }
 }
 
+/// A D-Bus object of the published GATT application.
 struct PeripheralObject: Sendable {
     var path: String
     var interfaces: [DBusInterface]
@@ -23,7 +24,7 @@ struct PeripheralObject: Sendable {
 
 extension DBusConnection {
     /// Called from an actor that shares the executor.
-    nonisolated func assumeIsolatedExport(_ objects: [PeripheralObject]) {
+    nonisolated func exportOnQueue(_ objects: [PeripheralObject]) {
         assumeIsolated { connection in
             for object in objects { connection.export(object.path, object.interfaces, isManager: object.isManager) }
         }
@@ -162,7 +163,7 @@ extension BlueZPeripheral {
                 method("StopNotify") { peripheral, _ in peripheral.stopNotify(uuid) },
             ]
             // With this property, BlueZ acquires a socket and never calls StartNotify (src/gatt-database.c).
-            if notificationWay == .socket {
+            if notificationMethod == .socket {
                 properties["NotifyAcquired"] = .boolean(false)
                 methods.append(
                     method("AcquireNotify", [Self.options], [.init("fd", "h"), .init("mtu", "q")]) {

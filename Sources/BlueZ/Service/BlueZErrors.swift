@@ -5,7 +5,7 @@ import DBus
 ///
 /// Names and texts are from BlueZ 5.66–5.87 `src/error.c`, `src/device.c`, `src/gatt-client.c`; see `docs/adapters.md`.
 enum BlueZErrors {
-    struct Row {
+    struct Rule {
         var name: String
         /// The text that the error message must contain; `nil` matches any message.
         var text: String?
@@ -19,86 +19,86 @@ enum BlueZErrors {
 
         init(_ name: String, _ code: LinkError.Code, _ meaning: String) { self.init(name, nil, code, meaning) }
 
-        var isTransient: Bool { ![.poweredOff, .refused, .outOfStep, .permissionDenied].contains(code) }
+        var isTransient: Bool { ![.poweredOff, .refused, .invalidState, .permissionDenied].contains(code) }
     }
 
     /// The first matching row applies.
-    static let rows: [Row] = [
-        Row(
+    static let rows: [Rule] = [
+        Rule(
             "Failed", "le-connection-abort-by-local", .connectFailed,
             "the controller cancelled the attempt; a retry usually succeeds"),
-        Row("Failed", "le-connection-abort-by-remote", .connectFailed, "the bottle disconnected at once"),
-        Row("Failed", "le-connection-busy", .inProgress, "the controller is busy with another connection"),
-        Row("Failed", "le-connection", .connectFailed, "the connection failed"),
-        Row(
+        Rule("Failed", "le-connection-abort-by-remote", .connectFailed, "the bottle disconnected at once"),
+        Rule("Failed", "le-connection-busy", .inProgress, "the controller is busy with another connection"),
+        Rule("Failed", "le-connection", .connectFailed, "the connection failed"),
+        Rule(
             "Failed", "Software caused connection abort", .connectFailed,
             "the radio connection was lost, possibly by Wi-Fi interference"),
-        Row("Failed", "Operation already in progress", .inProgress, "another attempt is in progress"),
-        Row("Failed", "Not connected", .disconnected, "the connection has ended"),
-        Row("Failed", "Not powered", .poweredOff, "the adapter is switched off"),
-        Row("Failed", "Transport endpoint", .disconnected, "the connection has ended"),
-        Row("Failed", "Host is down", .connectFailed, "the bottle did not answer"),
-        Row("Failed", "Operation was cancelled", .disconnected, "the connection ended during the operation"),
-        Row("Failed", .system, "bluetoothd reports no reason"),
-        Row("InProgress", .inProgress, "an attempt by another process, possibly an ended one, is in progress"),
-        Row("AlreadyConnected", .inProgress, "bluetoothd is already connected to the device"),
-        Row("NotReady", .poweredOff, "the adapter is switched off"),
-        Row("NotConnected", .disconnected, "the connection has ended"),
-        Row("NotAvailable", .connectFailed, "the device does not accept connections now"),
-        Row("ConnectionAttemptFailed", .connectFailed, "the bottle did not answer the connection attempt"),
-        Row(
+        Rule("Failed", "Operation already in progress", .inProgress, "another attempt is in progress"),
+        Rule("Failed", "Not connected", .disconnected, "the connection has ended"),
+        Rule("Failed", "Not powered", .poweredOff, "the adapter is switched off"),
+        Rule("Failed", "Transport endpoint", .disconnected, "the connection has ended"),
+        Rule("Failed", "Host is down", .connectFailed, "the bottle did not answer"),
+        Rule("Failed", "Operation was cancelled", .disconnected, "the connection ended during the operation"),
+        Rule("Failed", .system, "bluetoothd reports no reason"),
+        Rule("InProgress", .inProgress, "an attempt by another process, possibly an ended one, is in progress"),
+        Rule("AlreadyConnected", .inProgress, "bluetoothd is already connected to the device"),
+        Rule("NotReady", .poweredOff, "the adapter is switched off"),
+        Rule("NotConnected", .disconnected, "the connection has ended"),
+        Rule("NotAvailable", .connectFailed, "the device does not accept connections now"),
+        Rule("ConnectionAttemptFailed", .connectFailed, "the bottle did not answer the connection attempt"),
+        Rule(
             "AuthenticationFailed", .connectFailed,
             "pairing failed; a bottle needs none, so remove the device from the system"),
-        Row("AuthenticationCanceled", .connectFailed, "pairing was cancelled; a bottle needs none"),
-        Row("AuthenticationRejected", .connectFailed, "pairing was rejected; a bottle needs none"),
-        Row("AuthenticationTimeout", .connectFailed, "pairing took too long; a bottle needs none"),
-        Row("DoesNotExist", .notFound, "bluetoothd does not know the object"),
-        Row("NotPermitted", .refused, "the characteristic does not allow it"),
-        Row("NotAuthorized", .refused, "the peer requires authorisation"),
-        Row("NotSupported", .refused, "the operation is not supported"),
-        Row("InvalidValueLength", .refused, "the peer does not accept a value of that length"),
-        Row("InvalidOffset", .refused, "the value has no byte at that offset"),
-        Row("ImproperlyConfigured", .refused, "the peer's descriptor has another value"),
+        Rule("AuthenticationCanceled", .connectFailed, "pairing was cancelled; a bottle needs none"),
+        Rule("AuthenticationRejected", .connectFailed, "pairing was rejected; a bottle needs none"),
+        Rule("AuthenticationTimeout", .connectFailed, "pairing took too long; a bottle needs none"),
+        Rule("DoesNotExist", .notFound, "bluetoothd does not know the object"),
+        Rule("NotPermitted", .refused, "the characteristic does not allow it"),
+        Rule("NotAuthorized", .refused, "the peer requires authorisation"),
+        Rule("NotSupported", .refused, "the operation is not supported"),
+        Rule("InvalidValueLength", .refused, "the peer does not accept a value of that length"),
+        Rule("InvalidOffset", .refused, "the value has no byte at that offset"),
+        Rule("ImproperlyConfigured", .refused, "the peer's descriptor has another value"),
         // BlueZ 5.66 has no error names for these two errors.
-        Row("InvalidArguments", "Invalid Length", .refused, "the peer does not accept a value of that length"),
-        Row("InvalidArguments", "Invalid Offset", .refused, "the value has no byte at that offset"),
-        Row("InvalidArguments", .outOfStep, "bluetoothd does not understand the request"),
-        Row("InvalidLength", .outOfStep, "the value is too long"),
-        Row("AlreadyExists", .inProgress, "the object already exists"),
+        Rule("InvalidArguments", "Invalid Length", .refused, "the peer does not accept a value of that length"),
+        Rule("InvalidArguments", "Invalid Offset", .refused, "the value has no byte at that offset"),
+        Rule("InvalidArguments", .invalidState, "bluetoothd does not understand the request"),
+        Rule("InvalidLength", .invalidState, "the value is too long"),
+        Rule("AlreadyExists", .inProgress, "the object already exists"),
         // The bus sends this error for a service that ended before it replied.
-        Row(
+        Rule(
             DBusFailure.noReply, "disconnected from message bus", .serviceLost,
             "bluetoothd stopped during the operation"),
-        Row(DBusFailure.noReply, .timeout, "bluetoothd did not answer in time"),
-        Row(DBusFailure.disconnected, .serviceLost, "the system bus connection is closed"),
-        Row(DBusFailure.serviceUnknown, .serviceLost, "bluetoothd is not running"),
-        Row("org.freedesktop.DBus.Error.NameHasNoOwner", .serviceLost, "bluetoothd is not running"),
-        Row("org.freedesktop.DBus.Error.FileNotFound", .serviceLost, "there is no system bus"),
-        Row("org.freedesktop.DBus.Error.NoServer", .serviceLost, "there is no system bus"),
-        Row("org.freedesktop.systemd1.NoSuchUnit", .serviceLost, "bluetoothd is not installed"),
-        Row(DBusFailure.accessDenied, .permissionDenied, "the bus policy does not permit this user to use bluetoothd"),
+        Rule(DBusFailure.noReply, .timeout, "bluetoothd did not answer in time"),
+        Rule(DBusFailure.disconnected, .serviceLost, "the system bus connection is closed"),
+        Rule(DBusFailure.serviceUnknown, .serviceLost, "bluetoothd is not running"),
+        Rule("org.freedesktop.DBus.Error.NameHasNoOwner", .serviceLost, "bluetoothd is not running"),
+        Rule("org.freedesktop.DBus.Error.FileNotFound", .serviceLost, "there is no system bus"),
+        Rule("org.freedesktop.DBus.Error.NoServer", .serviceLost, "there is no system bus"),
+        Rule("org.freedesktop.systemd1.NoSuchUnit", .serviceLost, "bluetoothd is not installed"),
+        Rule(DBusFailure.accessDenied, .permissionDenied, "the bus policy does not permit this user to use bluetoothd"),
         // Mostly because the connection and its services have ended.
-        Row(DBusFailure.unknownObject, .disconnected, "bluetoothd no longer has the object"),
-        Row(DBusFailure.unknownMethod, .disconnected, "bluetoothd no longer has the object"),
-        Row(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has the object"),
+        Rule(DBusFailure.unknownObject, .disconnected, "bluetoothd no longer has the object"),
+        Rule(DBusFailure.unknownMethod, .disconnected, "bluetoothd no longer has the object"),
+        Rule(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has the object"),
     ]
 
     /// Converts an error of bluetoothd or the bus to a link error.
-    /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
-    static func error(_ failure: DBusFailure, _ what: String) -> LinkError {
+    /// - Parameter action: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
+    static func error(_ failure: DBusFailure, _ action: String) -> LinkError {
         let prefix = "org.bluez.Error."
         let name = failure.name.hasPrefix(prefix) ? String(failure.name.dropFirst(prefix.count)) : failure.name
         // The message can be long, and can come from a peer.
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
             return LinkError(
-                .refused, "\(what): the peer returned ATT error \(hex(code))", cause: cause, attError: code)
+                .refused, "\(action): the peer returned ATT error \(hex(code))", cause: cause, attError: code)
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
-        guard let row else { return LinkError(.system, what, cause: cause, isTransient: true) }
+        guard let row else { return LinkError(.system, action, cause: cause, isTransient: true) }
         let refusal = refusals[name == "InvalidArguments" ? failure.message : name]
         return LinkError(
-            row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
+            row.code, "\(action): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
     }
 
     /// ATT error codes that bluetoothd maps to names (src/gatt-client.c, create_gatt_dbus_error).

@@ -58,10 +58,10 @@ actor BlueZService {
         } catch {
             throw LinkError(.serviceLost, "Cannot reach the system bus", cause: "\(error)", isTransient: true)
         }
-        guard isPresent else { throw Self.absent }
+        guard isPresent else { throw Self.notRunning }
     }
 
-    static let absent = LinkError(
+    static let notRunning = LinkError(
         .serviceLost, "bluetoothd is not running", isTransient: true)
 
     private func open() async throws -> DBusConnection {
@@ -152,19 +152,19 @@ actor BlueZService {
             .disappeared(LinkError(.serviceLost, "the system bus connection is closed", isTransient: true)))
     }
 
-    /// Calls a method of bluetoothd. `what` is the first half of an error message.
+    /// Calls a method of bluetoothd. `action` is the first half of an error message.
     func call(
         _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [], limit: Duration,
-        _ what: String
+        _ action: String
     ) async throws(LinkError) -> [DBusValue] {
         guard let connection else {
-            throw LinkError(.serviceLost, "\(what): no connection to the system bus", isTransient: true)
+            throw LinkError(.serviceLost, "\(action): no connection to the system bus", isTransient: true)
         }
         do throws(DBusFailure) {
             return try await connection.call(
                 DBusCall(BlueZName.service, path, interface, member, arguments), limit: limit)
         } catch {
-            throw BlueZErrors.error(error, what)
+            throw BlueZErrors.error(error, action)
         }
     }
 
@@ -174,10 +174,11 @@ actor BlueZService {
     }
 
     func setProperty(
-        _ path: String, _ interface: String, _ name: String, _ value: DBusValue, limit: Duration, _ what: String
+        _ path: String, _ interface: String, _ name: String, _ value: DBusValue, limit: Duration, _ action: String
     ) async throws(LinkError) {
         _ = try await call(
-            path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit, what)
+            path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit,
+            action)
     }
 
     /// Closes the bus connection. No change is reported after that.
@@ -193,7 +194,7 @@ actor BlueZService {
 
     /// The powered adapter; otherwise throws an error with the action to take.
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
-        guard isPresent else { throw Self.absent }
+        guard isPresent else { throw Self.notRunning }
         guard let path = objects.adapter(named: name) else {
             let existing = objects.paths(having: BlueZName.adapter).map(BlueZName.lastElement)
             let problem = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"

@@ -21,7 +21,7 @@ extension ATTPDU {
             .findByTypeValueRequest(try reader.range(), type: try reader.uint16("attribute type"), value: reader.rest())
         case .findByTypeValueResponse: .findByTypeValueResponse(try reader.ranges())
         case .readByTypeRequest: .readByTypeRequest(try reader.range(), type: try reader.uuid("attribute type"))
-        case .readByTypeResponse: .readByTypeResponse(try reader.equalValues())
+        case .readByTypeResponse: .readByTypeResponse(try reader.equalLengthValues())
         case .readRequest: .readRequest(handle: try reader.uint16("handle"))
         case .readResponse: .readResponse(value: reader.rest())
         case .readBlobRequest:
@@ -70,7 +70,7 @@ extension ByteReader {
 
     fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
         guard remaining >= 4 else {
-            throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining)
+            throw MalformedPDU(field: "set of handles", offset: offset, needed: 4, found: remaining)
         }
         var list: [UInt16] = []
         for _ in 0..<(try count(of: "set of handles", size: 2)) { list.append(try uint16("handle")) }
@@ -82,7 +82,7 @@ extension ByteReader {
         let start = offset
         let format = try byte("format")
         guard format == 1 || format == 2 else {
-            throw MalformedPDU(what: "format (1 or 2)", offset: start, needed: 1, found: Int(format))
+            throw MalformedPDU(field: "format (1 or 2)", offset: start, needed: 1, found: Int(format))
         }
         let typeSize = format == 1 ? 2 : 16
         var list: [ATTInformation] = []
@@ -90,7 +90,7 @@ extension ByteReader {
             let handle = try uint16("handle")
             let at = offset
             guard let type = BluetoothUUID(littleEndian: try bytes(typeSize, "attribute type")) else {
-                throw MalformedPDU(what: "attribute type", offset: at, needed: typeSize, found: typeSize)
+                throw MalformedPDU(field: "attribute type", offset: at, needed: typeSize, found: typeSize)
             }
             list.append(ATTInformation(handle, type))
         }
@@ -98,7 +98,7 @@ extension ByteReader {
     }
 
     /// Decodes a list with one length byte for all items. The length includes the handle.
-    fileprivate mutating func equalValues() throws(MalformedPDU) -> [ATTHandleValue] {
+    fileprivate mutating func equalLengthValues() throws(MalformedPDU) -> [ATTHandleValue] {
         let size = try itemSize(atLeast: 2)
         var list: [ATTHandleValue] = []
         for _ in 0..<(try count(of: "attribute data list", size: size)) {
@@ -121,7 +121,7 @@ extension ByteReader {
     private mutating func itemSize(atLeast least: Int) throws(MalformedPDU) -> Int {
         let start = offset
         let size = Int(try byte("length"))
-        guard size >= least else { throw MalformedPDU(what: "length", offset: start, needed: least, found: size) }
+        guard size >= least else { throw MalformedPDU(field: "length", offset: start, needed: least, found: size) }
         return size
     }
 

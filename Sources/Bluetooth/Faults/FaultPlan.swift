@@ -32,7 +32,7 @@ package struct FaultPlan: Hashable, Sendable {
         var takesTime: Bool { self == .delay || self == .late }
     }
 
-    package enum Moment: Hashable, Sendable {
+    package enum Trigger: Hashable, Sendable {
         case at(Int)
         /// Applies to each PDU with this probability (0–1).
         case chance(Double)
@@ -40,19 +40,18 @@ package struct FaultPlan: Hashable, Sendable {
 
     package struct Fault: Hashable, Sendable {
         package var kind: Kind
-        package var moment: Moment
+        package var trigger: Trigger
         /// The delay of `delay` and `late`.
         package var time: Duration
 
         /// Without a time, the fault uses the default of its kind.
-        package init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
+        package init(_ kind: Kind, _ trigger: Trigger, time: Duration? = nil) {
             self.kind = kind
-            self.moment = moment
+            self.trigger = trigger
             self.time = time ?? kind.defaultTime
         }
     }
 
-    /// All faults, in the order of the text.
     package var faults: [Fault]
     /// The largest MTU that the link negotiates; `nil` for no limit.
     package var mtu: Int?
@@ -80,7 +79,7 @@ extension FaultPlan {
         package var description: String { "invalid fault '\(word)': \(reason)" }
     }
 
-    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can define others.
+    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can add faults.
     package static func isLinkFault(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil
@@ -110,15 +109,15 @@ extension FaultPlan {
         guard let kind = Kind(rawValue: name) else {
             throw malformed("expected one of mtu, " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        let moment: Moment
+        let trigger: Trigger
         if word[sign] == "@" {
             guard let count = Int(number), count >= 1 else { throw malformed("expected a number from 1 after @") }
-            moment = .at(count)
+            trigger = .at(count)
         } else {
             guard let chance = Double(number), 0...1 ~= chance else {
                 throw malformed("expected a probability of 0–1 after =")
             }
-            moment = .chance(chance)
+            trigger = .chance(chance)
         }
         var time: Duration?
         if parts.count == 2 {
@@ -128,20 +127,20 @@ extension FaultPlan {
             }
             time = parsed
         }
-        faults.append(Fault(kind, moment, time: time))
+        faults.append(Fault(kind, trigger, time: time))
     }
 
     package var text: String {
         var words = faults.map { fault in
-            let moment =
-                switch fault.moment {
+            let trigger =
+                switch fault.trigger {
                 case .at(let count): "@\(count)"
                 case .chance(let chance): "=\(chance)"
                 }
-            guard fault.kind.takesTime else { return fault.kind.rawValue + moment }
+            guard fault.kind.takesTime else { return fault.kind.rawValue + trigger }
             let milliseconds =
                 fault.time.components.seconds * 1000 + fault.time.components.attoseconds / 1_000_000_000_000_000
-            return fault.kind.rawValue + moment + ":\(milliseconds)ms"
+            return fault.kind.rawValue + trigger + ":\(milliseconds)ms"
         }
         if let mtu { words.append("mtu=\(mtu)") }
         return words.joined(separator: ",")

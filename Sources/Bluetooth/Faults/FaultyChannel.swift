@@ -6,7 +6,7 @@ package struct FaultyChannel: Sendable {
         case log(String)
     }
 
-    private struct Held {
+    private struct HeldPDU {
         var connection: Int
         var direction: PDUDirection
         var bytes: [UInt8]
@@ -18,7 +18,7 @@ package struct FaultyChannel: Sendable {
     private let plan: FaultPlan
     private var generator: SplitMix64
     private var counts: [FaultPlan.Kind: Int] = [:]
-    private var held: [Held] = []
+    private var held: [HeldPDU] = []
 
     package init(_ plan: FaultPlan, seed: UInt64) {
         self.plan = plan
@@ -29,7 +29,7 @@ package struct FaultyChannel: Sendable {
     package var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
 
     /// Accepts a sent PDU, and returns the PDUs to deliver now. `connection` is the caller's number of the connection.
-    package mutating func pass(
+    package mutating func transmit(
         _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
     ) -> [Effect] {
         guard !plan.faults.isEmpty || plan.mtu != nil else {
@@ -72,20 +72,20 @@ package struct FaultyChannel: Sendable {
         _ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, copies: Int, wait: Duration, isSwapped: Bool,
         at now: MonotonicInstant
     ) -> [Effect] {
-        func isSameWay(_ other: Held) -> Bool { other.connection == connection && other.direction == direction }
+        func isSameDirection(_ pdu: HeldPDU) -> Bool { pdu.connection == connection && pdu.direction == direction }
         // ATT bearers keep their order: a PDU is not delivered before an earlier one that is not swapped.
-        let order = held.filter { isSameWay($0) && !$0.isSwapped }.map(\.due).max()
+        let lastDue = held.filter { isSameDirection($0) && !$0.isSwapped }.map(\.due).max()
         let due = max(
-            now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
-        let packet = Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped)
+            now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), lastDue ?? now)
+        let packet = HeldPDU(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped)
         var packets = Array(repeating: packet, count: copies)
         if !isSwapped, copies > 0 {
             // This PDU has overtaken the swapped ones, which follow it at once.
-            for var overtaken in held where isSameWay(overtaken) && overtaken.isSwapped {
+            for var overtaken in held where isSameDirection(overtaken) && overtaken.isSwapped {
                 (overtaken.due, overtaken.isSwapped) = (due, false)
                 packets.append(overtaken)
             }
-            held.removeAll { isSameWay($0) && $0.isSwapped }
+            held.removeAll { isSameDirection($0) && $0.isSwapped }
         }
         guard due <= now else {
             held += packets
@@ -111,8 +111,8 @@ package struct FaultyChannel: Sendable {
         var found: FaultPlan.Fault?
         // Draw a random number for every fault, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
-            switch fault.moment {
-            case .at(let moment): if moment == count { found = found ?? fault }
+            switch fault.trigger {
+            case .at(let trigger): if trigger == count { found = found ?? fault }
             case .chance(let chance):
                 if Double.random(in: 0..<1, using: &generator) < chance { found = found ?? fault }
             }

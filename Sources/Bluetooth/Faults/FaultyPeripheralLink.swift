@@ -10,7 +10,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private let instruments: LinkInstruments
     private let eventQueue = EventQueue<PeripheralEvent>()
     /// Yields when the full event queue has room again.
-    private let room: AsyncStream<Void>
+    private let spaceSignals: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var injector: GATTFaultInjector
 
@@ -20,9 +20,9 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         events = eventQueue.stream()
         injector = GATTFaultInjector(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
-        let (room, hasRoom) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.room = room
-        eventQueue.onRoom { hasRoom.yield() }
+        let (spaceSignals, sender) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.spaceSignals = spaceSignals
+        eventQueue.onSpaceAvailable { sender.yield() }
         timer.onFire = { [weak self] in self?.expire() }
     }
 
@@ -39,10 +39,10 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     package func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
-    package func caughtUp() async {
-        await base.caughtUp()
+    package func waitUntilEventsAreProcessed() async {
+        await base.waitUntilEventsAreProcessed()
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
-        await eventQueue.caughtUp()
+        await eventQueue.waitUntilEventsAreProcessed()
     }
 
     package func close() async {
@@ -52,10 +52,10 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     }
 
     private func forwardEvents() async {
-        var room = room.makeAsyncIterator()
+        var spaceSignals = spaceSignals.makeAsyncIterator()
         for await event in base.events {
             queue.async { self.apply(self.injector.handle(event, at: self.instruments.clock.now())) }
-            while eventQueue.isFull { await room.next() }
+            while eventQueue.isFull { await spaceSignals.next() }
         }
         queue.async { self.eventQueue.finish() }
     }

@@ -68,10 +68,10 @@ struct GATTFaultInjector: Sendable {
             return send(request, opcode, to: id, central.connection, at: now).effects
         case .notify(let uuid, _):
             // There is normally one central. If there are several, the connection of the first one counts.
-            let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
+            let firstSubscriber = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
                 $0.value.connection < $1.value.connection
             }
-            guard let (id, central) = listening else {
+            guard let (id, central) = firstSubscriber else {
                 expectsNotified[uuid, default: []].append(true)
                 return [.perform(request)]
             }
@@ -113,7 +113,7 @@ struct GATTFaultInjector: Sendable {
         _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
     ) -> [Effect] {
         guard let connection = centrals[id]?.connection else { return [.yield(event)] }
-        return channel.pass([opcode.rawValue], .toPeripheral, connection: connection, at: now).map { effect in
+        return channel.transmit([opcode.rawValue], .toPeripheral, connection: connection, at: now).map { effect in
             switch effect {
             case .deliver: .yield(event)
             case .disconnect: .perform(.disconnect(id))
@@ -134,7 +134,7 @@ struct GATTFaultInjector: Sendable {
         var effects: [Effect] = []
         var delivered: Set<UInt64> = []
         let bytes = [opcode.rawValue] + sentNumber.littleEndianBytes(8)
-        for effect in channel.pass(bytes, .toCentral, connection: connection, at: now) {
+        for effect in channel.transmit(bytes, .toCentral, connection: connection, at: now) {
             switch effect {
             case .deliver(_, _, let bytes):
                 guard let number = Self.number(bytes) else { continue }

@@ -31,7 +31,7 @@ package struct CentralMachine: Sendable {
 
     private var state = State.idle
     /// Whether the last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
-    private var skipsExchange = false
+    private var skipsMTUExchange = false
 
     package init() {}
 
@@ -53,8 +53,8 @@ package struct CentralMachine: Sendable {
         case .opened:
             guard case .opening(let peer, let deadline) = state else { return [] }
             state = .open(peer, deadline: deadline, GATTClient())
-            defer { skipsExchange = false }
-            return feed(skipsExchange ? .startWithoutExchange : .start, at: now)
+            defer { skipsMTUExchange = false }
+            return feed(skipsMTUExchange ? .startWithoutMTUExchange : .start, at: now)
         case .openFailed(let error): return end(error)
         case .received(let bytes): return feed(.received(bytes), at: now)
         case .closed(let error): return end(error)
@@ -68,7 +68,9 @@ package struct CentralMachine: Sendable {
         case .stopScan: return []
         case .connect(let peer, let limit):
             guard case .idle = state else {
-                return [.event(.connectFailed(LinkError(.outOfStep, "this link is already connected or connecting")))]
+                return [
+                    .event(.connectFailed(LinkError(.invalidState, "this link is already connected or connecting")))
+                ]
             }
             state = .opening(peer, deadline: now.advanced(by: limit))
             return [.open(peer)]
@@ -76,11 +78,11 @@ package struct CentralMachine: Sendable {
             defer { state = .idle }
             if case .idle = state { return [.event(.disconnected(nil))] }
             return [.close, .event(.disconnected(nil))]
-        case .forget: return [.event(.recovered("this link stores nothing about a peer"))]
+        case .clearCache: return [.event(.recovered("this link stores nothing about a peer"))]
         case .powerCycle: return [.event(.recovered("this link has no adapter to switch off and on"))]
         case .discover, .read, .write, .subscribe:
             if case .open(_, deadline: nil, _) = state { return feed(.request(request), at: now) }
-            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "not connected")) else {
+            guard case .event(let failure) = request.failure(LinkError(.invalidState, "not connected")) else {
                 return []
             }
             return [.event(failure)]
@@ -92,7 +94,7 @@ package struct CentralMachine: Sendable {
         case .opening(_, let deadline) where deadline <= now:
             return [.close] + end(LinkError(.timeout, "the connection was not established in time", isTransient: true))
         case .open(_, let deadline?, _) where deadline <= now:
-            skipsExchange = true
+            skipsMTUExchange = true
             let sentence =
                 "the peer accepted the connection but does not respond; it might be connected to another central"
             return [.close] + end(LinkError(.timeout, sentence, isTransient: true))

@@ -157,15 +157,15 @@ struct Discovery: Sendable {
     // MARK: Handle order
 
     /// Advances the search. A found item must be in the requested range and after all earlier ones.
-    private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
+    private mutating func advance(past handle: UInt16, to end: UInt16, _ item: String) throws(LinkError) {
         guard Int(handle) >= search.next, end >= handle, end <= search.last else {
-            throw Self.invalid("a \(what) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
+            throw Self.invalid("a \(item) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
         }
         search.next = Int(end) + 1
     }
 
-    private static func invalid(_ what: String) -> LinkError {
-        LinkError(.protocolViolation, "the peer's attribute table is invalid: \(what)")
+    private static func invalid(_ item: String) -> LinkError {
+        LinkError(.protocolViolation, "the peer's attribute table is invalid: \(item)")
     }
 }
 
@@ -179,7 +179,7 @@ extension GATTClient {
         finish(.discovered(discovery.services), at: now)
     }
 
-    mutating func proceedDiscovery(_ discovery: Discovery, _ pdu: ATTPDU, at now: MonotonicInstant) {
+    mutating func continueDiscovery(_ discovery: Discovery, _ pdu: ATTPDU, at now: MonotonicInstant) {
         var discovery = discovery
         do throws(LinkError) {
             switch pdu {

@@ -12,8 +12,8 @@ extension GATTClient {
             write(handle, value, withResponse: withResponse, at: now)
         case .subscribe(let handle):
             subscribe(handle, at: now)
-        case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle:
-            emit(request.failure(LinkError(.outOfStep, "not supported by a GATT client")))
+        case .startScan, .stopScan, .connect, .disconnect, .clearCache, .powerCycle:
+            emit(request.failure(LinkError(.invalidState, "not supported by a GATT client")))
         }
     }
 
@@ -22,7 +22,7 @@ extension GATTClient {
         if case .errorResponse(_, _, let error) = pdu { refusal = error }
         switch procedure {
         case .exchangeMTU: finishMTUExchange(pdu)
-        case .discover(let discovery): proceedDiscovery(discovery, pdu, at: now)
+        case .discover(let discovery): continueDiscovery(discovery, pdu, at: now)
         case .read(let handle, let value): proceedReading(handle, value, pdu, at: now)
         case .write(let handle):
             finish(
@@ -49,8 +49,8 @@ extension GATTClient {
         return discovery.isRepeated(pdu)
     }
 
-    static func refused(_ what: String, _ handle: UInt16, _ error: ATTErrorCode) -> LinkError {
-        LinkError(.refused, "the peer rejected \(what) of handle \(handle): \(error)", attError: error.rawValue)
+    static func refused(_ operation: String, _ handle: UInt16, _ error: ATTErrorCode) -> LinkError {
+        LinkError(.refused, "the peer rejected \(operation) of handle \(handle): \(error)", attError: error.rawValue)
     }
 
     // MARK: MTU
@@ -101,7 +101,7 @@ extension GATTClient {
 
     private mutating func write(_ handle: UInt16, _ value: [UInt8], withResponse: Bool, at now: MonotonicInstant) {
         guard value.count <= ATTPDU.maximumValueLength else {
-            let error = LinkError(.outOfStep, "cannot write \(value.count) bytes: the maximum is 512")
+            let error = LinkError(.invalidState, "cannot write \(value.count) bytes: the maximum is 512")
             return emit(.event(.writeFailed(handle: handle, error)))
         }
         let fits = value.count <= mtu - 3
@@ -117,7 +117,7 @@ extension GATTClient {
             emit(.event(.wrote(handle: handle)))
         } else {
             let error = LinkError(
-                .outOfStep,
+                .invalidState,
                 "cannot write \(value.count) bytes without response: the maximum is \(mtu - 3) (MTU \(mtu))")
             emit(.event(.writeFailed(handle: handle, error)))
         }
@@ -160,7 +160,7 @@ extension GATTClient {
     /// Enables notifications if the characteristic supports them, else indications (Vol 3 Part G, 3.3.3.3).
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         func fail(_ sentence: String) -> Effect {
-            .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence)))
+            .event(.subscribeFailed(handle: handle, LinkError(.invalidState, sentence)))
         }
         guard let properties = found.properties[handle] else {
             return emit(fail("handle \(handle) is not a discovered characteristic value"))

@@ -7,7 +7,7 @@ package struct GATTClient: Sendable {
     package enum Input: Hashable, Sendable {
         case start
         /// The bearer is open. Skip the MTU exchange, because the peer does not answer it.
-        case startWithoutExchange
+        case startWithoutMTUExchange
         case received([UInt8])
         /// `discover`, `read`, `write` or `subscribe`. Requests run one at a time.
         case request(CentralRequest)
@@ -61,7 +61,6 @@ package struct GATTClient: Sendable {
     private var logLines = 0
     private var effects: [Effect] = []
 
-    /// - Parameter maximumMTU: the offered ATT MTU (23–517).
     package init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
@@ -78,7 +77,7 @@ package struct GATTClient: Sendable {
         case .start:
             begin(.exchangeMTU, at: now)
             request(.exchangeMTURequest(mtu: UInt16(maximumMTU)), at: now)
-        case .startWithoutExchange:
+        case .startWithoutMTUExchange:
             becomeReady()
         case .received(let bytes):
             receive(bytes, at: now)
@@ -95,7 +94,7 @@ package struct GATTClient: Sendable {
 
     private mutating func enqueue(_ request: CentralRequest, at now: MonotonicInstant) {
         guard waiting.count < Limit.waitingRequests else {
-            return emit(request.failure(LinkError(.outOfStep, "too many pending requests (\(waiting.count))")))
+            return emit(request.failure(LinkError(.invalidState, "too many pending requests (\(waiting.count))")))
         }
         waiting.append(request)
         startNext(at: now)
@@ -135,7 +134,7 @@ package struct GATTClient: Sendable {
         let pdu: ATTPDU
         do throws(MalformedPDU) {
             guard bytes.count <= maximumMTU else {
-                throw MalformedPDU(what: "a PDU of the MTU", offset: 0, needed: maximumMTU, found: bytes.count)
+                throw MalformedPDU(field: "a PDU of the MTU", offset: 0, needed: maximumMTU, found: bytes.count)
             }
             pdu = try ATTPDU(decoding: bytes)
         } catch {
@@ -162,8 +161,8 @@ package struct GATTClient: Sendable {
         guard let request = pending?.request else { return log("sent \(pdu.opcode) without a request; ignored") }
         let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
         guard answered == request || pdu.opcode == request.response else {
-            let what = answered.map { "an error for \($0)" } ?? "\(pdu.opcode)"
-            return log("answered \(request) with \(what); ignored")
+            let answerText = answered.map { "an error for \($0)" } ?? "\(pdu.opcode)"
+            return log("answered \(request) with \(answerText); ignored")
         }
         guard !isStale(pdu) else { return log("answered \(request) with the response to an earlier request; ignored") }
         pending = nil
@@ -200,9 +199,9 @@ package struct GATTClient: Sendable {
 
     private mutating func expire(at now: MonotonicInstant) {
         guard let pending, let deadline = nextDeadline, deadline <= now else { return }
-        let late =
+        let lateOperation =
             pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer responds too slowly"
-        end(LinkError(.timeout, "\(late); the connection is unusable", isTransient: true))
+        end(LinkError(.timeout, "\(lateOperation); the connection is unusable", isTransient: true))
     }
 
     mutating func end(_ error: LinkError) {
@@ -233,7 +232,7 @@ extension CentralRequest {
         case .write(let handle, _, _): .event(.writeFailed(handle: handle, error))
         case .subscribe(let handle): .event(.subscribeFailed(handle: handle, error))
         case .disconnect: .event(.disconnected(nil))
-        case .forget, .powerCycle: .event(.recovered(error.sentence))
+        case .clearCache, .powerCycle: .event(.recovered(error.sentence))
         }
     }
 }

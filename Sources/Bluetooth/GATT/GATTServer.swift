@@ -28,7 +28,7 @@ package struct GATTServer: Sendable {
     private struct Delivery: Sendable {
         var id: UInt64
         var characteristic: BluetoothUUID
-        var awaited: Set<CentralID>
+        var pendingCentrals: Set<CentralID>
     }
 
     private let table: GATTTable
@@ -97,7 +97,7 @@ package struct GATTServer: Sendable {
         effects += bearers[index].effects
         for sent in bearers[index].deliveryIDs {
             guard let delivery = deliveries.firstIndex(where: { $0.id == sent }) else { continue }
-            deliveries[delivery].awaited.remove(id)
+            deliveries[delivery].pendingCentrals.remove(id)
         }
         bearers[index].effects = []
         bearers[index].deliveryIDs = []
@@ -106,7 +106,7 @@ package struct GATTServer: Sendable {
 
     private mutating func remove(_ index: Int) {
         let id = bearers.remove(at: index).id
-        for index in deliveries.indices { deliveries[index].awaited.remove(id) }
+        for index in deliveries.indices { deliveries[index].pendingCentrals.remove(id) }
         effects.append(.event(.disconnected(id)))
     }
 
@@ -114,22 +114,22 @@ package struct GATTServer: Sendable {
 
     private mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
         lastDelivery += 1
-        var delivery = Delivery(id: lastDelivery, characteristic: characteristic, awaited: [])
+        var delivery = Delivery(id: lastDelivery, characteristic: characteristic, pendingCentrals: [])
         guard let handle = table.valueHandle(of: characteristic), case .value(let local)? = table[handle]?.content
         else {
             effects.append(.log("cannot notify \(characteristic): unknown characteristic"))
             return deliveries.append(delivery)
         }
         let subscribers = bearers.filter { local.notifiesEveryCentral || $0.configurations[handle] != nil }.map(\.id)
-        delivery.awaited = Set(subscribers)
+        delivery.pendingCentrals = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers { update(id, at: now) { $0.notify(handle, value, delivery: delivery.id) } }
     }
 
     /// Reports `notified` in order, one for each value that all subscribers have.
     private mutating func completeDeliveries() {
-        let through = deliveries.prefix { $0.awaited.isEmpty }
-        for delivery in through { effects.append(.event(.notified(delivery.characteristic))) }
-        deliveries.removeFirst(through.count)
+        let completed = deliveries.prefix { $0.pendingCentrals.isEmpty }
+        for delivery in completed { effects.append(.event(.notified(delivery.characteristic))) }
+        deliveries.removeFirst(completed.count)
     }
 }

@@ -41,9 +41,9 @@ package struct GATTTable: Hashable, Sendable {
     /// given handles do not increase.
     package init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
-        let own = application.services.map(\.uuid)
-        if !application.isWholeTable {
-            for service in Self.standardServices(name: application.name) where !own.contains(service.uuid) {
+        let definedUUIDs = application.services.map(\.uuid)
+        if !application.isCompleteTable {
+            for service in Self.standardServices(name: application.name) where !definedUUIDs.contains(service.uuid) {
                 try builder.add(service)
             }
         }
@@ -109,7 +109,7 @@ extension GATTTable {
             let last = UInt16(next - 1)
             guard (service.end ?? last) >= last else {
                 throw LinkError(
-                    .outOfStep,
+                    .invalidState,
                     "service \(service.uuid) ends at handle \(service.end ?? 0) before its last attribute at \(last)")
             }
             attributes[index] = Attribute(
@@ -118,13 +118,13 @@ extension GATTTable {
             next = Int(service.end ?? last) + 1
         }
 
-        private mutating func assign(_ requested: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
+        private mutating func assign(_ requested: UInt16?, _ item: String) throws(LinkError) -> UInt16 {
             guard let handle = requested ?? UInt16(exactly: next) else {
-                throw LinkError(.outOfStep, "\(what) does not fit: a table has at most 65535 attributes")
+                throw LinkError(.invalidState, "\(item) does not fit: a table has at most 65535 attributes")
             }
             guard handle >= next else {
                 throw LinkError(
-                    .outOfStep, "\(what) has the handle \(handle), but handles up to \(next - 1) are in use")
+                    .invalidState, "\(item) has the handle \(handle), but handles up to \(next - 1) are in use")
             }
             next = Int(handle) + 1
             return handle
@@ -143,12 +143,12 @@ extension GATTTable {
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
             guard valueHandles[local.name] == nil else {
-                throw LinkError(.outOfStep, "characteristic \(local.name) occurs twice; its name must be unique")
+                throw LinkError(.invalidState, "characteristic \(local.name) occurs twice; its name must be unique")
             }
             guard local.constant?.count ?? 0 <= ATTPDU.maximumValueLength,
                 local.userDescription?.utf8.count ?? 0 <= ATTPDU.maximumValueLength
             else {
-                throw LinkError(.outOfStep, "a value of characteristic \(local.uuid) is longer than 512 bytes")
+                throw LinkError(.invalidState, "a value of characteristic \(local.uuid) is longer than 512 bytes")
             }
             let declarationHandle = try assign(local.declaration, "characteristic \(local.uuid)")
             let valueHandle = try assign(local.handle, "the value of characteristic \(local.uuid)")
@@ -175,7 +175,7 @@ extension GATTTable {
                 return
             }
             guard valueHandles[descriptor.name] == nil else {
-                throw LinkError(.outOfStep, "descriptor \(descriptor.name) occurs twice; its name must be unique")
+                throw LinkError(.invalidState, "descriptor \(descriptor.name) occurs twice; its name must be unique")
             }
             var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
             attribute.name = descriptor.name

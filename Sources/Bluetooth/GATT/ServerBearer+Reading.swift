@@ -58,10 +58,10 @@ extension ServerBearer {
     /// Reads the values of several attributes. If the application must supply a value, this method returns, and is
     /// called again with the application's response.
     /// - Parameters:
-    ///   - known: the values read so far.
+    ///   - initialValues: the values read so far.
     ///   - handles: the handles of the other attributes.
-    mutating func readMultiple(_ known: [[UInt8]], _ handles: ArraySlice<UInt16>, isVariable: Bool) {
-        var values = known
+    mutating func readMultiple(_ initialValues: [[UInt8]], _ handles: ArraySlice<UInt16>, isVariable: Bool) {
+        var values = initialValues
         var rest = handles
         while let handle = rest.first {
             let step = Transaction.Step.multiple(values: values, rest: rest, isVariable: isVariable)
@@ -73,11 +73,11 @@ extension ServerBearer {
             rest = rest.dropFirst()
         }
         guard isVariable else { return send(.readMultipleResponse(values: truncated(Array(values.joined())))) }
-        let room = mtu - 1
+        let capacity = mtu - 1
         var list: [ATTLengthValue] = []
         var used = 0
-        for value in values where used + 2 < room || list.isEmpty {
-            let part = Array(value.prefix(room - used - 2))
+        for value in values where used + 2 < capacity || list.isEmpty {
+            let part = Array(value.prefix(capacity - used - 2))
             list.append(ATTLengthValue(length: UInt16(clamping: value.count), part))
             used += 2 + part.count
         }
@@ -102,7 +102,7 @@ extension ServerBearer {
     }
 
     /// The longest value of a Read By Type Response: its length byte includes the handle.
-    var longestByType: Int { min(mtu - 4, 253) }
+    var maximumReadByTypeLength: Int { min(mtu - 4, 253) }
 
     mutating func readByType(_ range: ATTHandleRange, _ type: BluetoothUUID) {
         guard let attributes = attributes(range, .readByTypeRequest) else { return }
@@ -114,7 +114,7 @@ extension ServerBearer {
             case .refused(let error): return refuse(.readByTypeRequest, attribute.handle, error)
             case .application(let characteristic): return requestValue(characteristic, .byType, attribute.handle)
             case .bytes(let bytes):
-                let value = Array(bytes.prefix(longestByType))
+                let value = Array(bytes.prefix(maximumReadByTypeLength))
                 guard found.first.map({ $0.value.count == value.count }) ?? true,
                     2 + (found.count + 1) * (2 + value.count) <= mtu
                 else { break list }

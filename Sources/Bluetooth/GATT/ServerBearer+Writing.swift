@@ -71,13 +71,13 @@ extension ServerBearer {
         prepared = []
         guard flags <= 1 else { return refuse(.executeWriteRequest, 0, .invalidPDU) }
         guard flags == 1 else { return send(.executeWriteResponse) }
-        do throws(Fault) {
+        do throws(WriteError) {
             let writes = try Self.join(parts)
             for write in writes {
                 guard case .configuration(_, let properties) = target(write.handle, .write),
                     let error = Self.configurationError(write.value, properties)
                 else { continue }
-                throw Fault(handle: write.handle, error: error)
+                throw WriteError(handle: write.handle, error: error)
             }
             execute(writes[...])
         } catch {
@@ -100,13 +100,13 @@ extension ServerBearer {
         send(.executeWriteResponse)
     }
 
-    private struct Fault: Error {
+    private struct WriteError: Error {
         var handle: UInt16
         var error: ATTErrorCode
     }
 
     /// Joins the parts of each attribute. A part must start inside or directly after the earlier parts.
-    private static func join(_ parts: [PreparedPart]) throws(Fault) -> [ATTHandleValue] {
+    private static func join(_ parts: [PreparedPart]) throws(WriteError) -> [ATTHandleValue] {
         var writes: [ATTHandleValue] = []
         for part in parts {
             if writes.last?.handle != part.handle || part.offset == 0 && !part.value.isEmpty {
@@ -114,10 +114,10 @@ extension ServerBearer {
             }
             let last = writes.count - 1
             let joined = writes[last].value
-            guard part.offset <= joined.count else { throw Fault(handle: part.handle, error: .invalidOffset) }
+            guard part.offset <= joined.count else { throw WriteError(handle: part.handle, error: .invalidOffset) }
             let value = joined.prefix(part.offset) + part.value + joined.dropFirst(part.offset + part.value.count)
             guard value.count <= ATTPDU.maximumValueLength else {
-                throw Fault(handle: part.handle, error: .invalidAttributeValueLength)
+                throw WriteError(handle: part.handle, error: .invalidAttributeValueLength)
             }
             writes[last].value = Array(value)
         }
@@ -130,19 +130,19 @@ extension ServerBearer {
     /// characteristic's properties must allow the bits.
     private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
         guard value.count == 2 else { return .invalidAttributeValueLength }
-        let offered: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
-        return value[1] == 0 && value[0] & ~offered == 0 ? nil : .cccdImproperlyConfigured
+        let supportedBits: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
+        return value[1] == 0 && value[0] & ~supportedBits == 0 ? nil : .cccdImproperlyConfigured
     }
 
     private mutating func configure(_ valueHandle: UInt16, _ value: [UInt8]) {
-        let bits = UInt16(value.first ?? 0)
-        let before = configurations[valueHandle] ?? 0
-        configurations[valueHandle] = bits == 0 ? nil : bits
-        guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else {
+        let newBits = UInt16(value.first ?? 0)
+        let oldBits = configurations[valueHandle] ?? 0
+        configurations[valueHandle] = newBits == 0 ? nil : newBits
+        guard case .value(let characteristic) = table[valueHandle]?.content, (oldBits == 0) != (newBits == 0) else {
             return
         }
         // The link handles Service Changed itself.
         guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
-        report(bits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name))
+        report(newBits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name))
     }
 }

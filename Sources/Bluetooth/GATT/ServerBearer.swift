@@ -8,12 +8,12 @@ struct ServerBearer: Sendable {
         static let preparedBytes = 1024
         /// The maximum number of values that a central has not received yet.
         static let waitingValues = 4096
-        static let valuesInOneGo = 32
+        static let valuesPerFlush = 32
         static let logLines = 20
         /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
         static let transaction = Duration.seconds(30)
         /// The application's time limit. The central receives an error response before its own timeout of 30 s.
-        static let answer = Duration.seconds(25)
+        static let applicationResponse = Duration.seconds(25)
     }
 
     /// A request that the application answers.
@@ -54,7 +54,7 @@ struct ServerBearer: Sendable {
         var value: [UInt8]
     }
 
-    private struct Outgoing: Sendable {
+    private struct QueuedValue: Sendable {
         var delivery: UInt64
         var handle: UInt16
         var value: [UInt8]
@@ -75,7 +75,7 @@ struct ServerBearer: Sendable {
     private var waiting: [ATTPDU] = []
     /// The application's last value for a read; later Read Blob requests use it.
     var longRead: ATTHandleValue?
-    private var outbox: [Outgoing] = []
+    private var queuedValues: [QueuedValue] = []
     private var indication: (delivery: UInt64, deadline: MonotonicInstant)?
     private var congestedUntil: MonotonicInstant?
     /// The time of the next `tick` at which sending continues; `nil` if no values wait for it.
@@ -144,7 +144,7 @@ struct ServerBearer: Sendable {
         let pdu: ATTPDU
         do throws(MalformedPDU) {
             guard bytes.count <= mtu else {
-                throw MalformedPDU(what: "a PDU of the MTU", offset: 0, needed: mtu, found: bytes.count)
+                throw MalformedPDU(field: "a PDU of the MTU", offset: 0, needed: mtu, found: bytes.count)
             }
             pdu = try ATTPDU(decoding: bytes)
         } catch {
@@ -208,7 +208,7 @@ struct ServerBearer: Sendable {
     mutating func begin(_ step: Transaction.Step, _ handle: UInt16) -> UInt64 {
         lastToken += 1
         transaction = Transaction(
-            step: step, handle: handle, token: lastToken, deadline: now.advanced(by: Limit.answer))
+            step: step, handle: handle, token: lastToken, deadline: now.advanced(by: Limit.applicationResponse))
         return lastToken
     }
 
@@ -237,7 +237,7 @@ struct ServerBearer: Sendable {
         case .blob(let isPartial):
             if !isPartial { longRead = ATTHandleValue(handle, value) }
             send(.readBlobResponse(value: truncated(value)))
-        case .byType: send(.readByTypeResponse([ATTHandleValue(handle, Array(value.prefix(longestByType)))]))
+        case .byType: send(.readByTypeResponse([ATTHandleValue(handle, Array(value.prefix(maximumReadByTypeLength)))]))
         case .multiple(let values, let rest, let isVariable):
             readMultiple(values + [value], rest.dropFirst(), isVariable: isVariable)
         case .write: send(.writeResponse)
@@ -248,12 +248,12 @@ struct ServerBearer: Sendable {
     // MARK: Notifications
 
     mutating func notify(_ handle: UInt16, _ value: [UInt8], delivery: UInt64) {
-        guard outbox.count < Limit.waitingValues else {
+        guard queuedValues.count < Limit.waitingValues else {
             return close(because: "does not receive its notifications; \(Limit.waitingValues) are pending")
         }
         // A central that enabled both notifications and indications receives notifications.
         let isIndication = configurations[handle].map { $0 & 1 == 0 } ?? false
-        outbox.append(Outgoing(delivery: delivery, handle: handle, value: value, isIndication: isIndication))
+        queuedValues.append(QueuedValue(delivery: delivery, handle: handle, value: value, isIndication: isIndication))
         if continueAt == nil { flush() }
     }
 
@@ -271,11 +271,11 @@ struct ServerBearer: Sendable {
     /// limited number, so that congestion is noticed; the next `tick` continues.
     private mutating func flush() {
         continueAt = nil
-        var room = Limit.valuesInOneGo
-        while congestedUntil == nil, indication == nil, !outbox.isEmpty {
-            guard room > 0 else { return continueAt = now }
-            room -= 1
-            let next = outbox.removeFirst()
+        var remaining = Limit.valuesPerFlush
+        while congestedUntil == nil, indication == nil, !queuedValues.isEmpty {
+            guard remaining > 0 else { return continueAt = now }
+            remaining -= 1
+            let next = queuedValues.removeFirst()
             // Truncated to the MTU (Vol 3 Part F, 3.4.7.1).
             let value = Array(next.value.prefix(mtu - 3))
             if next.isIndication {

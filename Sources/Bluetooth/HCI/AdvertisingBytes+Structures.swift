@@ -19,11 +19,11 @@ extension AdvertisingBytes {
     /// The structures of advertising data. A structure of length 0 or an incomplete one ends the list.
     package static func structures(_ data: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
         var found: [(type: UInt8, data: [UInt8])] = []
-        var at = 0
-        while at < data.count, data[at] > 0, at + Int(data[at]) < data.count {
-            let end = at + 1 + Int(data[at])
-            found.append((data[at + 1], Array(data[(at + 2)..<end])))
-            at = end
+        var offset = 0
+        while offset < data.count, data[offset] > 0, offset + Int(data[offset]) < data.count {
+            let end = offset + 1 + Int(data[offset])
+            found.append((data[offset + 1], Array(data[(offset + 2)..<end])))
+            offset = end
         }
         return found
     }
@@ -31,11 +31,11 @@ extension AdvertisingBytes {
     /// The structures that fit into 31 bytes, in order.
     package static func fitting(_ data: [UInt8]) -> [UInt8] {
         var kept: [UInt8] = []
-        var at = 0
-        while at < data.count, at + 1 + Int(data[at]) <= data.count {
-            let end = at + 1 + Int(data[at])
-            if kept.count + end - at <= 31 { kept += data[at..<end] }
-            at = end
+        var offset = 0
+        while offset < data.count, offset + 1 + Int(data[offset]) <= data.count {
+            let end = offset + 1 + Int(data[offset])
+            if kept.count + end - offset <= 31 { kept += data[offset..<end] }
+            offset = end
         }
         return kept
     }

@@ -20,19 +20,19 @@ struct AdvertisingReport {
         let isExtended = event.u8(0) == 0x0D
         let headerLength = isExtended ? 24 : 9
         var reports: [AdvertisingReport] = []
-        var at = 2
+        var offset = 2
         for _ in 0..<event.u8(1) {
-            guard event.byteCount - at >= headerLength else { break }
-            let data = (at + headerLength)..<(at + headerLength + Int(event.u8(at + headerLength - 1)))
+            guard event.byteCount - offset >= headerLength else { break }
+            let data = (offset + headerLength)..<(offset + headerLength + Int(event.u8(offset + headerLength - 1)))
             let end = isExtended ? data.upperBound : data.upperBound + 1
             guard end <= event.byteCount else { break }
-            let type = at + (isExtended ? 2 : 1)
+            let type = offset + (isExtended ? 2 : 1)
             reports.append(
                 AdvertisingReport(
                     address: event.address(type + 1), addressType: event.u8(type),
-                    rssi: Int8(bitPattern: event.u8(isExtended ? at + 13 : data.upperBound)),
-                    isScanResponse: isExtended ? event.u8(at) & 0x08 != 0 : event.u8(at) == 4, data: data))
-            at = end
+                    rssi: Int8(bitPattern: event.u8(isExtended ? offset + 13 : data.upperBound)),
+                    isScanResponse: isExtended ? event.u8(offset) & 0x08 != 0 : event.u8(offset) == 4, data: data))
+            offset = end
         }
         return reports
     }

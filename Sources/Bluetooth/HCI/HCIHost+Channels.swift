@@ -1,26 +1,26 @@
 /// ACL data and the fixed channels of L2CAP (Core 5.4, Vol 3 Part A).
 extension HCIHost {
     /// The numbers of queued fragments at which the sender is congested, and at which the connection is closed.
-    private static let (manyWaiting, mostWaiting) = (64, 4096)
+    private static let (congestionThreshold, maximumQueued) = (64, 4096)
 
-    mutating func acl(_ packet: [UInt8]) {
-        let word = packet.uint16(at: 0)
-        let handle = word & 0x0FFF, isContinuation = word >> 12 & 3 == 1
+    mutating func receiveACL(_ packet: [UInt8]) {
+        let header = packet.uint16(at: 0)
+        let handle = header & 0x0FFF, isContinuation = header >> 12 & 3 == 1
         guard var connection = connections[handle] else { return }
-        if !isContinuation { connection.assembly = [] }
-        guard !isContinuation || !connection.assembly.isEmpty else { return }
-        connection.assembly += packet[4...]
-        let frame = connection.assembly
+        if !isContinuation { connection.partialFrame = [] }
+        guard !isContinuation || !connection.partialFrame.isEmpty else { return }
+        connection.partialFrame += packet[4...]
+        let frame = connection.partialFrame
         guard frame.count >= 4, frame.count >= 4 + Int(frame.uint16(at: 0)) else {
             connections[handle] = connection
             return
         }
-        connection.assembly = []
+        connection.partialFrame = []
         connections[handle] = connection
         let payload = Array(frame[4..<(4 + Int(frame.uint16(at: 0)))])
         switch frame.uint16(at: 2) {
         case 4: if !payload.isEmpty { effects.append(.received(connection: handle, payload)) }
-        case 5: signal(payload, handle)
+        case 5: receiveSignal(payload, handle)
         // Security Manager: Pairing Not Supported (Core 5.4, Vol 3 Part H, 3.5.5).
         case 6: if payload.first == 0x01 || payload.first == 0x0B { send([0x05, 0x05], channel: 6, handle) }
         default: break
@@ -28,7 +28,7 @@ extension HCIHost {
     }
 
     /// LE signalling: answers each request (Core 5.4, Vol 3 Part A, 4).
-    private mutating func signal(_ payload: [UInt8], _ handle: UInt16) {
+    private mutating func receiveSignal(_ payload: [UInt8], _ handle: UInt16) {
         guard payload.count >= 4 else { return }
         switch payload[0] {
         // Ignore responses, and credits of unknown channels.
@@ -43,22 +43,22 @@ extension HCIHost {
     }
 
     mutating func send(_ payload: [UInt8], channel: UInt16, _ handle: UInt16) {
-        guard var connection = connections[handle], !connection.isEnding else { return }
-        guard connection.waiting.count < Self.mostWaiting else {
-            connections[handle]?.isEnding = true
+        guard var connection = connections[handle], !connection.isClosing else { return }
+        guard connection.queuedFragments.count < Self.maximumQueued else {
+            connections[handle]?.isClosing = true
             return command(0x0406, handle.littleEndianBytes(2) + [0x13])
         }
         let frame = BasicFrames.frame(payload, channel: channel)
-        var at = 0
-        while at < frame.count {
-            let part = frame[at..<min(frame.count, at + fragmentLength)]
-            let head = (handle | (at == 0 ? 0 : 1 << 12)).littleEndianBytes(2) + part.count.littleEndianBytes(2)
-            connection.waiting.append([2] + head + part)
-            at += part.count
+        var offset = 0
+        while offset < frame.count {
+            let part = frame[offset..<min(frame.count, offset + fragmentLength)]
+            let head = (handle | (offset == 0 ? 0 : 1 << 12)).littleEndianBytes(2) + part.count.littleEndianBytes(2)
+            connection.queuedFragments.append([2] + head + part)
+            offset += part.count
         }
         connections[handle] = connection
         flush()
-        guard let waiting = connections[handle]?.waiting.count, waiting >= Self.manyWaiting,
+        guard let queued = connections[handle]?.queuedFragments.count, queued >= Self.congestionThreshold,
             connections[handle]?.isCongested == false
         else { return }
         connections[handle]?.isCongested = true
@@ -67,15 +67,15 @@ extension HCIHost {
 
     /// Sends as many fragments as the controller has free buffers, one of each connection in turn.
     mutating func flush() {
-        while inFlight < credits {
-            let ready = connections.filter { !$0.value.waiting.isEmpty }
-            guard let (handle, found) = ready.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) })
+        while inFlight < bufferCount {
+            let sendable = connections.filter { !$0.value.queuedFragments.isEmpty }
+            guard let (handle, next) = sendable.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) })
             else { return }
-            var connection = found
-            effects.append(.send(connection.waiting.removeFirst()))
+            var connection = next
+            effects.append(.send(connection.queuedFragments.removeFirst()))
             connection.inFlight += 1
             inFlight += 1
-            let isDrained = connection.isCongested && connection.waiting.isEmpty
+            let isDrained = connection.isCongested && connection.queuedFragments.isEmpty
             if isDrained { connection.isCongested = false }
             connections[handle] = connection
             if isDrained { effects.append(.drained(handle)) }

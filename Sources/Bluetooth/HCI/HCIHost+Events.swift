@@ -2,21 +2,21 @@
 extension HCIHost {
     mutating func receivePacket(_ type: UInt8, _ packet: [UInt8]) {
         switch type {
-        case 4: event(packet[0], packet[2...])
-        case 2: acl(packet)
+        case 4: receiveEvent(packet[0], packet[2...])
+        case 2: receiveACL(packet)
         // Commands and synchronous data are not expected from a controller.
         default: break
         }
     }
 
-    private mutating func event(_ code: UInt8, _ body: ArraySlice<UInt8>) {
+    private mutating func receiveEvent(_ code: UInt8, _ body: ArraySlice<UInt8>) {
         let bytes = Array(body)
         switch code {
         // Command Complete, Command Status.
-        case 0x0E where bytes.count >= 4: answered(bytes.uint16(at: 1), status: bytes[3], bytes[4...])
-        case 0x0F where bytes.count >= 4: answered(bytes.uint16(at: 2), status: bytes[0], [])
+        case 0x0E where bytes.count >= 4: handleCommandResult(bytes.uint16(at: 1), status: bytes[3], bytes[4...])
+        case 0x0F where bytes.count >= 4: handleCommandResult(bytes.uint16(at: 2), status: bytes[0], [])
         // Disconnection Complete.
-        case 0x05 where bytes.count >= 4 && bytes[0] == 0: end(bytes.uint16(at: 1) & 0x0FFF, reason: bytes[3])
+        case 0x05 where bytes.count >= 4 && bytes[0] == 0: endConnection(bytes.uint16(at: 1) & 0x0FFF, reason: bytes[3])
         // Number of Completed Packets.
         case 0x13 where !bytes.isEmpty:
             for index in 0..<Int(bytes[0]) where 1 + 4 * index + 4 <= bytes.count {
@@ -30,12 +30,12 @@ extension HCIHost {
         case 0x10:
             isOpen = false
             effects.append(.broken("the controller reported a hardware error"))
-        case 0x3E where !bytes.isEmpty: leEvent(bytes)
+        case 0x3E where !bytes.isEmpty: receiveLEEvent(bytes)
         default: break
         }
     }
 
-    private mutating func leEvent(_ bytes: [UInt8]) {
+    private mutating func receiveLEEvent(_ bytes: [UInt8]) {
         switch bytes[0] {
         // LE Connection Complete, LE Enhanced Connection Complete.
         case 0x01 where bytes.count >= 12, 0x0A where bytes.count >= 12:
@@ -46,7 +46,7 @@ extension HCIHost {
             guard connections.count < Self.maximumConnections,
                 let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12]))
             else { return }
-            if connections[handle] != nil { end(handle, reason: 0x08) }
+            if connections[handle] != nil { endConnection(handle, reason: 0x08) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
         // LE Advertising Report, LE Extended Advertising Report. An anonymous advertiser accepts no connections.
@@ -64,7 +64,7 @@ extension HCIHost {
         }
     }
 
-    private mutating func end(_ handle: UInt16, reason: UInt8) {
+    private mutating func endConnection(_ handle: UInt16, reason: UInt8) {
         guard let connection = connections.removeValue(forKey: handle) else { return }
         inFlight = max(0, inFlight - connection.inFlight)
         effects.append(.disconnected(handle, reason: reason))

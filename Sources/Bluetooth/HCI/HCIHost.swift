@@ -33,7 +33,6 @@ package struct HCIHost: Sendable {
         case broken(String)
     }
 
-    /// A received advertising report.
     package struct ReceivedReport: Hashable, Sendable {
         package var address: BluetoothAddress
         package var isRandom: Bool
@@ -42,50 +41,49 @@ package struct HCIHost: Sendable {
     }
 
     struct Connection {
-        var assembly: [UInt8] = []
+        var partialFrame: [UInt8] = []
         /// The queued fragments. The controller holds `inFlight` further ones.
-        var waiting: [[UInt8]] = []
+        var queuedFragments: [[UInt8]] = []
         var inFlight = 0
         var isCongested = false
         /// Whether the connection was too slow and is being closed.
-        var isEnding = false
+        var isClosing = false
     }
 
     static let maximumConnections = 32
 
     private var stream = H4Stream()
     private var commands: [(opcode: UInt16, parameters: [UInt8])] = []
-    private var awaited: UInt16?
+    private var awaitedOpcode: UInt16?
     private(set) var commandsSent = 0
     var connections: [UInt16: Connection] = [:]
     private(set) var fragmentLength = 27
-    private(set) var credits = 1
+    private(set) var bufferCount = 1
     var inFlight = 0
     var isOpen = false
     private var isReady = false
     private var usesRandomAddress = false
     private var address = BluetoothAddress(0)
-    /// The address to use if the controller has none.
-    private let fallback: BluetoothAddress
+    private let fallbackAddress: BluetoothAddress
     var effects: [Effect] = []
 
     /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1) for controllers that have none.
-    package init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
+    package init(fallback: BluetoothAddress) { fallbackAddress = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
 
-    package var isWaiting: Bool { awaited != nil }
+    package var isWaitingForResponse: Bool { awaitedOpcode != nil }
 
     package mutating func handle(_ input: Input) -> [Effect] {
         switch input {
         case .opened:
-            let (fallback, sent) = (fallback, commandsSent)
+            let (fallback, sent) = (fallbackAddress, commandsSent)
             self = HCIHost(fallback: fallback)
             commandsSent = sent
             isOpen = true
-            for (opcode, parameters) in Self.beginning { command(opcode, parameters) }
+            for (opcode, parameters) in Self.initialCommands { command(opcode, parameters) }
         case .closed:
             for handle in connections.keys.sorted() { effects.append(.disconnected(handle, reason: 0x08)) }
             connections = [:]
-            (isOpen, isReady, awaited, commands, inFlight) = (false, false, nil, [], 0)
+            (isOpen, isReady, awaitedOpcode, commands, inFlight) = (false, false, nil, [], 0)
         case .received(let bytes): if isOpen { receive(bytes) }
         case .scan(let isOn):
             // Active scan, 60 ms of every 60 ms, with duplicates, because later reports have more data.
@@ -130,11 +128,11 @@ package struct HCIHost: Sendable {
     // MARK: Commands
 
     /// Reset, event masks (LE: connections, reports, updates, features, key requests), address, buffer sizes.
-    private static let beginning: [(UInt16, [UInt8])] = [
+    private static let initialCommands: [(UInt16, [UInt8])] = [
         (0x0C03, []), (0x0C01, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F]),
         (0x2001, [0x1F, 0x10, 0, 0, 0, 0, 0, 0]), (0x1009, []), (0x2002, []),
     ]
-    private static let lastOfBeginning: UInt16 = 0x2002
+    private static let lastInitialOpcode: UInt16 = 0x2002
 
     mutating func command(_ opcode: UInt16, _ parameters: [UInt8]) {
         guard isOpen else { return }
@@ -143,32 +141,32 @@ package struct HCIHost: Sendable {
     }
 
     private mutating func nextCommand() {
-        guard awaited == nil, !commands.isEmpty else { return }
+        guard awaitedOpcode == nil, !commands.isEmpty else { return }
         let (opcode, parameters) = commands.removeFirst()
-        awaited = opcode
+        awaitedOpcode = opcode
         commandsSent += 1
         effects.append(.send([1] + opcode.littleEndianBytes(2) + [UInt8(parameters.count)] + parameters))
     }
 
-    mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>) {
-        if opcode == awaited { awaited = nil }
+    mutating func handleCommandResult(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>) {
+        if opcode == awaitedOpcode { awaitedOpcode = nil }
         // Ignore errors of cancelling an attempt that has ended, and of event masks unknown to an old controller.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
-        if status == 0 { readReply(opcode, Array(parameters)) }
+        if status == 0 { parseCommandResult(opcode, Array(parameters)) }
         nextCommand()
     }
 
-    private mutating func readReply(_ opcode: UInt16, _ parameters: [UInt8]) {
+    private mutating func parseCommandResult(_ opcode: UInt16, _ parameters: [UInt8]) {
         switch opcode {
         case 0x1009 where parameters.count >= 6:
             address = BluetoothAddress(littleEndian: Array(parameters.prefix(6))) ?? address
             guard address.value == 0 else { return }
-            address = fallback
+            address = fallbackAddress
             usesRandomAddress = true
-            command(0x2005, fallback.littleEndian)
-        case Self.lastOfBeginning where parameters.count >= 3:
+            command(0x2005, fallbackAddress.littleEndian)
+        case Self.lastInitialOpcode where parameters.count >= 3:
             setBuffers(length: Int(parameters.uint16(at: 0)), count: Int(parameters[2]))
         case 0x1005 where parameters.count >= 5:
             // If LE has no buffers, use those of BR/EDR.
@@ -181,7 +179,7 @@ package struct HCIHost: Sendable {
 
     private mutating func setBuffers(length: Int, count: Int) {
         guard length >= 27, count >= 1 else { return command(0x1005, []) }
-        (fragmentLength, credits) = (length, count)
+        (fragmentLength, bufferCount) = (length, count)
         guard !isReady else { return }
         isReady = true
         effects.append(.ready(address))

@@ -76,6 +76,5 @@ extension BluetoothUUID: CustomStringConvertible {
 }
 
 extension BluetoothUUID: ExpressibleByIntegerLiteral {
-    /// A 16-bit UUID: `0xFFE4`.
     package init(integerLiteral value: UInt16) { self.init(value) }
 }

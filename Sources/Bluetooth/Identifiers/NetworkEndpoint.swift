@@ -7,9 +7,9 @@ package struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
     package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
     /// Parses `HOST:PORT`; `nil` if the text is not valid.
-    /// - Parameter usual: the default port; `nil` if the text must have one.
-    package init?(_ text: String, usual: UInt16? = nil) {
-        var (host, port) = (Substring(text), usual)
+    /// - Parameter defaultPort: the default port; `nil` if the text must have one.
+    package init?(_ text: String, defaultPort: UInt16? = nil) {
+        var (host, port) = (Substring(text), defaultPort)
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             host = text[text.index(after: text.startIndex)..<end]
             let rest = text[text.index(after: end)...]

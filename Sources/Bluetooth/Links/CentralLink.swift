@@ -106,7 +106,7 @@ package enum CentralRequest: Hashable, Sendable {
     /// -> `disconnected(nil)`, even if there was no connection.
     case disconnect
     /// -> `recovered`. Removes the peer from the system's cache (BlueZ: RemoveDevice). A step of the recovery.
-    case forget(PeerID)
+    case clearCache(PeerID)
     /// -> `recovered`. Switches the adapter off and on. This disturbs other programs, so the user must permit it.
     case powerCycle
 }
@@ -133,7 +133,7 @@ package enum CentralEvent: Hashable, Sendable {
     /// A recovery step has ended, with this result.
     case recovered(String)
     /// An unusual event that the user should see. It answers no request.
-    case remark(String)
+    case warning(String)
     /// The adapter, bus or socket is unavailable. The link sends another event when it is back.
     case unavailable(LinkError)
     case available

@@ -10,16 +10,16 @@ package final class EventQueue<Event: Sendable>: Sendable {
         var waiter: CheckedContinuation<Event?, Never>?
         var isFinished = false
         var wasFull = false
-        var onRoom: (@Sendable () -> Void)?
+        var onSpaceAvailable: (@Sendable () -> Void)?
         /// The number of events and of the consumer's requests so far. A request means that the previous event is
         /// processed.
         var (yielded, requested): (UInt64, UInt64) = (0, 0)
-        /// Callers of `caughtUp`, each with the number of events that it waits for.
-        var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Callers of `waitUntilEventsAreProcessed`, each with the number of events that it waits for.
+        var catchUpWaiters: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
-        mutating func takeFollowers() -> [CheckedContinuation<Void, Never>] {
-            let done = followers.filter { isFinished || requested > $0.events }
-            followers.removeAll { isFinished || requested > $0.events }
+        mutating func takeFinishedWaiters() -> [CheckedContinuation<Void, Never>] {
+            let done = catchUpWaiters.filter { isFinished || requested > $0.events }
+            catchUpWaiters.removeAll { isFinished || requested > $0.events }
             return done.map(\.continuation)
         }
     }
@@ -29,12 +29,12 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     package init() {}
 
-    /// Calls `call` on the consumer's thread when the queue is half empty after it was full.
-    func onRoom(_ call: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onRoom = call }
+    /// Calls `handler` on the consumer's thread when the queue is half empty after it was full.
+    func onSpaceAvailable(_ handler: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onSpaceAvailable = handler }
     }
 
-    /// Whether the link must stop reading. `onRoom` follows.
+    /// Whether the link must stop reading. `onSpaceAvailable` follows.
     var isFull: Bool {
         state.withLock { state in
             let full = state.buffer.count - state.head >= limit
@@ -61,21 +61,21 @@ package final class EventQueue<Event: Sendable>: Sendable {
     }
 
     package func finish() {
-        let (waiter, followers) = state.withLock { state in
+        let (waiter, catchUpWaiters) = state.withLock { state in
             state.isFinished = true
             defer { state.waiter = nil }
-            return (state.waiter, state.takeFollowers())
+            return (state.waiter, state.takeFinishedWaiters())
         }
         waiter?.resume(returning: nil)
-        followers.forEach { $0.resume() }
+        catchUpWaiters.forEach { $0.resume() }
     }
 
     /// Returns when the consumer has processed all events so far, or at once if there is no consumer.
-    package func caughtUp() async {
+    package func waitUntilEventsAreProcessed() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 guard !state.isFinished, state.requested > 0, state.requested <= state.yielded else { return true }
-                state.followers.append((state.yielded, continuation))
+                state.catchUpWaiters.append((state.yielded, continuation))
                 return false
             }
             if isDone { continuation.resume() }
@@ -88,15 +88,15 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     private func next() async -> Event? {
         await withCheckedContinuation { continuation in
-            let (event, onRoom, followers): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) =
+            let (event, handler, waiters): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) =
                 state.withLock { state in
                     state.requested += 1
-                    let followers = state.takeFollowers()
+                    let waiters = state.takeFinishedWaiters()
                     guard state.head < state.buffer.count else {
                         // A second consumer receives an empty stream.
-                        if state.isFinished || state.waiter != nil { return (.some(nil), nil, followers) }
+                        if state.isFinished || state.waiter != nil { return (.some(nil), nil, waiters) }
                         state.waiter = continuation
-                        return (nil, nil, followers)
+                        return (nil, nil, waiters)
                     }
                     let event = state.buffer[state.head]
                     state.head += 1
@@ -104,13 +104,13 @@ package final class EventQueue<Event: Sendable>: Sendable {
                         state.buffer.removeFirst(state.head)
                         state.head = 0
                     }
-                    let hasRoom = state.wasFull && state.buffer.count - state.head <= limit / 2
-                    if hasRoom { state.wasFull = false }
-                    return (.some(event), hasRoom ? state.onRoom : nil, followers)
+                    let hasSpace = state.wasFull && state.buffer.count - state.head <= limit / 2
+                    if hasSpace { state.wasFull = false }
+                    return (.some(event), hasSpace ? state.onSpaceAvailable : nil, waiters)
                 }
             if let event { continuation.resume(returning: event) }
-            onRoom?()
-            followers.forEach { $0.resume() }
+            handler?()
+            waiters.forEach { $0.resume() }
         }
     }
 }

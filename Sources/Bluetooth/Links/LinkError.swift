@@ -7,7 +7,6 @@ package struct LinkError: Error, Sendable, Hashable {
         package init(_ rawValue: String) { self.rawValue = rawValue }
         package var description: String { rawValue }
 
-        /// There is no adapter, bus or socket.
         package static let noAdapter = Code("no-adapter")
         package static let poweredOff = Code("powered-off")
         package static let permissionDenied = Code("permission-denied")
@@ -22,7 +21,7 @@ package struct LinkError: Error, Sendable, Hashable {
         package static let refused = Code("refused")
         package static let protocolViolation = Code("protocol-violation")
         /// The request is invalid in this state, such as a write without a connection.
-        package static let outOfStep = Code("out-of-step")
+        package static let invalidState = Code("out-of-step")
         /// The connection to bluetoothd or the bus was lost.
         package static let serviceLost = Code("service-lost")
         package static let system = Code("system")

@@ -26,7 +26,7 @@ package enum LinkName: Hashable, Sendable {
     }
 
     /// The default TCP port of ESPHome's native API.
-    package static let proxyPort: UInt16 = 6053
+    package static let defaultESPHomePort: UInt16 = 6053
 
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -41,7 +41,9 @@ package enum LinkName: Hashable, Sendable {
             guard let endpoint = NetworkEndpoint(address) else { throw Malformed(text: text) }
             self = .hci(endpoint)
         case ("esphome", let address?):
-            guard let endpoint = NetworkEndpoint(address, usual: Self.proxyPort) else { throw Malformed(text: text) }
+            guard let endpoint = NetworkEndpoint(address, defaultPort: Self.defaultESPHomePort) else {
+                throw Malformed(text: text)
+            }
             self = .esphome(endpoint)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)

@@ -11,13 +11,13 @@ package protocol PeripheralLink: AnyObject, Sendable {
     /// Unregisters everything, disconnects and ends `events`.
     func close() async
     /// Returns when the consumer has processed all events so far.
-    func caughtUp() async
+    func waitUntilEventsAreProcessed() async
     /// The address of an open link's adapter, or `nil` if there is no radio or the address is unknown.
     func ownAddress() async -> BluetoothAddress?
 }
 
 extension PeripheralLink {
-    package func caughtUp() async {}
+    package func waitUntilEventsAreProcessed() async {}
     package func ownAddress() async -> BluetoothAddress? { nil }
 }
 
@@ -29,7 +29,7 @@ package struct GATTApplication: Hashable, Sendable {
     package var advertisedServices: [BluetoothUUID]
     package var services: [LocalService]
     /// Whether the services are complete: the link must not add the GAP (1800) and GATT (1801) services.
-    package var isWholeTable = false
+    package var isCompleteTable = false
     /// The ATT MTU (23–517) that the link offers. On some links the system decides.
     package var maximumMTU = 517
     /// The advertising data, or `nil` to build it from the name and the advertised services.
@@ -90,7 +90,7 @@ package struct LocalInclude: Hashable, Sendable {
 /// A descriptor in the local attribute table, in addition to those that the link adds.
 package struct LocalDescriptor: Hashable, Sendable {
     package var uuid: BluetoothUUID
-    /// The name in read and write events. The link handles 2902 itself.
+    /// The identifier in read and write events. The link itself handles the 2902 descriptor (subscriptions).
     package var name: BluetoothUUID
     /// The handle, or `nil` for the next free one.
     package var handle: UInt16?
@@ -106,7 +106,7 @@ package struct LocalDescriptor: Hashable, Sendable {
 
 package struct LocalCharacteristic: Hashable, Sendable {
     package var uuid: BluetoothUUID
-    /// A unique name in events and requests: the UUID, unless several characteristics have it.
+    /// The unique identifier in events and requests: the UUID, unless several characteristics have this UUID.
     package var name: BluetoothUUID
     /// The handle of the declaration, or `nil` for the next free handle.
     package var declaration: UInt16?

@@ -13,17 +13,17 @@ struct AirExchange {
         func probability(_ loss: Float) -> Float { self == .accepted ? 0.99 - loss : self == .rejected ? 0.01 : loss }
     }
 
-    private static let usualLoss: Float = 0.03
+    private static let packetLoss: Float = 0.03
     /// The loss probability of a packet that the sniffer received with a wrong CRC.
-    private static let lossOfDamaged: Float = 0.3
+    private static let damagedPacketLoss: Float = 0.3
 
     /// The weights of the states after a packet of the central, and of the peripheral.
     private var sent = Weights()
     private var received = Weights()
 
-    /// - Parameter sawBeginning: whether all bits are zero and the central sends next.
-    init(sawBeginning: Bool) {
-        if sawBeginning { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
+    /// - Parameter sawConnectionStart: whether all bits are zero and the central sends next.
+    init(sawConnectionStart: Bool) {
+        if sawConnectionStart { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
     }
 
     /// The probability that the central sent the last packet.
@@ -31,8 +31,8 @@ struct AirExchange {
     var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
 
     /// Advances to the next packet and weights both senders by its time.
-    /// - Parameter singles: the share of connection events with a single received packet.
-    mutating func advance(_ timing: DirectionEstimator.Timing, singles: Float) {
+    /// - Parameter singlePacketShare: the share of connection events with a single received packet.
+    mutating func advance(_ timing: DirectionEstimator.Timing, singlePacketShare: Float) {
         switch timing {
         case .response:
             // One side never sends twice in such a short time.
@@ -45,10 +45,10 @@ struct AirExchange {
         case .eventStart, .unknown:
             // The sniffer might have missed the response that ended the last event, and further packets after that.
             let before = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
-            let missed = max(0.002, singles / 3)
+            let missed = max(0.002, singlePacketShare / 3)
             let exchanged = Self.after(Self.after(before, isSent: true), isSent: false)
             let ready = before * (1 - missed) + exchanged * missed
-            let isPeripheral = timing == .unknown ? 0.5 : max(0.003, min(0.5, singles / 2))
+            let isPeripheral = timing == .unknown ? 0.5 : max(0.003, min(0.5, singlePacketShare / 2))
             (sent, received) = (ready * (1 - isPeripheral), Self.after(ready, isSent: true) * isPeripheral)
         }
     }
@@ -71,13 +71,13 @@ struct AirExchange {
 
     mutating func end(isDamaged: Bool) {
         let sum = sent.sum() + received.sum()
-        guard sum > 0, sum.isFinite else { return self = AirExchange(sawBeginning: false) }
-        let loss = isDamaged ? Self.lossOfDamaged : Self.usualLoss
+        guard sum > 0, sum.isFinite else { return self = AirExchange(sawConnectionStart: false) }
+        let loss = isDamaged ? Self.damagedPacketLoss : Self.packetLoss
         sent = Self.after(sent / sum, isSent: true, loss: loss)
         received = Self.after(received / sum, isSent: false, loss: loss)
     }
 
-    private static func after(_ weights: Weights, isSent: Bool, loss: Float = usualLoss) -> Weights {
+    private static func after(_ weights: Weights, isSent: Bool, loss: Float = packetLoss) -> Weights {
         var next = Weights()
         for state in 0..<16 where weights[state] > 0 {
             for reception in Reception.allCases {

@@ -19,7 +19,7 @@ struct AirState {
 
     init(seed: UInt32? = nil) {
         self.seed = seed
-        estimator = DirectionEstimator(sawBeginning: seed != nil)
+        estimator = DirectionEstimator(sawConnectionStart: seed != nil)
     }
 
     /// The last data packet of one side. A retransmission has its sequence number and content.
@@ -42,7 +42,7 @@ struct AirState {
         }
     }
 
-    /// The odds that a packet with content retransmits the central's last one, against the peripheral's.
+    /// The odds that a packet repeats the central's last packet rather than the peripheral's.
     func repeatOdds(header: UInt8, _ payload: RawSpan) -> Float {
         guard payload.byteCount > 0 else { return 1 }
         switch (lastSent.isRepeated(by: header, payload), lastReceived.isRepeated(by: header, payload)) {
@@ -62,14 +62,14 @@ struct AirState {
     mutating func classify(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isCertain: Bool)
         -> Succession
     {
-        let repeatsOwn =
+        let repeatsSameSide =
             direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
-        if repeatsOwn { return .retransmission }
+        if repeatsSameSide { return .retransmission }
         if !isCertain, payload.byteCount > 0 {
-            let repeatsOther =
+            let repeatsOtherSide =
                 direction == .sent
                 ? lastReceived.isRepeated(by: header, payload) : lastSent.isRepeated(by: header, payload)
-            if repeatsOther { return .retransmission }
+            if repeatsOtherSide { return .retransmission }
         }
         let isGap =
             isCertain && (direction == .sent ? lastSent.isGap(before: header) : lastReceived.isGap(before: header))

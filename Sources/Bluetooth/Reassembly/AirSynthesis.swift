@@ -3,19 +3,19 @@
 struct AirSynthesis {
     /// The maximum payload of a data packet with data length extension.
     private static let longestPayload = 251
-    private static let space = Duration.microseconds(150)
+    private static let interframeSpace = Duration.microseconds(150)
     private static let interval = Duration.milliseconds(30)
     private static let hop: UInt8 = 7
-    private static let advertising: UInt32 = 0x8E89_BED6
+    private static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
     /// A static random address for a central whose address is not in the capture.
-    private static let anyCentral = BluetoothAddress(0xC0_0000_0000_01)
-    private static let usualReason: UInt8 = 0x13
+    private static let placeholderCentral = BluetoothAddress(0xC0_0000_0000_01)
+    private static let endReason: UInt8 = 0x13
 
     private struct Bearer {
         var accessAddress: UInt32
         var seed: UInt32
         /// The value of SN and NESN in the central's next packet. The peripheral's next NESN has the other value.
-        var bit: UInt8 = 0
+        var sequenceBit: UInt8 = 0
         var channel: UInt8 = 0
     }
     private var bearers: [Int: Bearer] = [:]
@@ -25,7 +25,7 @@ struct AirSynthesis {
         let bearer = begin(connection)
         // Without an address there is no CONNECT_IND, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
-        let central = connection.central ?? Self.anyCentral
+        let central = connection.central ?? Self.placeholderCentral
         // CONNECT_IND is type 5; TxAdd and RxAdd mark random addresses.
         let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
         var payload = central.littleEndian + peer.littleEndian
@@ -33,7 +33,8 @@ struct AirSynthesis {
         // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; 37 channels; hop; 251–500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
-            Self.advertising, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
+            Self.advertisingAccessAddress, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit,
+            rfChannel: 0,
             CapturePacket(number: frame, time: time, direction: nil, content: .unknown), emit)
     }
 
@@ -41,7 +42,7 @@ struct AirSynthesis {
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketHandler) rethrows {
         let payload = advertiser.address.littleEndian + data
         try emitPacket(
-            Self.advertising,
+            Self.advertisingAccessAddress,
             [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload,
             seed: CRC24.advertisingInit, rfChannel: 0,
             CapturePacket(number: advertiser.frame, time: advertiser.time, direction: nil, content: .unknown), emit)
@@ -66,7 +67,7 @@ struct AirSynthesis {
     ) rethrows {
         guard bearers[connection.id] != nil else { return }
         // LL_TERMINATE_IND.
-        try exchange(connection.id, kind: 3, [0x02, reason ?? Self.usualReason], .sent, frame: frame, time: time, emit)
+        try exchange(connection.id, kind: 3, [0x02, reason ?? Self.endReason], .sent, frame: frame, time: time, emit)
         bearers[connection.id] = nil
     }
 
@@ -78,15 +79,15 @@ struct AirSynthesis {
         bearer.channel = (bearer.channel + Self.hop) % 37
         let rfChannel = bearer.channel + (bearer.channel <= 10 ? 1 : 2)
         let isSent = direction == .sent
-        // An empty packet has the LLID of a continuation.
+        // An empty packet has LLID 1, like a continuation.
         let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
         let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
-        let responseDelay = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.space
+        let responseDelay = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.interframeSpace
         let centralTime = time.map { isSent ? $0 : $0 - responseDelay }
         // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
-        let centralHeader = centralKind | bearer.bit << 2 | bearer.bit << 3
-        let peripheralHeader = peripheralKind | (bearer.bit ^ 1) << 2 | bearer.bit << 3
-        bearer.bit ^= 1
+        let centralHeader = centralKind | bearer.sequenceBit << 2 | bearer.sequenceBit << 3
+        let peripheralHeader = peripheralKind | (bearer.sequenceBit ^ 1) << 2 | bearer.sequenceBit << 3
+        bearer.sequenceBit ^= 1
         bearers[id] = bearer
         try emitPacket(
             bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed,
@@ -113,11 +114,11 @@ struct AirSynthesis {
     /// Starts a connection with its own access address if that is free, else with a generated one.
     private mutating func begin(_ connection: ObservedConnection) -> Bearer {
         if let known = bearers[connection.id] { return known }
-        let taken = Set(bearers.values.map(\.accessAddress))
+        let usedAddresses = Set(bearers.values.map(\.accessAddress))
         // The same conversation gives the same packets.
         var random = SplitMix64(seed: UInt64(truncatingIfNeeded: connection.id) << 48 ^ (connection.peer?.value ?? 0))
         var accessAddress = connection.handle
-        while !Self.isAllowed(accessAddress) || taken.contains(accessAddress) {
+        while !Self.isAllowed(accessAddress) || usedAddresses.contains(accessAddress) {
             accessAddress = UInt32(truncatingIfNeeded: random.next())
         }
         let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random.next()) & 0xFF_FFFF)
@@ -127,15 +128,15 @@ struct AirSynthesis {
 
     /// Whether the access address meets the requirements (Core 5.4, Vol 6 Part B, 2.1.2).
     static func isAllowed(_ address: UInt32) -> Bool {
-        guard (address ^ advertising).nonzeroBitCount > 1 else { return false }
+        guard (address ^ advertisingAccessAddress).nonzeroBitCount > 1 else { return false }
         let bytes = address.littleEndianBytes(4)
         guard Set(bytes).count > 1 else { return false }
         let changes = (address ^ (address >> 1)) & 0x7FFF_FFFF
         guard changes.nonzeroBitCount <= 24, (changes >> 25).nonzeroBitCount >= 2 else { return false }
-        var run = 0
+        var runLength = 0
         for bit in 0..<31 {
-            run = changes >> bit & 1 == 0 ? run + 1 : 0
-            if run >= 6 { return false }
+            runLength = changes >> bit & 1 == 0 ? runLength + 1 : 0
+            if runLength >= 6 { return false }
         }
         return true
     }

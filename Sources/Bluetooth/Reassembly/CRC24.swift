@@ -14,7 +14,7 @@ enum CRC24 {
         return crc
     }
 
-    /// The initial value with which these bytes have this CRC. Calculated by running the register backwards.
+    /// The initial CRC value that gives these bytes this CRC, calculated by running the register backwards.
     static func seed(_ bytes: RawSpan, crc: UInt32) -> UInt32 {
         var state = crc & 0xFF_FFFF
         for index in (0..<bytes.byteCount).reversed() {

@@ -42,7 +42,7 @@ package enum PacketContent: Sendable, Hashable {
     /// A characteristic's value, from a text capture.
     case value(ValueFacts)
     /// The start or end of a connection in a text capture, without bytes.
-    case connection(isBegin: Bool, peer: BluetoothAddress?)
+    case connection(isStart: Bool, peer: BluetoothAddress?)
     /// An unreadable record. It keeps the record numbers correct.
     case unknown
 }
@@ -99,7 +99,6 @@ package struct LinkLayerFacts: Sendable, Hashable {
     package var rfChannel: UInt8?
     /// Signal strength in dBm.
     package var signal: Int8?
-    /// Whether the sniffer decrypted the payload.
     package var isDecrypted: Bool
     /// Whether the CRC is valid; `nil` if the sniffer did not check it.
     package var isCRCValid: Bool?
@@ -124,7 +123,7 @@ package struct LinkLayerFacts: Sendable, Hashable {
 /// A text capture's data about a value.
 package struct ValueFacts: Sendable, Hashable {
     /// The ATT procedure that carried the value.
-    package enum Travel: UInt8, Sendable, Hashable {
+    package enum Kind: UInt8, Sendable, Hashable {
         case writeCommand, writeRequest, notification, indication, read
 
         /// The direction seen from the phone.
@@ -136,15 +135,15 @@ package struct ValueFacts: Sendable, Hashable {
         }
     }
 
-    package var travel: Travel
+    package var kind: Kind
     /// The characteristic; `nil` if the text has only the handle.
     package var characteristic: BluetoothUUID?
     /// The value handle, if the text has it.
     package var handle: UInt16?
     package var peer: BluetoothAddress?
 
-    package init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16? = nil, peer: BluetoothAddress?) {
-        self.travel = travel
+    package init(kind: Kind, characteristic: BluetoothUUID?, handle: UInt16? = nil, peer: BluetoothAddress?) {
+        self.kind = kind
         self.characteristic = characteristic
         self.handle = handle
         self.peer = peer

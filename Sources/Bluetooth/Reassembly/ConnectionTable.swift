@@ -26,9 +26,9 @@ struct ConnectionTable {
     }
 
     var slots: [Connection] = []
-    private var byKey: [UInt64: Int] = [:]
-    private var free: [Int] = []
-    private var ofAdapter: [UInt32: Set<Int>] = [:]
+    private var slotsByKey: [UInt64: Int] = [:]
+    private var freeSlots: [Int] = []
+    private var slotsByAdapter: [UInt32: Set<Int>] = [:]
     /// The number of connections examined by adapter resets so far.
     private(set) var examined = 0
     private var lastID = 0
@@ -37,12 +37,12 @@ struct ConnectionTable {
 
     static func key(adapter: UInt32, handle: UInt32) -> UInt64 { UInt64(adapter) << 32 | UInt64(handle) }
 
-    var open: [Int] { byKey.values.sorted { slots[$0].observed.id < slots[$1].observed.id } }
-    var count: Int { byKey.count }
+    var open: [Int] { slotsByKey.values.sorted { slots[$0].observed.id < slots[$1].observed.id } }
+    var count: Int { slotsByKey.count }
 
     mutating func find(_ key: UInt64) -> Int? {
         if key == lastKey { return lastSlot }
-        guard let slot = byKey[key] else { return nil }
+        guard let slot = slotsByKey[key] else { return nil }
         lastKey = key
         lastSlot = slot
         return slot
@@ -50,7 +50,7 @@ struct ConnectionTable {
 
     /// The open connections of an adapter, which end with its reset, in order of their first packet.
     mutating func open(of adapter: UInt32) -> [Int] {
-        guard let slots = ofAdapter[adapter] else { return [] }
+        guard let slots = slotsByAdapter[adapter] else { return [] }
         examined += slots.count
         return slots.sorted { self.slots[$0].observed.id < self.slots[$1].observed.id }
     }
@@ -62,30 +62,31 @@ struct ConnectionTable {
         let connection = Connection(
             key: key, observed: ObservedConnection(id: lastID, adapter: adapter, handle: handle))
         let slot: Int
-        if let reused = free.popLast() {
+        if let reused = freeSlots.popLast() {
             slot = reused
             slots[slot] = connection
         } else {
             slot = slots.count
             slots.append(connection)
         }
-        byKey[key] = slot
-        if isHCI { ofAdapter[adapter, default: []].insert(slot) }
+        slotsByKey[key] = slot
+        if isHCI { slotsByAdapter[adapter, default: []].insert(slot) }
         lastKey = key
         lastSlot = slot
         return slot
     }
 
-    /// Ends a connection and frees its slot.
     mutating func remove(key: UInt64) -> Connection? {
-        guard let slot = byKey.removeValue(forKey: key) else { return nil }
+        guard let slot = slotsByKey.removeValue(forKey: key) else { return nil }
         lastKey = .max
         lastSlot = -1
         let connection = slots[slot]
         let adapter = connection.observed.adapter
-        if ofAdapter[adapter]?.remove(slot) != nil, ofAdapter[adapter]?.isEmpty == true { ofAdapter[adapter] = nil }
+        if slotsByAdapter[adapter]?.remove(slot) != nil, slotsByAdapter[adapter]?.isEmpty == true {
+            slotsByAdapter[adapter] = nil
+        }
         slots[slot] = Connection(key: .max, observed: ObservedConnection(id: 0, handle: 0))
-        free.append(slot)
+        freeSlots.append(slot)
         return connection
     }
 }

@@ -151,7 +151,7 @@ extension ConversationReassembler {
             return
         case .afterGap where table.slots[slot][direction].isOpen:
             // The missing packet was part of the current frame.
-            abandon(slot, direction)
+            dropPartialFrame(slot, direction)
             try drop(.missedPart, table.slots[slot].observed, emit)
         default: break
         }
@@ -230,7 +230,7 @@ extension ConversationReassembler {
             // LL_TERMINATE_IND: error code. The entry stays for the acknowledgements.
             let observed = table.slots[slot].observed
             for direction in [TrafficDirection.sent, .received] where table.slots[slot][direction].isOpen {
-                abandon(slot, direction)
+                dropPartialFrame(slot, direction)
                 try drop(.disconnectedHalf, observed, emit)
             }
             table.slots[slot].air?.isTerminated = true

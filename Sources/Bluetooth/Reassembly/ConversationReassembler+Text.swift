@@ -27,12 +27,12 @@ struct TextState {
 
 extension ConversationReassembler {
     mutating func receiveConnection(
-        _ packet: CapturePacket, isBegin: Bool, peer: BluetoothAddress?, _ emit: ConversationHandler
+        _ packet: CapturePacket, isStart: Bool, peer: BluetoothAddress?, _ emit: ConversationHandler
     ) rethrows {
         let key = Self.textKey(peer)
-        if isBegin, let slot = table.find(key), !table.slots[slot].hasTraffic { return }
+        if isStart, let slot = table.find(key), !table.slots[slot].hasTraffic { return }
         try close(key, reason: nil, emit)
-        if isBegin { _ = try beginText(packet, key, peer: peer, emit) }
+        if isStart { _ = try beginText(packet, key, peer: peer, emit) }
     }
 
     mutating func receiveValue(
@@ -49,17 +49,17 @@ extension ConversationReassembler {
         let handle = try handle(of: value, packet, slot: slot, emit)
         let bytes = bytes.withUnsafeBytes { [UInt8]($0) }
         let pdu: ATTPDU =
-            switch value.travel {
+            switch value.kind {
             case .writeCommand: .writeCommand(handle: handle, value: bytes)
             case .writeRequest: .writeRequest(handle: handle, value: bytes)
             case .notification: .notification(handle: handle, value: bytes)
             case .indication: .indication(handle: handle, value: bytes)
             case .read: .readResponse(value: bytes)
             }
-        if value.travel == .read { try emitText(.readRequest(handle: handle), .sent, packet, slot, emit) }
-        try emitText(pdu, value.travel.direction, of: value, packet, slot, emit)
-        if value.travel == .writeRequest { try emitText(.writeResponse, .received, packet, slot, emit) }
-        if value.travel == .indication { try emitText(.confirmation, .sent, packet, slot, emit) }
+        if value.kind == .read { try emitText(.readRequest(handle: handle), .sent, packet, slot, emit) }
+        try emitText(pdu, value.kind.direction, of: value, packet, slot, emit)
+        if value.kind == .writeRequest { try emitText(.writeResponse, .received, packet, slot, emit) }
+        if value.kind == .indication { try emitText(.confirmation, .sent, packet, slot, emit) }
     }
 
     /// The key of a text connection, above all keys of binary captures, because text has no connection handles.
@@ -90,7 +90,7 @@ extension ConversationReassembler {
     {
         guard let uuid = value.characteristic else {
             if let handle = value.handle, handle != 0 { return handle }
-            switch value.travel {
+            switch value.kind {
             case .writeCommand, .writeRequest: return TextState.unnamedSent
             case .notification, .indication, .read: return TextState.unnamedReceived
             }
@@ -102,19 +102,19 @@ extension ConversationReassembler {
         try emitText(
             .readByTypeRequest(ATTHandleRange(declaration, handle), type: GATTTable.characteristic), .sent, packet,
             slot, emit)
-        let content = [Self.properties(value.travel)] + handle.littleEndianBytes(2) + uuid.littleEndian
+        let content = [Self.properties(value.kind)] + handle.littleEndianBytes(2) + uuid.littleEndian
         try emitText(.readByTypeResponse([ATTHandleValue(declaration, content)]), .received, packet, slot, emit)
-        if value.travel == .notification || value.travel == .indication {
-            let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
+        if value.kind == .notification || value.kind == .indication {
+            let configuration: [UInt8] = value.kind == .notification ? [1, 0] : [2, 0]
             try emitText(.writeRequest(handle: handle + 1, value: configuration), .sent, packet, slot, emit)
             try emitText(.writeResponse, .received, packet, slot, emit)
         }
         return handle
     }
 
-    private static func properties(_ travel: ValueFacts.Travel) -> UInt8 {
+    private static func properties(_ kind: ValueFacts.Kind) -> UInt8 {
         let properties: CharacteristicProperties =
-            switch travel {
+            switch kind {
             case .writeCommand: .writeWithoutResponse
             case .writeRequest: .write
             case .notification: .notify

@@ -22,7 +22,7 @@ package struct ConversationReassembler {
         case .hci(.event): try receiveEvent(packet, bytes, emit)
         case .linkLayer(let facts): try receiveAir(packet, facts, bytes, emit)
         case .value(let value): try receiveValue(packet, value, bytes, emit)
-        case .connection(let isBegin, let peer): try receiveConnection(packet, isBegin: isBegin, peer: peer, emit)
+        case .connection(let isStart, let peer): try receiveConnection(packet, isStart: isStart, peer: peer, emit)
         case .note(let note) where note.endsConnections: try reset(adapter: packet.adapter, emit)
         case .hci, .note, .unknown: break
         }
@@ -65,9 +65,9 @@ package struct ConversationReassembler {
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian (Core 5.4, Vol 4 Part E, 5.4.2).
     private mutating func receiveACL(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
         guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
-        let word = bytes.u16(0)
-        let handle = UInt32(word & 0x0FFF)
-        let boundary = word >> 12 & 3
+        let header = bytes.u16(0)
+        let handle = UInt32(header & 0x0FFF)
+        let boundary = header >> 12 & 3
         let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
         let slot: Int
         if let found = table.find(key) {
@@ -87,11 +87,11 @@ package struct ConversationReassembler {
             guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
                 return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
             }
-            return try abandonBoth(slot, .unknownDirection, emit)
+            return try dropPartialFrames(slot, .unknownDirection, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
             // The packet is truncated, so its frame is lost.
-            abandon(slot, direction)
+            dropPartialFrame(slot, direction)
             return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
         try receiveFragment(
@@ -109,8 +109,8 @@ package struct ConversationReassembler {
                 bytes)
         }
         switch (connection.sent.isOpen, connection.received.isOpen) {
-        case (true, false): return connection.received.isAwaited ? nil : .sent
-        case (false, true): return connection.sent.isAwaited ? nil : .received
+        case (true, false): return connection.received.expectsFragments ? nil : .sent
+        case (false, true): return connection.sent.expectsFragments ? nil : .received
         default: return nil
         }
     }
@@ -138,7 +138,7 @@ package struct ConversationReassembler {
             table.slots[slot][direction].append(fragment)
         } else {
             if isOpen {
-                abandon(slot, direction)
+                dropPartialFrame(slot, direction)
                 try drop(.supersededHalf, table.slots[slot].observed, emit)
             }
             if fragment.byteCount >= L2CAPReassembly.headerLength,
@@ -147,7 +147,7 @@ package struct ConversationReassembler {
                 // The usual case: one fragment has the whole frame, so no copy is needed.
                 let length = Int(fragment.u16(0)) + L2CAPReassembly.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
-                if packet.direction == nil { table.slots[slot][direction].expectNothing() }
+                if packet.direction == nil { table.slots[slot][direction].expectNoMoreFragments() }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
             }
             table.slots[slot][direction].begin(fragment)
@@ -176,16 +176,16 @@ package struct ConversationReassembler {
         case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
             // LE has no channel 1, so a connection with this channel is BR/EDR.
             table.slots[slot].isClassic = true
-            abandon(slot, direction.opposite)
+            dropPartialFrame(slot, direction.opposite)
         case 5:
-            if table.slots[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
+            if table.slots[slot].enhanced == nil, !EnhancedBearers.opensBearers(payload) { break }
             table.slots[slot].enhanced = table.slots[slot].enhanced ?? EnhancedBearers()
             table.slots[slot].enhanced?.receiveSignal(payload, direction: direction)
         default:
-            guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else {
+            guard let sdu = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else {
                 break
             }
-            try emitATT(done.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
+            try emitATT(sdu.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
         }
     }
 
@@ -235,14 +235,14 @@ package struct ConversationReassembler {
         try emit(.dropped(reason, connection), RawSpan())
     }
 
-    mutating func abandon(_ slot: Int, _ direction: TrafficDirection) {
+    mutating func dropPartialFrame(_ slot: Int, _ direction: TrafficDirection) {
         table.slots[slot][direction].abandon()
     }
 
     /// Drops the incomplete frames of both directions, because the next directions are unknown.
-    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: ConversationHandler) rethrows {
-        abandon(slot, .sent)
-        abandon(slot, .received)
+    mutating func dropPartialFrames(_ slot: Int, _ reason: DropReason, _ emit: ConversationHandler) rethrows {
+        dropPartialFrame(slot, .sent)
+        dropPartialFrame(slot, .received)
         try drop(reason, table.slots[slot].observed, emit)
     }
 

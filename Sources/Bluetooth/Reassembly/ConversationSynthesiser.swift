@@ -1,5 +1,5 @@
-/// Generates controller or link-layer packets from a conversation, for `--record` and `convert` if that level has no
-/// packets.
+/// Generates controller or link-layer packets from a conversation, for `--record` and `convert` if the source has none
+/// of that layer.
 ///
 /// Creates connection events, ACL headers and handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
 /// CRCs (link layer), which Wireshark dissects. The last packet of each PDU has the PDU's time.

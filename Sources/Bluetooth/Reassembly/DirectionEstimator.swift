@@ -13,7 +13,7 @@ struct DirectionEstimator {
     private var lastLength = 0
     private var lastChannel: UInt8?
     private var exchange: AirExchange
-    private var stated = StatedDirections()
+    private var statedDirections = StatedDirections()
     /// The first packet of the last connection event, and the probability that the central sent it.
     private var lastEvent: (time: Duration, sentProbability: Float)?
     /// Whether timestamps have a resolution better than half a millisecond.
@@ -22,7 +22,7 @@ struct DirectionEstimator {
     /// The number of connection events with one received packet, and with several. A perfect sniffer receives several.
     private var events: (single: Float, multiple: Float) = (1.5, 8)
     /// The number of ATT opcodes that agreed with the other facts, and of those that did not.
-    private var opcodes: (agreed: Float, opposed: Float) = (6, 0.5)
+    private var opcodeVotes: (agreed: Float, opposed: Float) = (6, 0.5)
 
     /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by tens of µs.
     private static let interframeSpace = 150
@@ -30,13 +30,13 @@ struct DirectionEstimator {
     /// The minimum gap between two connection events, which are at least 7.5 ms apart.
     private static let eventGap = Duration.milliseconds(3)
     /// The unit of the start of connection events, in microseconds.
-    private static let grid = 1250
-    private static let longestOnGrid = Duration.milliseconds(500)
+    private static let connectionIntervalUnit = 1250
+    private static let longestGap = Duration.milliseconds(500)
     /// The odds from which a direction counts as certain.
     private static let certainOdds: Float = 20
 
-    /// - Parameter sawBeginning: whether the capture has the CONNECT_IND, so that the sequence bits start at 0.
-    init(sawBeginning: Bool) { exchange = AirExchange(sawBeginning: sawBeginning) }
+    /// - Parameter sawConnectionStart: whether the capture has the CONNECT_IND, so that the sequence bits start at 0.
+    init(sawConnectionStart: Bool) { exchange = AirExchange(sawConnectionStart: sawConnectionStart) }
 
     /// The evidence of a packet's content for one direction, as odds.
     struct Evidence {
@@ -62,17 +62,17 @@ struct DirectionEstimator {
         let timing = begin(time, channel, length, phy)
         defer { end(timing, time, isDamaged: false) }
         exchange.weigh(sequenceBitsOf: header)
-        if let direction, stated.accept(direction, isResponse: timing == .response) {
+        if let direction, statedDirections.accept(direction, isResponse: timing == .response) {
             exchange.weigh(direction == .sent ? 1000 : 0.001)
             return (direction, true)
         }
         exchange.weigh(repeats)
         if evidence.isOpcode {
             let prior = exchange.odds, isSent = evidence.odds > 1
-            let weight = min(50, max(1, opcodes.agreed / opcodes.opposed))
+            let weight = min(50, max(1, opcodeVotes.agreed / opcodeVotes.opposed))
             exchange.weigh(isSent ? weight : 1 / weight)
             if prior > Self.certainOdds || prior < 1 / Self.certainOdds {
-                if (prior > 1) == isSent { opcodes.agreed += 1 } else { opcodes.opposed += 1 }
+                if (prior > 1) == isSent { opcodeVotes.agreed += 1 } else { opcodeVotes.opposed += 1 }
             }
         } else {
             exchange.weigh(evidence.odds)
@@ -98,8 +98,8 @@ struct DirectionEstimator {
             eventCount = 0
         }
         eventCount += 1
-        exchange.advance(timing, singles: events.single / (events.single + events.multiple))
-        if timing == .eventStart, let time { exchange.weigh(gridLikelihood(time)) }
+        exchange.advance(timing, singlePacketShare: events.single / (events.single + events.multiple))
+        if timing == .eventStart, let time { exchange.weigh(eventStartLikelihood(time)) }
         return timing
     }
 
@@ -109,21 +109,21 @@ struct DirectionEstimator {
     }
 
     /// The likelihood of each sender for an event that starts at `time`, by the distance from the last event.
-    private func gridLikelihood(_ time: Duration) -> (sent: Float, received: Float) {
-        guard let lastEvent, hasFineTimestamps, time > lastEvent.time, time - lastEvent.time < Self.longestOnGrid else {
+    private func eventStartLikelihood(_ time: Duration) -> (sent: Float, received: Float) {
+        guard let lastEvent, hasFineTimestamps, time > lastEvent.time, time - lastEvent.time < Self.longestGap else {
             return (1, 1)
         }
-        let phase = Self.microseconds(time - lastEvent.time) % Self.grid
+        let phase = Self.microseconds(time - lastEvent.time) % Self.connectionIntervalUnit
         func isNear(_ expected: Int) -> Bool {
             let distance = abs(phase - expected)
-            return min(distance, Self.grid - distance) <= Self.tolerance * 2 / 3
+            return min(distance, Self.connectionIntervalUnit - distance) <= Self.tolerance * 2 / 3
         }
         let chance: Float = 0.03, wasSent = lastEvent.sentProbability, wasReceived = 1 - lastEvent.sentProbability
         if isNear(0) { return (wasSent + chance, wasReceived + chance) }
         // The packet might respond to an empty packet that the sniffer missed.
         for step in [Self.airtime(0, .le1M) + Self.interframeSpace, Self.airtime(0, .le2M) + Self.interframeSpace] {
             if isNear(step) { return (chance, wasSent + chance) }
-            if isNear(Self.grid - step) { return (wasReceived + chance, chance) }
+            if isNear(Self.connectionIntervalUnit - step) { return (wasReceived + chance, chance) }
         }
         return (1, 1)
     }

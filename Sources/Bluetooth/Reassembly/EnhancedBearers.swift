@@ -20,7 +20,7 @@ struct EnhancedBearers {
     private var request: (id: UInt8, direction: TrafficDirection)?
 
     /// Whether a signal on channel 5 opens such bearers.
-    static func concerns(_ signal: RawSpan) -> Bool {
+    static func opensBearers(_ signal: RawSpan) -> Bool {
         signal.byteCount >= 6 && signal.u8(0) == 0x17 && signal.u16(4) == eattPSM
     }
 
@@ -29,7 +29,7 @@ struct EnhancedBearers {
         let end = min(signal.byteCount, 4 + Int(signal.u16(2)))
         let id = signal.u8(1)
         switch signal.u8(0) {
-        case 0x17 where Self.concerns(signal):
+        case 0x17 where Self.opensBearers(signal):
             request = (id, direction)
             addChannels(signal, from: 12, to: end, direction: direction.opposite)
         case 0x18:
@@ -39,10 +39,10 @@ struct EnhancedBearers {
         case 0x06 where end >= 8:
             // Disconnection Request: the receiver's channel, then the sender's.
             let peerChannel = signal.u16(4)
-            let own = signal.u16(6)
+            let senderChannel = signal.u16(6)
             channels.removeAll {
                 ($0.number == peerChannel && $0.direction == direction)
-                    || ($0.number == own && $0.direction != direction)
+                    || ($0.number == senderChannel && $0.direction != direction)
             }
         default: break
         }

@@ -3,7 +3,7 @@ struct HCISynthesis {
     /// The data length of an ACL packet, as LE controllers use it.
     private static let aclLength = 251
     /// Error code 0x13: Remote User Terminated Connection.
-    private static let usualReason: UInt8 = 0x13
+    private static let endReason: UInt8 = 0x13
 
     /// The handles of open connections, by the connection's id. The output has one adapter, so handles can change.
     private var handles: [Int: UInt16] = [:]
@@ -44,7 +44,7 @@ struct HCISynthesis {
         _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketHandler
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
-        let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.usualReason]
+        let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.endReason]
         try emit(
             CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
@@ -64,14 +64,14 @@ struct HCISynthesis {
     /// The connection's handle if it is free, else the next free one.
     private mutating func handle(_ connection: ObservedConnection) -> UInt16 {
         if let known = handles[connection.id] { return known }
-        let taken = Set(handles.values)
+        let usedHandles = Set(handles.values)
         var handle = UInt16(exactly: connection.handle).flatMap {
-            (1...0x0EFF).contains($0) && !taken.contains($0) ? $0 : nil
+            (1...0x0EFF).contains($0) && !usedHandles.contains($0) ? $0 : nil
         }
         while handle == nil {
             next = next >= 0x0EFF ? 0x0040 : next + 1
             // If all handles are in use, two connections share one.
-            if !taken.contains(next) || taken.count >= 0x0E00 { handle = next }
+            if !usedHandles.contains(next) || usedHandles.count >= 0x0E00 { handle = next }
         }
         handles[connection.id] = handle
         return handle ?? next

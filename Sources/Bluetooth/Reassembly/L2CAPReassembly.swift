@@ -12,18 +12,18 @@ struct L2CAPReassembly {
     /// The length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
     /// Whether fragments of a dropped frame can still follow: this direction has not started another frame.
-    private(set) var isAwaited = false
+    private(set) var expectsFragments = false
 
     mutating func begin(_ fragment: RawSpan) {
         buffer.removeAll(keepingCapacity: true)
         isOpen = true
         needed = nil
-        expectNothing()
+        expectNoMoreFragments()
         append(fragment)
     }
 
     /// Records that nothing of the dropped frame follows, because this direction has started another one.
-    mutating func expectNothing() { isAwaited = false }
+    mutating func expectNoMoreFragments() { expectsFragments = false }
 
     mutating func append(_ fragment: RawSpan) {
         fragment.withUnsafeBytes { buffer.append(contentsOf: $0) }
@@ -48,7 +48,7 @@ struct L2CAPReassembly {
     }
 
     mutating func abandon() {
-        isAwaited = isAwaited || isOpen
+        expectsFragments = expectsFragments || isOpen
         isOpen = false
         buffer.removeAll(keepingCapacity: true)
     }

@@ -9,7 +9,7 @@ package struct CentralTranscript: Sendable {
 
     package init() {}
 
-    package mutating func note(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func record(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         guard isConnected else { return [] }
         switch request {
         case .read(let handle): return [pdu(.toPeripheral, .readRequest(handle: handle), now)]
@@ -21,11 +21,11 @@ package struct CentralTranscript: Sendable {
             return [pdu(.toPeripheral, .writeCommand(handle: handle, value: value), now)]
         case .subscribe(let handle):
             return [pdu(.toPeripheral, .writeRequest(handle: handle &+ 1, value: [1, 0]), now)]
-        case .startScan, .stopScan, .connect, .discover, .disconnect, .forget, .powerCycle: return []
+        case .startScan, .stopScan, .connect, .discover, .disconnect, .clearCache, .powerCycle: return []
         }
     }
 
-    package mutating func note(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func record(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         if case .connected = event {
             (connection, isConnected, commands) = (connection + 1, true, [])
             return [LinkObservation(connection: connection, at: now, event: .connected)]
@@ -45,7 +45,7 @@ package struct CentralTranscript: Sendable {
             isConnected = false
             return [LinkObservation(connection: connection, at: now, event: .disconnected)]
         case .connected, .advertised, .scanFailed, .connectFailed, .discoveryFailed, .readFailed, .writeFailed,
-            .subscribeFailed, .recovered, .remark, .unavailable, .available:
+            .subscribeFailed, .recovered, .warning, .unavailable, .available:
             return []
         }
     }

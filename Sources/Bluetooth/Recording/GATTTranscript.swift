@@ -24,7 +24,7 @@ package struct GATTTranscript: Sendable {
         discovery = try Self.discovery(of: application)
     }
 
-    package mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func record(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         switch event {
         case .connected(let id):
             lastConnection += 1
@@ -61,7 +61,7 @@ package struct GATTTranscript: Sendable {
         return observations
     }
 
-    package mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func record(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         switch request {
         case .respond(let token, let response): answer(token, response, at: now)
         case .notify(let uuid, let value):

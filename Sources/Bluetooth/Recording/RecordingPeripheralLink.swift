@@ -21,13 +21,13 @@ package final class RecordingPeripheralLink: PeripheralLink {
     package var events: AsyncStream<PeripheralEvent> {
         AsyncStream { [source, weak self] in
             let event = await source.next()
-            if let event { self?.record { $0.note(event, at: $1) } }
+            if let event { self?.record { $0.record(event, at: $1) } }
             return event
         }
     }
 
     package func perform(_ request: PeripheralRequest) {
-        record { $0.note(request, at: $1) }
+        record { $0.record(request, at: $1) }
         base.perform(request)
     }
 
@@ -40,15 +40,15 @@ package final class RecordingPeripheralLink: PeripheralLink {
 
     package func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
-    package func caughtUp() async { await base.caughtUp() }
+    package func waitUntilEventsAreProcessed() async { await base.waitUntilEventsAreProcessed() }
 
     package func close() async { await base.close() }
 
-    private func record(_ note: (inout GATTTranscript, MonotonicInstant) -> [LinkObservation]) {
+    private func record(_ body: (inout GATTTranscript, MonotonicInstant) -> [LinkObservation]) {
         transcript.withLock { transcript in
             guard var current = transcript else { return }
             transcript = nil
-            for observation in note(&current, instruments.clock.now()) { instruments.observe?(observation) }
+            for observation in body(&current, instruments.clock.now()) { instruments.observe?(observation) }
             transcript = current
         }
     }

@@ -13,13 +13,13 @@ protocol CentralTransport: AnyObject {
     func close()
     /// Pauses or resumes reading; while reading is paused, the peer waits.
     func setReading(fromPeripheral isReading: Bool)
-    /// Releases all resources, then calls `done`.
-    func leave(_ done: @escaping () -> Void)
+    /// Releases all resources, then calls `completion`.
+    func shutDown(_ completion: @escaping () -> Void)
 }
 
 extension CentralTransport {
     func stopScan() {}
-    func leave(_ done: @escaping () -> Void) { done() }
+    func shutDown(_ completion: @escaping () -> Void) { completion() }
 }
 
 /// A central link whose transport carries ATT PDUs: runs the central's state machine. `queue` protects all state.
@@ -30,13 +30,13 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
     let queue: DispatchQueue
     private let instruments: LinkInstruments
     private let transport: any CentralTransport
-    private let flow = EventQueue<CentralEvent>()
+    private let eventQueue = EventQueue<CentralEvent>()
     private var machine = CentralMachine()
     private var faults: FaultyChannel
     private let timer: DeadlineTimer
     private var connection = 0
     private var isOpen = false
-    private var inbox: [CentralMachine.Input] = []
+    private var pendingInputs: [CentralMachine.Input] = []
     private var isBusy = false
 
     init(
@@ -48,18 +48,18 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
         self.queue = queue
         self.instruments = instruments
         self.transport = transport
-        events = flow.stream()
+        events = eventQueue.stream()
         faults = FaultyChannel(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         transport.central = self
-        flow.onRoom { [weak self] in
+        eventQueue.onSpaceAvailable { [weak self] in
             guard let self else { return }
             self.queue.async { self.transport.setReading(fromPeripheral: true) }
         }
         timer.onFire = { [weak self] in self?.expire() }
     }
 
-    deinit { flow.finish() }
+    deinit { eventQueue.finish() }
 
     package func perform(_ request: CentralRequest) {
         queue.async { self.feed(.request(request)) }
@@ -70,8 +70,8 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
             queue.async {
                 self.feed(.request(.disconnect))
                 self.timer.cancel()
-                self.flow.finish()
-                self.transport.leave { continuation.resume() }
+                self.eventQueue.finish()
+                self.transport.shutDown { continuation.resume() }
             }
         }
     }
@@ -84,13 +84,13 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
 
     func feed(_ input: CentralMachine.Input) {
         dispatchPrecondition(condition: .onQueue(queue))
-        inbox.append(input)
+        pendingInputs.append(input)
         guard !isBusy else { return }
         isBusy = true
-        while !inbox.isEmpty { handle(inbox.removeFirst()) }
+        while !pendingInputs.isEmpty { handle(pendingInputs.removeFirst()) }
         isBusy = false
         setTimer()
-        if flow.isFull { transport.setReading(fromPeripheral: false) }
+        if eventQueue.isFull { transport.setReading(fromPeripheral: false) }
     }
 
     private func handle(_ input: CentralMachine.Input) {
@@ -114,7 +114,7 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
         case .close:
             ended()
             transport.close()
-        case .event(let event): flow.yield(event)
+        case .event(let event): eventQueue.yield(event)
         case .log(let line): instruments.log(line)
         }
     }
@@ -136,7 +136,7 @@ package final class ATTCentralLink: CentralLink, @unchecked Sendable {
     }
 
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection) {
-        apply(faults.pass(bytes, direction, connection: connection, at: instruments.clock.now()))
+        apply(faults.transmit(bytes, direction, connection: connection, at: instruments.clock.now()))
     }
 
     private func apply(_ effects: [FaultyChannel.Effect]) {

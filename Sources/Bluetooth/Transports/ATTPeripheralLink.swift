@@ -6,8 +6,8 @@ protocol PeripheralTransport: AnyObject {
     var peripheral: ATTPeripheralLink? { get set }
     /// The address of the adapter, if it is known.
     var address: BluetoothAddress? { get }
-    /// Prepares the adapter, then calls `done`, with an error if that failed.
-    func prepare(_ done: @escaping (LinkError?) -> Void)
+    /// Prepares the adapter, then calls `completion`, with an error if that failed.
+    func prepare(_ completion: @escaping (LinkError?) -> Void)
     /// Accepts connections from now on.
     func listen(_ application: GATTApplication) throws(LinkError)
     func stopListening()
@@ -16,14 +16,14 @@ protocol PeripheralTransport: AnyObject {
     func advertise(_ visible: Bool)
     /// Pauses or resumes reading; while reading is paused, the centrals wait.
     func setReading(fromCentrals isReading: Bool)
-    /// Releases all resources, then calls `done`.
-    func leave(_ done: @escaping () -> Void)
+    /// Releases all resources, then calls `completion`.
+    func shutDown(_ completion: @escaping () -> Void)
 }
 
 extension PeripheralTransport {
     var address: BluetoothAddress? { nil }
-    func prepare(_ done: @escaping (LinkError?) -> Void) { done(nil) }
-    func leave(_ done: @escaping () -> Void) { done() }
+    func prepare(_ completion: @escaping (LinkError?) -> Void) { completion(nil) }
+    func shutDown(_ completion: @escaping () -> Void) { completion() }
 }
 
 /// A peripheral link whose transport carries ATT PDUs: runs the GATT server. `queue` protects all state.
@@ -33,13 +33,13 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
     let queue: DispatchQueue
     let instruments: LinkInstruments
     private let transport: any PeripheralTransport
-    private let flow = EventQueue<PeripheralEvent>()
+    private let eventQueue = EventQueue<PeripheralEvent>()
     private var server: GATTServer?
     private var faults: FaultyChannel
     private let timer: DeadlineTimer
     private var lastConnection = 0
     private var connections: [CentralID: Int] = [:]
-    private var inbox: [GATTServer.Input] = []
+    private var pendingInputs: [GATTServer.Input] = []
     private var isBusy = false
 
     init(name: String, queue: DispatchQueue, instruments: LinkInstruments, transport: any PeripheralTransport) {
@@ -47,18 +47,18 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
         self.queue = queue
         self.instruments = instruments
         self.transport = transport
-        events = flow.stream()
+        events = eventQueue.stream()
         faults = FaultyChannel(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         transport.peripheral = self
-        flow.onRoom { [weak self] in
+        eventQueue.onSpaceAvailable { [weak self] in
             guard let self else { return }
             self.queue.async { self.transport.setReading(fromCentrals: true) }
         }
         timer.onFire = { [weak self] in self?.expire() }
     }
 
-    deinit { flow.finish() }
+    deinit { eventQueue.finish() }
 
     package func perform(_ request: PeripheralRequest) {
         queue.async { self.feed(.request(request)) }
@@ -81,7 +81,7 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     /// Serves the application and accepts connections. Throws if it is invalid or one is open.
     private func serve(_ application: GATTApplication) throws(LinkError) {
-        guard server == nil else { throw LinkError(.outOfStep, "this link has an open application already") }
+        guard server == nil else { throw LinkError(.invalidState, "this link has an open application already") }
         let server = try GATTServer(application)
         if let address = transport.address { instruments.identify?(address) }
         try transport.listen(application)
@@ -96,13 +96,13 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
                     self.feed(.request(.disconnect(central)))
                 }
                 self.timer.cancel()
-                self.flow.finish()
-                self.transport.leave { continuation.resume() }
+                self.eventQueue.finish()
+                self.transport.shutDown { continuation.resume() }
             }
         }
     }
 
-    package func caughtUp() async { await flow.caughtUp() }
+    package func waitUntilEventsAreProcessed() async { await eventQueue.waitUntilEventsAreProcessed() }
 
     package func ownAddress() async -> BluetoothAddress? {
         await withCheckedContinuation { continuation in
@@ -111,7 +111,7 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
     }
 
     /// Reports a change of the adapter, which the server does not know.
-    func report(_ event: PeripheralEvent) { flow.yield(event) }
+    func report(_ event: PeripheralEvent) { eventQueue.yield(event) }
 
     func received(_ bytes: [UInt8], from central: CentralID) {
         guard let connection = connections[central] else { return }
@@ -122,13 +122,13 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     func feed(_ input: GATTServer.Input) {
         dispatchPrecondition(condition: .onQueue(queue))
-        inbox.append(input)
+        pendingInputs.append(input)
         guard !isBusy else { return }
         isBusy = true
-        while !inbox.isEmpty { handle(inbox.removeFirst()) }
+        while !pendingInputs.isEmpty { handle(pendingInputs.removeFirst()) }
         isBusy = false
         setTimer()
-        if flow.isFull { transport.setReading(fromCentrals: false) }
+        if eventQueue.isFull { transport.setReading(fromCentrals: false) }
     }
 
     private func handle(_ input: GATTServer.Input) {
@@ -147,7 +147,7 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
         switch effect {
         case .send(let central, let bytes):
             if let connection = connections[central] { pass(bytes, .toCentral, connection) }
-        case .event(let event): flow.yield(event)
+        case .event(let event): eventQueue.yield(event)
         case .close(let central):
             ended(central)
             transport.close(central)
@@ -172,7 +172,7 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
     }
 
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int) {
-        apply(faults.pass(bytes, direction, connection: connection, at: instruments.clock.now()))
+        apply(faults.transmit(bytes, direction, connection: connection, at: instruments.clock.now()))
     }
 
     private func apply(_ effects: [FaultyChannel.Effect]) {

@@ -15,17 +15,17 @@ private final class HCICentralTransport: CentralTransport {
     private let controller: StreamController
     weak var central: ATTCentralLink?
     private var isScanning = false
-    private var seen: [PeerID: Known] = [:]
+    private var peers: [PeerID: KnownPeer] = [:]
     private var reported: Set<PeerID> = []
     private var connection: UInt16?
     private var pendingAddress: BluetoothAddress?
     private var attempt = 0
 
-    private struct Known {
-        var sighting: HCIHost.ReceivedReport
+    private struct KnownPeer {
+        var latestReport: HCIHost.ReceivedReport
         var advertisement: Advertisement
     }
-    private static let maximumSeen = 4096
+    private static let maximumPeers = 4096
 
     init(_ controller: StreamController) {
         self.controller = controller
@@ -59,7 +59,7 @@ private final class HCICentralTransport: CentralTransport {
             guard let self, self.attempt == current else { return }
             switch outcome {
             case .success:
-                let known = self.seen[peer]?.sighting
+                let known = self.peers[peer]?.latestReport
                 guard let address = known?.address ?? BluetoothAddress(peer.text) else {
                     self.central?.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
                     return
@@ -85,9 +85,9 @@ private final class HCICentralTransport: CentralTransport {
         connection = nil
     }
 
-    func leave(_ done: @escaping () -> Void) {
+    func shutDown(_ completion: @escaping () -> Void) {
         stopScan()
-        controller.leave(done)
+        controller.shutDown(completion)
     }
 
     /// The controller has its own flow control by credits.
@@ -95,7 +95,7 @@ private final class HCICentralTransport: CentralTransport {
 
     private func handle(_ effect: HCIHost.Effect) {
         switch effect {
-        case .advertised(let sighting): report(sighting)
+        case .advertised(let latestReport): report(latestReport)
         case .connected(let handle, let address, _):
             guard pendingAddress == address else { return controller.handle(.disconnect(handle)) }
             pendingAddress = nil
@@ -132,18 +132,18 @@ private final class HCICentralTransport: CentralTransport {
         }
     }
 
-    private func report(_ sighting: HCIHost.ReceivedReport) {
+    private func report(_ latestReport: HCIHost.ReceivedReport) {
         guard isScanning else { return }
-        let peer = PeerID(sighting.address.description)
-        var advertisement = seen[peer]?.advertisement ?? Advertisement(peer: peer, address: sighting.address)
-        let before = seen[peer]?.advertisement
-        advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
-        advertisement.add(sighting.data)
-        advertisement.rssi = before?.rssi ?? sighting.rssi
-        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Self.maximumSeen else {
+        let peer = PeerID(latestReport.address.description)
+        var advertisement = peers[peer]?.advertisement ?? Advertisement(peer: peer, address: latestReport.address)
+        let last = peers[peer]?.advertisement
+        advertisement.isAddressPrivate = latestReport.isRandom && latestReport.address.value >> 46 < 2
+        advertisement.add(latestReport.data)
+        advertisement.rssi = last?.rssi ?? latestReport.rssi
+        guard advertisement != last || !reported.contains(peer), last != nil || peers.count < Self.maximumPeers else {
             return
         }
-        seen[peer] = Known(sighting: sighting, advertisement: advertisement)
+        peers[peer] = KnownPeer(latestReport: latestReport, advertisement: advertisement)
         reported.insert(peer)
         central?.feed(.found(advertisement))
     }

@@ -37,9 +37,9 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     var address: BluetoothAddress? { controller.address }
 
-    func prepare(_ done: @escaping (LinkError?) -> Void) {
+    func prepare(_ completion: @escaping (LinkError?) -> Void) {
         controller.ready { outcome in
-            if case .failure(let error) = outcome { done(error) } else { done(nil) }
+            if case .failure(let error) = outcome { completion(error) } else { completion(nil) }
         }
     }
 
@@ -56,7 +56,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
         for handle in connections.values { controller.handle(.disconnect(handle)) }
     }
 
-    func leave(_ done: @escaping () -> Void) { controller.leave(done) }
+    func shutDown(_ completion: @escaping () -> Void) { controller.shutDown(completion) }
 
     func send(_ bytes: [UInt8], to central: CentralID) {
         if let handle = connections[central] { controller.handle(.send(connection: handle, bytes)) }

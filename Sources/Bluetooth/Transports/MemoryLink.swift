@@ -9,16 +9,16 @@ package enum MemoryLink {
         peripheral: LinkInstruments = LinkInstruments()
     ) -> (central: ATTCentralLink, peripheral: ATTPeripheralLink) {
         let queue = DispatchQueue(label: name)
-        let cable = MemoryCable(name: name, queue: queue)
+        let transport = MemoryTransport(name: name, queue: queue)
         return (
-            ATTCentralLink(name: name, hasRadio: false, queue: queue, instruments: central, transport: cable),
-            ATTPeripheralLink(name: name, queue: queue, instruments: peripheral, transport: cable)
+            ATTCentralLink(name: name, hasRadio: false, queue: queue, instruments: central, transport: transport),
+            ATTPeripheralLink(name: name, queue: queue, instruments: peripheral, transport: transport)
         )
     }
 }
 
 /// The transport between the two links. Their common queue protects all state.
-private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
+private final class MemoryTransport: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let maximumToCentral = 64
     /// The number of pending PDUs to the peripheral at which the connection is closed.
@@ -30,17 +30,17 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     weak var peripheral: ATTPeripheralLink?
     private var isListening = false
     private var isVisible = true
-    private var isWaiting = false
+    private var isCentralWaiting = false
     private var number = 0
     private var connected: CentralID?
-    private var toCentral = Way()
-    private var toPeripheral = Way()
+    private var toCentral = PDUQueue()
+    private var toPeripheral = PDUQueue()
     private var isDraining = false
 
-    private struct Way {
-        var waiting: [[UInt8]] = []
+    private struct PDUQueue {
+        var pending: [[UInt8]] = []
         var isReading = true
-        var isMoving: Bool { isReading && !waiting.isEmpty }
+        var canDeliver: Bool { isReading && !pending.isEmpty }
     }
 
     init(name: String, queue: DispatchQueue) {
@@ -55,7 +55,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     func stopListening() { isListening = false }
 
-    func leave(_ done: @escaping () -> Void) { done() }
+    func shutDown(_ completion: @escaping () -> Void) { completion() }
 
     // MARK: Central
 
@@ -65,19 +65,19 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     }
 
     func open(_ peer: PeerID) {
-        isWaiting = true
+        isCentralWaiting = true
         connectIfPossible()
     }
 
     func send(_ bytes: [UInt8]) {
         guard let connected else { return }
-        guard toPeripheral.waiting.count < Self.maximumToPeripheral else { return close(connected) }
-        toPeripheral.waiting.append(bytes)
+        guard toPeripheral.pending.count < Self.maximumToPeripheral else { return close(connected) }
+        toPeripheral.pending.append(bytes)
         drainLater(connected)
     }
 
     func close() {
-        isWaiting = false
+        isCentralWaiting = false
         guard let connected else { return }
         disconnect()
         queue.async { self.peripheral?.feed(.closed(connected)) }
@@ -92,8 +92,8 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     func send(_ bytes: [UInt8], to central: CentralID) {
         guard connected == central else { return }
-        toCentral.waiting.append(bytes)
-        if toCentral.waiting.count == Self.maximumToCentral { peripheral?.feed(.congested(central)) }
+        toCentral.pending.append(bytes)
+        if toCentral.pending.count == Self.maximumToCentral { peripheral?.feed(.congested(central)) }
         drainLater(central)
     }
 
@@ -119,30 +119,30 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     // MARK: Connection
 
     private func connectIfPossible() {
-        guard isListening, isVisible, isWaiting, connected == nil else { return }
-        isWaiting = false
+        guard isListening, isVisible, isCentralWaiting, connected == nil else { return }
+        isCentralWaiting = false
         number += 1
         let id = CentralID("\(number)")
         connected = id
-        later(id) { cable in
-            cable.peripheral?.feed(.opened(id))
-            cable.central?.feed(.opened)
+        runLater(id) { transport in
+            transport.peripheral?.feed(.opened(id))
+            transport.central?.feed(.opened)
         }
     }
 
     private func disconnect() {
         connected = nil
-        toCentral.waiting = []
-        toPeripheral.waiting = []
+        toCentral.pending = []
+        toPeripheral.pending = []
     }
 
     /// Runs `body` in a later turn of the queue if this connection still exists.
-    private func later(_ id: CentralID, _ body: @escaping @Sendable (MemoryCable) -> Void) {
+    private func runLater(_ id: CentralID, _ body: @escaping @Sendable (MemoryTransport) -> Void) {
         queue.async { if self.connected == id { body(self) } }
     }
 
     private func drainLater(_ id: CentralID) {
-        guard !isDraining, toPeripheral.isMoving || toCentral.isMoving else { return }
+        guard !isDraining, toPeripheral.canDeliver || toCentral.canDeliver else { return }
         isDraining = true
         queue.async {
             self.isDraining = false
@@ -152,15 +152,15 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     private func drain() {
         guard let id = connected else { return }
-        if toPeripheral.isMoving {
-            let bytes = toPeripheral.waiting.removeFirst()
+        if toPeripheral.canDeliver {
+            let bytes = toPeripheral.pending.removeFirst()
             peripheral?.received(bytes, from: id)
         }
         guard connected == id else { return }
-        if toCentral.isMoving {
-            let wasFull = toCentral.waiting.count >= Self.maximumToCentral
-            let bytes = toCentral.waiting.removeFirst()
-            if wasFull, toCentral.waiting.count < Self.maximumToCentral { peripheral?.feed(.drained(id)) }
+        if toCentral.canDeliver {
+            let wasFull = toCentral.pending.count >= Self.maximumToCentral
+            let bytes = toCentral.pending.removeFirst()
+            if wasFull, toCentral.pending.count < Self.maximumToCentral { peripheral?.feed(.drained(id)) }
             central?.received(bytes)
         }
         guard connected == id else { return }

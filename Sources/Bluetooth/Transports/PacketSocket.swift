@@ -19,7 +19,7 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     /// The maximum number of queued packets. A peer that reads its socket never reaches this number.
-    private static let outboxLimit = 1024
+    private static let maximumQueuedPackets = 1024
     /// The sizes of the read buffer in bytes. That of a PDU is larger than any PDU, so that a longer one is detected.
     private static let (pduBuffer, byteBuffer) = (1024, 1 << 14)
     /// The maximum number of packets read in one turn, so that a busy peer does not block others.
@@ -32,12 +32,12 @@ package final class PacketSocket: @unchecked Sendable {
     private let bufferSize: Int
     private let onEvent: (Event) -> Void
     private var source: DescriptorSource?
-    private var outbox: [[UInt8]] = []
+    private var queuedPackets: [[UInt8]] = []
     private(set) var isConnecting: Bool
     private var isClosed = false
     private var isSendingClosed = false
     /// Whether the peer has disconnected. Its earlier data are still readable.
-    private var wasReset = false
+    private var isPeerReset = false
     private var wantsToRead = true
 
     /// Takes ownership of the descriptor, which must be non-blocking.
@@ -64,7 +64,7 @@ package final class PacketSocket: @unchecked Sendable {
     package func send(_ bytes: [UInt8]) {
         guard !isClosed, !isSendingClosed else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
-        guard outbox.isEmpty, !isConnecting else { return enqueue(bytes) }
+        guard queuedPackets.isEmpty, !isConnecting else { return enqueue(bytes) }
         switch transmit(&bytes) {
         case nil: break
         case EAGAIN, ENOBUFS:
@@ -82,7 +82,7 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    package var isCongested: Bool { !outbox.isEmpty }
+    package var isCongested: Bool { !queuedPackets.isEmpty }
 
     /// Reads the data that has arrived, including the end of the connection, without waiting for the queue.
     func readNow() {
@@ -93,15 +93,15 @@ package final class PacketSocket: @unchecked Sendable {
     package func close() {
         guard !isClosed else { return }
         isClosed = true
-        outbox = []
+        queuedPackets = []
         source?.cancel()
     }
 
     // MARK: On the queue
 
     private func enqueue(_ bytes: [UInt8]) {
-        guard outbox.count < Self.outboxLimit else { return end(ENOBUFS) }
-        outbox.append(bytes)
+        guard queuedPackets.count < Self.maximumQueuedPackets else { return end(ENOBUFS) }
+        queuedPackets.append(bytes)
         update()
     }
 
@@ -116,13 +116,13 @@ package final class PacketSocket: @unchecked Sendable {
             update()
             onEvent(.connected)
         }
-        while !isClosed, !outbox.isEmpty {
-            switch transmit(&outbox[0]) {
-            case nil: outbox.removeFirst()
+        while !isClosed, !queuedPackets.isEmpty {
+            switch transmit(&queuedPackets[0]) {
+            case nil: queuedPackets.removeFirst()
             case EAGAIN, ENOBUFS: return
             default: return stopSending()
             }
-            if outbox.isEmpty {
+            if queuedPackets.isEmpty {
                 update()
                 onEvent(.drained)
             }
@@ -152,16 +152,16 @@ package final class PacketSocket: @unchecked Sendable {
             } else if count == 0 {
                 guard !isStream else { return end(nil) }
                 // Either the message is empty, or the connection has ended.
-                guard !hasHungUp() else { return end(nil) }
+                guard !isPeerClosed() else { return end(nil) }
                 onEvent(.received([]))
             } else if errno == EINTR {
                 continue
             } else if errno == ECONNRESET {
                 // A Unix socket reports ECONNRESET if the peer closed without reading everything; its data are still
                 // readable. An L2CAP socket reports it once and then has nothing to read.
-                wasReset = true
+                isPeerReset = true
             } else if errno == EAGAIN {
-                return wasReset ? end(ECONNRESET) : ()
+                return isPeerReset ? end(ECONNRESET) : ()
             } else {
                 return end(errno)
             }
@@ -196,12 +196,12 @@ package final class PacketSocket: @unchecked Sendable {
     private func stopSending() {
         isSendingClosed = true
         let wasCongested = isCongested
-        outbox = []
+        queuedPackets = []
         update()
         if wasCongested { onEvent(.drained) }
     }
 
-    private func hasHungUp() -> Bool {
+    private func isPeerClosed() -> Bool {
         var query = pollfd(fd: descriptor, events: Int16(POLLIN) | 0x2000 /* POLLRDHUP */, revents: 0)
         guard poll(&query, 1, 0) > 0 else { return false }
         return query.revents & (0x2000 | Int16(POLLHUP) | Int16(POLLERR)) != 0
@@ -222,7 +222,7 @@ package final class PacketSocket: @unchecked Sendable {
     private func update() {
         guard !isClosed else { return }
         var interest: DescriptorSource.Interest = wantsToRead && !isConnecting ? .reading : []
-        if isConnecting || !outbox.isEmpty { interest.insert(.writing) }
+        if isConnecting || !queuedPackets.isEmpty { interest.insert(.writing) }
         source?.interest = interest
     }
 }

@@ -5,11 +5,11 @@ package protocol SocketDialer: Sendable {
     /// The peer, as far as it is known without a connection.
     func peer() throws(LinkError) -> Advertisement
     /// Starts to connect without blocking. The caller owns the non-blocking descriptor.
-    func dial(_ peer: PeerID) throws(LinkError) -> SocketDial
+    func dial(_ peer: PeerID) throws(LinkError) -> DialResult
     func explain(_ error: Int32) -> LinkError
 }
 
-package enum SocketDial: Sendable {
+package enum DialResult: Sendable {
     case connected(Int32)
     /// The descriptor becomes writable when the result is known.
     case connecting(Int32)
@@ -24,8 +24,8 @@ package protocol SocketListener: Sendable {
     /// Binds and listens. The caller owns the non-blocking descriptor.
     func listen(_ application: GATTApplication) throws(LinkError) -> Int32
     /// Identifies the socket file of `listen`, so that `withdraw` removes no other file.
-    var mark: SocketMark? { get }
-    func withdraw(_ mark: SocketMark?)
+    var fileID: SocketFileID? { get }
+    func withdraw(_ fileID: SocketFileID?)
     /// The central on an accepted descriptor, the `number`-th since the start.
     func central(_ descriptor: Int32, number: Int) -> CentralID
     /// Starts or stops advertising, on links that advertise in addition to the socket.
@@ -33,7 +33,7 @@ package protocol SocketListener: Sendable {
 }
 
 /// The identity of a file: device number (`st_dev`) and inode number (`st_ino`).
-package struct SocketMark: Hashable, Sendable {
+package struct SocketFileID: Hashable, Sendable {
     package var device: UInt64
     package var file: UInt64
 }

@@ -9,15 +9,15 @@ extension ATTPeripheralLink {
     /// While the peripheral does not advertise (`advertise(false)`), a new connection waits for a limited time and is
     /// then closed. A central that connects just after another one has disconnected is accepted; a second central is
     /// not.
-    /// - Parameter patience: the time for which a connection waits for the peripheral to advertise.
+    /// - Parameter acceptTimeout: the time for which a connection waits for the peripheral to advertise.
     package convenience init(
-        _ listener: some SocketListener, patience: Duration = .seconds(2),
+        _ listener: some SocketListener, acceptTimeout: Duration = .seconds(2),
         instruments: LinkInstruments = LinkInstruments()
     ) {
         let queue = DispatchQueue(label: "peripheral " + listener.name)
         self.init(
             name: listener.name, queue: queue, instruments: instruments,
-            transport: SocketPeripheralTransport(listener, patience: patience, queue: queue))
+            transport: SocketPeripheralTransport(listener, acceptTimeout: acceptTimeout, queue: queue))
     }
 }
 
@@ -27,21 +27,21 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private static let maximumConnections = 8
 
     private let listener: any SocketListener
-    private let patience: Duration
+    private let acceptTimeout: Duration
     private let queue: DispatchQueue
     weak var peripheral: ATTPeripheralLink?
     private var source: DescriptorSource?
     private var descriptor: Int32 = -1
-    private var mark: SocketMark?
+    private var fileID: SocketFileID?
     private var sockets: [CentralID: PacketSocket] = [:]
     private var lastNumber = 0
     private var isVisible = true
     private var isReading = true
-    private var wait = 0
+    private var waitCount = 0
 
-    init(_ listener: any SocketListener, patience: Duration, queue: DispatchQueue) {
+    init(_ listener: any SocketListener, acceptTimeout: Duration, queue: DispatchQueue) {
         self.listener = listener
-        self.patience = patience
+        self.acceptTimeout = acceptTimeout
         self.queue = queue
     }
 
@@ -52,14 +52,14 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     func listen(_ application: GATTApplication) throws(LinkError) {
         let descriptor = try listener.listen(application)
         self.descriptor = descriptor
-        mark = listener.mark
+        fileID = listener.fileID
         source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.acceptConnection() }
         update()
     }
 
     func stopListening() {
-        listener.withdraw(mark)
-        mark = nil
+        listener.withdraw(fileID)
+        fileID = nil
         source?.cancel()
         source = nil
     }
@@ -98,16 +98,16 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     /// Leaves connections in the listen queue for a while, then closes them.
     private func waitForVisibility() {
-        wait += 1
-        let current = wait
+        waitCount += 1
+        let current = waitCount
         pauseAccepting()
-        queue.asyncAfter(deadline: .now() + patience / .seconds(1)) { [weak self] in
-            guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
-            while let late = self.accept() {
+        queue.asyncAfter(deadline: .now() + acceptTimeout / .seconds(1)) { [weak self] in
+            guard let self, self.waitCount == current, !self.isVisible, self.source != nil else { return }
+            while let expired = self.accept() {
                 self.peripheral?.instruments.log(
                     "\(self.listener.name): a central connected while the peripheral did not advertise; disconnected"
                 )
-                Glibc.close(late)
+                Glibc.close(expired)
             }
             self.update()
         }
@@ -140,7 +140,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     func advertise(_ visible: Bool) {
         isVisible = visible
-        wait += 1
+        waitCount += 1
         listener.advertise(visible)
         update()
     }

@@ -11,7 +11,7 @@ final class StreamController: @unchecked Sendable {
     var onEnd: ((LinkError) -> Void)?
     private var readyHandlers: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
-    private var leaveHandler: (() -> Void)?
+    private var shutDownHandler: (() -> Void)?
     private let instruments: LinkInstruments
     private let responseTimer: DeadlineTimer
     private let closeTimer: DeadlineTimer
@@ -28,7 +28,7 @@ final class StreamController: @unchecked Sendable {
             guard let self else { return }
             self.end("the controller at \(self.endpoint) does not answer")
         }
-        closeTimer.onFire = { [weak self] in self?.leaveHandler?() }
+        closeTimer.onFire = { [weak self] in self?.shutDownHandler?() }
     }
 
     /// Calls `body` when the controller is ready. Connects if there is no connection.
@@ -44,11 +44,11 @@ final class StreamController: @unchecked Sendable {
     func handle(_ input: HCIHost.Input) {
         let before = host.commandsSent
         for effect in host.handle(input) { perform(effect) }
-        if let leaveHandler, !host.isWaiting {
-            self.leaveHandler = nil
-            leaveHandler()
+        if let shutDownHandler, !host.isWaitingForResponse {
+            self.shutDownHandler = nil
+            shutDownHandler()
         }
-        if !host.isWaiting {
+        if !host.isWaitingForResponse {
             responseTimer.set(nil)
         } else if host.commandsSent != before {
             responseTimer.set(instruments.clock.now().advanced(by: Self.responseLimit))
@@ -56,14 +56,14 @@ final class StreamController: @unchecked Sendable {
     }
 
     /// Closes the stream when the controller has answered the last commands, after at most a second.
-    func leave(_ done: @escaping () -> Void) {
+    func shutDown(_ completion: @escaping () -> Void) {
         let finish = { [weak self] in
-            self?.leaveHandler = nil
+            self?.shutDownHandler = nil
             self?.close()
-            done()
+            completion()
         }
-        guard address != nil, host.isWaiting else { return finish() }
-        leaveHandler = finish
+        guard address != nil, host.isWaitingForResponse else { return finish() }
+        shutDownHandler = finish
         closeTimer.set(instruments.clock.now().advanced(by: Self.closeLimit))
     }
 
@@ -109,10 +109,10 @@ final class StreamController: @unchecked Sendable {
         let lost = host.handle(.closed)
         close()
         let error = LinkError(.noAdapter, message, isTransient: true)
-        let (callers, leaveCaller) = (readyHandlers, leaveHandler)
-        (readyHandlers, leaveHandler) = ([], nil)
+        let (callers, shutDownCaller) = (readyHandlers, shutDownHandler)
+        (readyHandlers, shutDownHandler) = ([], nil)
         for body in callers { body(.failure(error)) }
-        leaveCaller?()
+        shutDownCaller?()
         for effect in lost { onEffect?(effect) }
         if wasReady { onEnd?(error) }
     }

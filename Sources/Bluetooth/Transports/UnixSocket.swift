@@ -81,7 +81,7 @@ extension UnixSocket: SocketDialer {
         return Advertisement(peer: PeerID(path))
     }
 
-    package func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+    package func dial(_ peer: PeerID) throws(LinkError) -> DialResult {
         let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
         switch error {
@@ -162,13 +162,13 @@ extension UnixSocket: SocketListener {
     }
 
     /// Removes the socket file if it is the one that `listen` created.
-    package func withdraw(_ mark: SocketMark?) {
-        guard let mark, mark == self.mark else { return }
+    package func withdraw(_ fileID: SocketFileID?) {
+        guard let fileID, fileID == self.fileID else { return }
         unlink(path)
     }
 
-    package var mark: SocketMark? {
-        file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
+    package var fileID: SocketFileID? {
+        file.map { SocketFileID(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }
 
     package func central(_ descriptor: Int32, number: Int) -> CentralID { CentralID("\(number)") }

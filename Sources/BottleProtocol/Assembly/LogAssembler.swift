@@ -1,4 +1,4 @@
-/// The result of adding a value of the response characteristic.
+/// An event that `LogAssembler` returns for a value of the response characteristic.
 package enum AssemblyEvent: Hashable, Sendable {
     /// A complete RP or RT frame, which can also arrive between two values of a log transfer.
     case message(Frame)
@@ -90,16 +90,17 @@ package struct LogAssembler: Sendable {
                 return part.count
             }
         }
-        switch frame.map({ meaning(of: part, during: $0) }) ?? .newFrame {
+        switch frame.map({ kind(of: part, during: $0) }) ?? .newFrame {
         case .continuation:
             return continueFrame(part, valueSize, &events)
         case .interleaved(let size):
             events.append(message(part.prefix(size)))
             return size
-        case .foreign(let why):
+        case .foreign(let problem):
             events.append(
                 .malformed(
-                    Array(part), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: part.count)))
+                    Array(part), DecodeFailure(problem: problem, offset: 0, needed: Frame.headerSize, found: part.count)
+                ))
             return part.count
         case .newFrame:
             abandonFrame("a new frame started before this one was complete", &events)
@@ -108,7 +109,7 @@ package struct LogAssembler: Sendable {
         }
     }
 
-    private enum Meaning {
+    private enum ValueKind {
         case continuation
         /// A whole message of that size inside the open frame.
         case interleaved(size: Int)
@@ -118,7 +119,7 @@ package struct LogAssembler: Sendable {
 
     /// Classifies a value that arrives inside an incomplete frame. Log bytes inside an entry can equal a header, so a
     /// header must be plausible there. Between entries they cannot, because a log entry starts with n = 1 + 13k.
-    private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
+    private func kind(of part: ArraySlice<UInt8>, during open: PartialFrame) -> ValueKind {
         guard let (operation, length) = LogValueChecks.header(part) else { return .continuation }
         let size = Frame.headerSize + length
         if open.operation != .put {
@@ -222,7 +223,8 @@ package struct LogAssembler: Sendable {
         events.append(
             .unfinished(
                 transfer,
-                DecodeFailure(what: "records past the end of their frame", offset: 0, needed: 0, found: surplus.count)))
+                DecodeFailure(
+                    problem: "records past the end of their frame", offset: 0, needed: 0, found: surplus.count)))
         return surplus.count
     }
 
@@ -255,11 +257,12 @@ package struct LogAssembler: Sendable {
         }
     }
 
-    private mutating func abandonFrame(_ why: String, _ events: inout [AssemblyEvent]) {
+    private mutating func abandonFrame(_ problem: String, _ events: inout [AssemblyEvent]) {
         guard let open = frame else { return }
         frame = nil
         let reason = DecodeFailure(
-            what: why, offset: Frame.headerSize + open.payload.count, needed: open.length, found: open.payload.count)
+            problem: problem, offset: Frame.headerSize + open.payload.count, needed: open.length,
+            found: open.payload.count)
         guard open.operation == .put else {
             events.append(.malformed(Frame.header(open.operation, length: open.length) + open.payload, reason))
             return
@@ -284,11 +287,12 @@ package struct LogAssembler: Sendable {
             .unfinished(
                 transfer,
                 DecodeFailure(
-                    what: "log entries without a frame header", offset: 0, needed: Frame.headerSize, found: 0)))
+                    problem: "log entries without a frame header", offset: 0, needed: Frame.headerSize, found: 0)))
     }
 
-    private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
+    private mutating func reject(_ bytes: ArraySlice<UInt8>, _ problem: String, _ events: inout [AssemblyEvent]) {
         events.append(
-            .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
+            .malformed(
+                Array(bytes), DecodeFailure(problem: problem, offset: 0, needed: Frame.headerSize, found: bytes.count)))
     }
 }

@@ -13,7 +13,7 @@ package struct PayloadPart: Hashable, Sendable {
     }
 }
 
-/// A PT frame of the drink log, complete or not.
+/// The received part of a PT frame, which contains records of the drink log.
 package struct LogTransfer: Hashable, Sendable {
     /// The whole records as received, 13 bytes each. Includes equal records, because the acknowledgement counts them.
     package let recordBytes: [UInt8]

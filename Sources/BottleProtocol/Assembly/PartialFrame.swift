@@ -82,16 +82,16 @@ struct PartialFrame {
             let offset = Frame.headerSize + entryStart
             if size < 1 {
                 scanFailure = DecodeFailure(
-                    what: "an entry has no type byte (n = 0)", offset: offset, needed: 1, found: 0)
+                    problem: "an entry has no type byte (n = 0)", offset: offset, needed: 1, found: 0)
             } else if entryStart + 1 + size > length {
                 scanFailure = DecodeFailure(
-                    what: "an entry runs past the end of its frame", offset: offset, needed: size,
+                    problem: "an entry runs past the end of its frame", offset: offset, needed: size,
                     found: length - entryStart - 1)
             } else if entryStart + 1 < payload.count, payload[entryStart + 1] == EntryType.log.rawValue,
                 (size - 1) % DrinkRecord.size != 0
             {
                 scanFailure = DecodeFailure(
-                    what: "a log entry does not have whole records of 13 bytes", offset: offset,
+                    problem: "a log entry does not have whole records of 13 bytes", offset: offset,
                     needed: DrinkRecord.size, found: (size - 1) % DrinkRecord.size)
             }
             guard scanFailure == nil, entryStart + 1 + size <= payload.count else { return }

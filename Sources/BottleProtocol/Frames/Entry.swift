@@ -22,7 +22,7 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
     package static let charging = Self(0x17)
     /// Language of the display: one byte.
     package static let language = Self(0x1B)
-    /// Registration and stored data: see `RegistrationCode`.
+    /// Registration of a host, and deletion of the log: see `RegistrationCode`.
     package static let registration = Self(0x1C)
     /// Flash the light once: 01.
     package static let flash = Self(0x1D)
@@ -40,7 +40,7 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
     package static let factoryMode = Self(0xF4)
     /// Reminder light: see `ReminderLight`.
     package static let light = Self(0xFB)
-    /// All types: in a GT frame only.
+    /// All values: requests a snapshot, in a GT frame only.
     package static let everything = Self(0xFF)
 }
 
@@ -72,7 +72,6 @@ package struct Entry: Hashable, Sendable {
     /// The bytes after the type, at most 254.
     package let data: [UInt8]
 
-    /// - Parameter data: at most 254 bytes.
     package init(_ type: EntryType, _ data: [UInt8]) {
         precondition(data.count <= 254, "an entry's data has at most 254 bytes")
         self.type = type
@@ -100,12 +99,12 @@ package struct Entry: Hashable, Sendable {
             let size = Int(bytes[index])
             guard size >= 1 else {
                 throw DecodeFailure(
-                    what: "an entry has no type byte (n = 0)", offset: base + index, needed: 1, found: 0)
+                    problem: "an entry has no type byte (n = 0)", offset: base + index, needed: 1, found: 0)
             }
             let end = index + 1 + size
             guard end <= bytes.count else {
                 throw DecodeFailure(
-                    what: "an entry runs past the end of its frame", offset: base + index, needed: size,
+                    problem: "an entry runs past the end of its frame", offset: base + index, needed: size,
                     found: bytes.count - index - 1)
             }
             entries.append(Entry(EntryType(bytes[index + 1]), Array(bytes[(index + 2)..<end])))

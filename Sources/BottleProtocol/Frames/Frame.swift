@@ -43,7 +43,6 @@ package struct Frame: Hashable, Sendable {
     /// The payload, at most 65,535 bytes.
     package let payload: [UInt8]
 
-    /// - Parameter payload: at most 65,535 bytes.
     package init(_ operation: FrameOperation, payload: [UInt8]) {
         precondition(payload.count <= Self.maximumPayload, "a frame's payload has at most 65,535 bytes")
         self.operation = operation
@@ -59,7 +58,7 @@ package struct Frame: Hashable, Sendable {
     package init(decoding bytes: some Collection<UInt8>) throws(DecodeFailure) {
         guard bytes.count >= Self.headerSize else {
             throw DecodeFailure(
-                what: "a frame is shorter than its header", offset: bytes.count, needed: Self.headerSize,
+                problem: "a frame is shorter than its header", offset: bytes.count, needed: Self.headerSize,
                 found: bytes.count)
         }
         let header = Array(bytes.prefix(Self.headerSize))
@@ -67,12 +66,14 @@ package struct Frame: Hashable, Sendable {
         let found = bytes.count - Self.headerSize
         guard found >= length else {
             throw DecodeFailure(
-                what: "a frame is shorter than its length field says", offset: bytes.count, needed: length, found: found
+                problem: "a frame is shorter than its length field says", offset: bytes.count, needed: length,
+                found: found
             )
         }
         guard found == length else {
             throw DecodeFailure(
-                what: "bytes follow the end of a frame", offset: Self.headerSize + length, needed: length, found: found)
+                problem: "bytes follow the end of a frame", offset: Self.headerSize + length, needed: length,
+                found: found)
         }
         operation = FrameOperation(rawValue: UInt16(header[0]) << 8 | UInt16(header[1]))
         payload = Array(bytes.dropFirst(Self.headerSize))
@@ -89,7 +90,7 @@ package struct Frame: Hashable, Sendable {
     package func entries() throws(DecodeFailure) -> [Entry] {
         guard operation != .get else {
             throw DecodeFailure(
-                what: "a GT frame holds one type byte, no entries", offset: Self.headerSize, needed: 0,
+                problem: "a GT frame holds one type byte, no entries", offset: Self.headerSize, needed: 0,
                 found: payload.count)
         }
         return try Entry.sequence(decoding: payload, at: Self.headerSize)

@@ -29,7 +29,7 @@ package enum BottleMessage: Hashable, Sendable {
             }
         default:
             throw DecodeFailure(
-                what: "not a message of a bottle: expected an RP or RT frame", offset: 0,
+                problem: "not a message of a bottle: expected an RP or RT frame", offset: 0,
                 needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
         }
     }

@@ -3,9 +3,7 @@
 package struct BottleClock: Hashable, Sendable {
     /// The year minus 2000.
     package var yearByte: UInt8
-    /// The month, 1–12 if valid.
     package var month: UInt8
-    /// The day of the month, 1–31 if valid.
     package var day: UInt8
     package var hour: UInt8
     package var minute: UInt8
@@ -49,13 +47,11 @@ extension BottleClock: CustomStringConvertible {
 package struct ReminderSetting: Hashable, Sendable {
     /// The mode: 0 off, 1 periodic, 2 smart.
     package var mode: UInt8
-    /// The hour of the first reminder (0–23).
+    /// The hour of the day's first reminder (0–23).
     package var wakeHour: UInt8
-    /// The minute of the first reminder (0–59).
     package var wakeMinute: UInt8
-    /// The hour of the last reminder (0–23).
+    /// The hour of the day's last reminder (0–23).
     package var sleepHour: UInt8
-    /// The minute of the last reminder (0–59).
     package var sleepMinute: UInt8
     package var intervalMinutes: UInt8
 

@@ -39,7 +39,8 @@ package struct Snapshot: Hashable, Sendable {
     package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
-                what: "not a snapshot: expected an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue),
+                problem: "not a snapshot: expected an RP frame", offset: 0,
+                needed: Int(FrameOperation.response.rawValue),
                 found: Int(frame.operation.rawValue))
         }
         let payload = frame.payload
@@ -55,7 +56,8 @@ package struct Snapshot: Hashable, Sendable {
             firmware = UInt16(payload[at]) << 8 | UInt16(payload[at + 1])
         }
         guard batteryPercent != nil else {
-            throw DecodeFailure(what: "a snapshot has no battery entry", offset: Frame.headerSize, needed: 1, found: 0)
+            throw DecodeFailure(
+                problem: "a snapshot has no battery entry", offset: Frame.headerSize, needed: 1, found: 0)
         }
         if model == nil, temperatureC != nil || tdsPpm != nil || levelMl != nil { model = .vita }
     }

@@ -33,7 +33,7 @@ extension DrinkRecord {
         return nil
     }
 
-    /// The number of days of a month. Without a year, February has 29 days (A1-08).
+    /// The number of days of a month. Without a year, February has 29 days (tracker spec A1-08).
     static func days(inMonth month: Int, of year: Int?) -> Int {
         switch month {
         case 2: year.map { ($0 % 4 == 0 && $0 % 100 != 0) || $0 % 400 == 0 ? 29 : 28 } ?? 29

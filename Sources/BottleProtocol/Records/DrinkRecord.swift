@@ -7,9 +7,8 @@
 /// +-----+------+----+-----+-------+-------+-------+------+-------+------+
 /// ```
 ///
-/// Stored inline in two words, so that decoding does not allocate.
+/// Stored inline in two 64-bit integers, so that decoding does not allocate memory.
 package struct DrinkRecord: Hashable, Sendable {
-    /// The size of a record in bytes.
     package static let size = 13
     /// Byte 0 of every record in the strict dialect.
     package static let strictTypeByte: UInt8 = 0x1A
@@ -24,13 +23,13 @@ package struct DrinkRecord: Hashable, Sendable {
     /// Decodes the first 13 bytes, and ignores the rest (tracker spec A1-05).
     ///
     /// `calendar` accepts all values; see `isSuspect`. `strict` rejects a byte 0 other than 1A and impossible dates, as
-    /// the original requirements do (A1-02, A1-11, A1-12).
+    /// the original requirements do (tracker spec A1-02, A1-11, A1-12).
     package init(
         decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) throws(DecodeFailure) {
         guard bytes.count >= Self.size else {
             throw DecodeFailure(
-                what: "a drink record is incomplete", offset: bytes.count, needed: Self.size, found: bytes.count)
+                problem: "a drink record is incomplete", offset: bytes.count, needed: Self.size, found: bytes.count)
         }
         var head: UInt64 = 0
         var tail: UInt64 = 0
@@ -43,7 +42,7 @@ package struct DrinkRecord: Hashable, Sendable {
         guard dialect == .strict else { return }
         guard yearByte == Int(Self.strictTypeByte) else {
             throw DecodeFailure(
-                what:
+                problem:
                     """
                     byte 0 of a drink record must be 1A (26) in the strict dialect; the calendar dialect reads it \
                     as the year
@@ -52,7 +51,7 @@ package struct DrinkRecord: Hashable, Sendable {
         }
         if let invalidField = firstImpossibleField {
             throw DecodeFailure(
-                what: "a drink record's \(invalidField.name) is out of range", offset: invalidField.offset,
+                problem: "a drink record's \(invalidField.name) is out of range", offset: invalidField.offset,
                 needed: invalidField.limit,
                 found: invalidField.value)
         }
@@ -85,7 +84,6 @@ package struct DrinkRecord: Hashable, Sendable {
         }
     }
 
-    /// The byte at an offset (0–12).
     func byte(_ offset: Int) -> UInt8 {
         offset < 8
             ? UInt8(truncatingIfNeeded: head >> (56 - 8 * offset))
@@ -105,9 +103,9 @@ package struct DrinkRecord: Hashable, Sendable {
     package var second: Int { Int(byte(5)) }
     /// The amount in millilitres: bytes 6–7, or byte 7, by `amountWidth`.
     package var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
-    /// Whether byte 6 is not zero although it is a separator (`u8`). Reported as a diagnostic (A1-10).
+    /// Whether byte 6 is not zero although it is a separator (`u8`). Tracker spec A1-10.
     package var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
-    /// Total dissolved solids in ppm: bytes 8–9. Noise on a Boost; see `tdsPpm(model:)`.
+    /// Total dissolved solids in ppm: bytes 8–9. Meaningless on a Boost; see `tdsPpm(model:)`.
     package var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
     /// Byte 12: 00 is a drink, any other value a bookkeeping entry.
     package var flag: Int { Int(byte(12)) }

@@ -12,7 +12,7 @@ package struct CaptureFill: Sendable {
     /// Notes for the user, such as a truncated capture.
     package var remarks: [String] = []
     /// One note for each other bottle in the captures, whose records are not used.
-    package private(set) var leftOut: [String] = []
+    package private(set) var otherBottleNotes: [String] = []
 
     /// Reads captures of any supported format.
     ///
@@ -41,7 +41,7 @@ package struct CaptureFill: Sendable {
         records = chosen?.value.records ?? []
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
-            leftOut.append("not used: \(counted(found[other]?.records.count ?? 0, "record")) of \(other)")
+            otherBottleNotes.append("not used: \(counted(found[other]?.records.count ?? 0, "record")) of \(other)")
         }
     }
 

@@ -10,7 +10,7 @@ package enum ControlMessages {
         package let description: String
     }
 
-    package static let actions: [(words: String, meaning: String)] = [
+    package static let actions: [(usage: String, meaning: String)] = [
         ("sip ML", "add a drink: a record with the bottle's clock, and live reports"),
         ("refill", "fill the bottle"),
         ("battery PERCENT", "set the battery's charge"),
@@ -36,11 +36,11 @@ package enum ControlMessages {
         case ("clock", let value?): if let clock = clock(value) { return .clock(clock) }
         default: break
         }
-        guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == name }) else {
+        guard let known = actions.first(where: { $0.usage.split(separator: " ").first.map(String.init) == name }) else {
             throw Malformed(
-                description: "unknown action '\(name)': expected \(actions.map(\.words).joined(separator: ", "))")
+                description: "unknown action '\(name)': expected \(actions.map(\.usage).joined(separator: ", "))")
         }
-        throw Malformed(description: "invalid value: expected \(known.words)")
+        throw Malformed(description: "invalid value: expected \(known.usage)")
     }
 
     /// Parses `2026-12-31T23:59:50` (years 2000–2255). A space can replace the T, and the seconds can be omitted.
@@ -116,7 +116,7 @@ package enum ControlMessages {
             "reminder": JSONValue(status.reminder?.description),
             "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered),
             "blinks": .int(status.blinks),
-            "onAir": .bool(status.offAir == nil), "offAirReason": JSONValue(status.offAir.map { "\($0)" }),
+            "onAir": .bool(status.offAirError == nil), "offAirReason": JSONValue(status.offAirError.map { "\($0)" }),
         ]
     }
 }

@@ -11,7 +11,7 @@ package final class ControlServer: @unchecked Sendable {
     private static let maximumPending = 64
 
     private let socket: UnixSocket
-    private let mark: SocketMark?
+    private let fileID: SocketFileID?
     private let queue = DispatchQueue(label: "control")
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var listener: DescriptorSource?
@@ -24,7 +24,7 @@ package final class ControlServer: @unchecked Sendable {
         let mask = umask(0o177)
         defer { umask(mask) }
         let descriptor = try socket.listen()
-        mark = socket.mark
+        fileID = socket.fileID
         let listener = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.accept(descriptor) }
         self.listener = listener
         listener.interest = .reading
@@ -35,7 +35,7 @@ package final class ControlServer: @unchecked Sendable {
             listener?.cancel()
             listener = nil
             for connection in connections.values { connection.task.cancel() }
-            socket.withdraw(mark)
+            socket.withdraw(fileID)
         }
     }
 

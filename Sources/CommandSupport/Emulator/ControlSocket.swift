@@ -15,7 +15,7 @@ package struct ControlPath: ExpressibleByArgument, Sendable {
 /// The client of `waterh-emulator control`.
 package enum ControlSocket {
     /// Sends one line and returns the response line, within `limit` seconds.
-    package static func ask(_ path: String, _ line: String, limit: Int = 5) throws(LinkError) -> Data {
+    package static func request(_ path: String, _ line: String, limit: Int = 5) throws(LinkError) -> Data {
         let descriptor = try UnixSocket(path: path, kind: .stream).connect(limit: limit)
         defer { close(descriptor) }
         let bytes = Array((line + "\n").utf8)

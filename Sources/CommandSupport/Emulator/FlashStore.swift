@@ -31,7 +31,7 @@ package final class FlashStore: Sendable {
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
-            throw CommandFailure(.failed, "cannot create \(directory.path): \(FileErrorText.words(error))")
+            throw CommandFailure(.failed, "cannot create \(directory.path): \(FileErrorText.text(error))")
         }
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }

@@ -4,26 +4,26 @@ package import Foundation
 /// Reads and writes device profiles as JSON files.
 package enum ProfileFile {
     /// The maximum size of a document in bytes. A larger document is not read.
-    package static let largest = 256 << 20
+    package static let maximumSize = 256 << 20
 
     /// The error of a device profile file that cannot be read or is invalid.
     package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         package var path: String
         package var sentence: String
         /// Whether the content is invalid. Otherwise the file cannot be read.
-        package var isBadContent: Bool
+        package var isInvalidContent: Bool
         package var description: String { "\(path): \(sentence)" }
-        package var status: ExitStatus { isBadContent ? .badInput : .failed }
+        package var status: ExitStatus { isInvalidContent ? .badInput : .failed }
     }
 
     package static func load(_ path: String) throws(Failure) -> PeripheralProfile {
         let data: Data
         do {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
-            guard size <= largest else {
+            guard size <= maximumSize else {
                 throw Failure(
-                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(largest >> 20) MiB",
-                    isBadContent: true)
+                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(maximumSize >> 20) MiB",
+                    isInvalidContent: true)
             }
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch let failure as Failure {
@@ -36,7 +36,7 @@ package enum ProfileFile {
                     cannot be read: \
                     \(access(path, R_OK) == 0 ? "not a regular file" : String(cString: strerror(errno)))
                     """,
-                isBadContent: false)
+                isInvalidContent: false)
         }
         return try decode(data, path: path)
     }
@@ -48,12 +48,12 @@ package enum ProfileFile {
             try profile.check()
             return profile
         } catch let fault as ProfileError {
-            throw Failure(path: path, sentence: fault.description, isBadContent: true)
+            throw Failure(path: path, sentence: fault.description, isInvalidContent: true)
         } catch let error as DecodingError {
-            throw Failure(path: path, sentence: words(error), isBadContent: true)
+            throw Failure(path: path, sentence: text(error), isInvalidContent: true)
         } catch {
             throw Failure(
-                path: path, sentence: "is not JSON: \((error as NSError).localizedDescription)", isBadContent: true)
+                path: path, sentence: "is not JSON: \((error as NSError).localizedDescription)", isInvalidContent: true)
         }
     }
 
@@ -64,7 +64,7 @@ package enum ProfileFile {
         return try encoder.encode(profile) + Data("\n".utf8)
     }
 
-    private static func words(_ error: DecodingError) -> String {
+    private static func text(_ error: DecodingError) -> String {
         func prefix(_ path: [any CodingKey]) -> String {
             var text = ""
             for key in path { text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? "" : ".") + key.stringValue }

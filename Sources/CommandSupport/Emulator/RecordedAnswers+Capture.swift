@@ -9,7 +9,7 @@ extension RecordedAnswers {
     package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
         var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
         for path in mode == .model ? [] : captures {
-            let scripts = try AnsweringScript.read(CapturePart(path: path)).scripts
+            let scripts = try ResponseScript.read(CapturePart(path: path)).scripts
             let chosen =
                 scripts.first { $0.address != nil && $0.address == wanted }
                 ?? scripts.max { $0.exchanges.count < $1.exchanges.count }

@@ -27,9 +27,9 @@ package final class CaptureLink: CentralLink {
         instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) {
         let name = "capture:\(file)"
-        let scripts: [AnsweringScript]
+        let scripts: [ResponseScript]
         do {
-            let read = try AnsweringScript.read(CapturePart(path: file), given: given)
+            let read = try ResponseScript.read(CapturePart(path: file), given: given)
             scripts = read.scripts
             if let readingError = read.readingError {
                 instruments.log("\(file): \(readingError). The link uses the part before this error")
@@ -47,9 +47,9 @@ package final class CaptureLink: CentralLink {
     }
 
     private static func bottle(
-        _ script: AnsweringScript, _ label: String, _ hostTime: LocalTime, _ instruments: LinkInstruments
+        _ script: ResponseScript, _ label: String, _ hostTime: LocalTime, _ instruments: LinkInstruments
     ) -> Bottle {
-        let machine = AnsweringMachine(
+        let machine = RecordedBottleMachine(
             script, mode: .once, speed: nil, hostTime: hostTime, at: MonotonicClock.system.now())
         let (central, peripheral) = MemoryLink.pair(name: label, central: instruments)
         let driver = PeripheralDriver(machine, on: peripheral, log: instruments.log)
@@ -84,7 +84,7 @@ package final class CaptureLink: CentralLink {
             }
             connected.withLock { $0 = bottle }
             bottle.link.perform(.connect(PeerID(bottle.link.name), limit: limit))
-        case .discover, .read, .write, .subscribe, .disconnect, .forget, .powerCycle:
+        case .discover, .read, .write, .subscribe, .disconnect, .clearCache, .powerCycle:
             // Without a connection, any bottle of the capture rejects the request.
             (connected.withLock { $0 } ?? bottles[0]).link.perform(request)
         }

@@ -86,7 +86,7 @@ package struct LinkAdvice: Sendable {
         case .timeout: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .refused, .protocolViolation:
             "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
-        case .outOfStep: "Poll again."
+        case .invalidState: "Poll again."
         case .serviceLost: "Start bluetoothd (systemctl start bluetooth)\(doctor). Without an adapter use \(others)."
         default: "Try again\(doctor)"
         }

@@ -55,7 +55,7 @@ package enum LinkFactory {
         _ name: LinkName, notifications: NotificationMethod? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any PeripheralLink {
         if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) {
-            throw LinkError(.outOfStep, refusal)
+            throw LinkError(.invalidState, refusal)
         }
         switch name {
         case .unix(let path): return ATTPeripheralLink(try UnixSocket(path: path), instruments: instruments)

@@ -26,7 +26,7 @@ package struct MonitorRecorder {
     }
 
     /// A summary: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
-    package var line: String {
+    package var summary: String {
         [
             counted(packets, "packet"), counted(connections, "connection"), counted(pdus, "ATT PDU"),
             counted(reader.tally.drinks, "drink"),
@@ -37,7 +37,7 @@ package struct MonitorRecorder {
     package mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
     /// Adds a packet; packets of other adapters and bottles are skipped.
-    package mutating func take(_ packet: MonitorPacket) throws {
+    package mutating func add(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let capturePacket = CapturePacket(packet, number: packets + 1)
         guard filter?.selects(capturePacket.content, packet.bytes) ?? true else { return }

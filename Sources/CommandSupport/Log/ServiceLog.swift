@@ -14,7 +14,7 @@ package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case journal
 
     /// The default: `journal` if standard error is connected to the systemd journal (`JOURNAL_STREAM`), else `text`.
-    package static func usual(
+    package static func detected(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, descriptor: Int32 = STDERR_FILENO
     ) -> LogFormat {
         var status = stat()
@@ -39,15 +39,15 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
     ///   - logsDetails: whether to write debug events.
     package func logger(_ label: String, link: String? = nil, logsDetails: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
-            format ?? .usual(), level: logsDetails ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)
+            format ?? .detected(), level: logsDetails ? .debug : .info, hasTime: isatty(STDERR_FILENO) == 0)
         var logger = Logger(label: label) { _ in handler }
         if let link { logger[metadataKey: "link"] = "\(link)" }
         return logger
     }
 
     /// Redirects `Diagnostics` to the log. The text format prints them unchanged, so it does not need this.
-    package func takeOver(_ label: String) {
-        guard format ?? .usual() != .text else { return }
+    package func redirectDiagnostics(_ label: String) {
+        guard format ?? .detected() != .text else { return }
         let log = logger(label)
         Diagnostics.redirect { weight, text in
             switch weight {
@@ -66,18 +66,18 @@ package struct ServiceLogHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
     private let format: LogFormat
-    private let isTimed: Bool
+    private let hasTime: Bool
     private let output: Output
     private let time: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - isTimed: whether a line in the text format starts with the time. JSON always contains it.
+    ///   - hasTime: whether a line in the text format starts with the time. JSON always contains it.
     ///   - descriptor: the output; not closed by this object.
     package init(
-        _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, descriptor: Int32 = STDERR_FILENO,
+        _ format: LogFormat, level: Logger.Level = .info, hasTime: Bool = false, descriptor: Int32 = STDERR_FILENO,
         time: @escaping @Sendable () -> Date = { Date() }
     ) {
-        (self.format, logLevel, self.isTimed, output, self.time) = (format, level, isTimed, Output(descriptor), time)
+        (self.format, logLevel, self.hasTime, output, self.time) = (format, level, hasTime, Output(descriptor), time)
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -95,8 +95,8 @@ package struct ServiceLogHandler: LogHandler {
     private static let (longestMessage, longestValue) = (4096, 256)
 
     func text(_ level: Logger.Level, _ message: String, _ metadata: [(String, String)]) -> String {
-        let message = Self.cut(message, Self.longestMessage)
-        let metadata = metadata.map { ($0, Self.cut($1, Self.longestValue)) }
+        let message = Self.truncated(message, Self.longestMessage)
+        let metadata = metadata.map { ($0, Self.truncated($1, Self.longestValue)) }
         let date = time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         guard format != .json else {
             let head: [JSONValue.Member] = [
@@ -110,10 +110,10 @@ package struct ServiceLogHandler: LogHandler {
             Escaping.replacing(message, ["\r\n": " ", "\n": " "]) + (fields.isEmpty ? "" : " [\(fields)]")
         guard format == .text else { return "<\(Self.priority(level))>" + line }
         let label = level >= .error ? "error: " : level == .warning ? "warning: " : ""
-        return (isTimed ? date + " " : "") + label + line
+        return (hasTime ? date + " " : "") + label + line
     }
 
-    private static func cut(_ text: String, _ length: Int) -> String {
+    private static func truncated(_ text: String, _ length: Int) -> String {
         let scalars = text.unicodeScalars
         return scalars.count > length ? String(String.UnicodeScalarView(scalars.prefix(length))) + "…" : text
     }
@@ -139,7 +139,7 @@ package struct ServiceLogHandler: LogHandler {
 
     private final class Output: Sendable {
         /// The number of bytes that a ready pipe accepts at once (`PIPE_BUF`).
-        private static let piece = 4096
+        private static let chunk = 4096
         /// The time limit in milliseconds for a reader that does not read. Then lines are dropped until it reads again.
         private static let limit: Int32 = 1000
         private let descriptor: Int32
@@ -157,7 +157,7 @@ package struct ServiceLogHandler: LogHandler {
                     if isReady < 0, errno == EINTR { continue }
                     let count =
                         isReady > 0
-                        ? rest.prefix(Self.piece).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } : -1
+                        ? rest.prefix(Self.chunk).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } : -1
                     if isReady > 0, count < 0, errno == EINTR { continue }
                     state.isStalled = isReady == 0
                     guard count > 0 else {

@@ -12,7 +12,7 @@ package enum CommandRunner {
         unblock([SIGINT, SIGTERM, SIGHUP])
         let status = await run(root, Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
-        guard let error = TextOutput.standard.trouble else { exit(status) }
+        guard let error = TextOutput.standard.writeError else { exit(status) }
         Diagnostics.error(
             "writing standard output failed: \(error)",
             advice: "The output is lost or truncated. Changes of the command are kept.")
@@ -28,19 +28,19 @@ package enum CommandRunner {
     }
 
     /// The minimum limit of open files. Below it, libdispatch aborts without a message.
-    private static let leastDescriptors: rlim_t = 32
+    private static let minimumDescriptors: rlim_t = 32
     /// The limit of open files for a service with many connections.
-    private static let wantedDescriptors: rlim_t = 65_536
+    private static let serviceDescriptors: rlim_t = 65_536
 
     /// Raises the soft limit of open files up to the hard limit, and exits if that is too low.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, wantedDescriptors))
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, serviceDescriptors))
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        guard limit.rlim_cur < leastDescriptors else { return }
+        guard limit.rlim_cur < minimumDescriptors else { return }
         Diagnostics.error(
-            "cannot start: the limit of open files is \(limit.rlim_cur), at least \(leastDescriptors) are needed",
+            "cannot start: the limit of open files is \(limit.rlim_cur), at least \(minimumDescriptors) are needed",
             advice: "Raise the limit: ulimit -n 1024")
         exit(ExitStatus.failed.rawValue)
     }

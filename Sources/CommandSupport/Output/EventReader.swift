@@ -70,7 +70,7 @@ package struct EventReader: Sendable {
         case .chunk(let length):
             let count = min(length, bytes.count)
             guard count > 0 else { return nil }
-            for byte in bytes[..<count] { take(byte, &events) }
+            for byte in bytes[..<count] { append(byte, &events) }
             part = count == length ? .chunkEnd : .chunk(length - count)
             return count
         case .chunkEnd:
@@ -80,7 +80,7 @@ package struct EventReader: Sendable {
         }
     }
 
-    private mutating func take(_ byte: UInt8, _ events: inout [Event]) {
+    private mutating func append(_ byte: UInt8, _ events: inout [Event]) {
         guard byte == 10 else { return line.append(byte) }
         let text = String(decoding: line.last == 13 ? line.dropLast() : line[...], as: UTF8.self)
         line = []
@@ -100,8 +100,8 @@ package struct EventReader: Sendable {
         return String(value.hasPrefix(" ") ? value.dropFirst() : value)
     }
 
-    private static func end(of mark: [UInt8], in bytes: [UInt8]) -> Int? {
-        guard bytes.count >= mark.count else { return nil }
-        return (mark.count...bytes.count).first { bytes[($0 - mark.count)..<$0].elementsEqual(mark) }
+    private static func end(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+        guard bytes.count >= pattern.count else { return nil }
+        return (pattern.count...bytes.count).first { bytes[($0 - pattern.count)..<$0].elementsEqual(pattern) }
     }
 }

@@ -16,7 +16,7 @@ package enum HostZone {
 
     /// The zone name in `TZ`: `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
     private static func name(inVariable text: String) -> String? {
-        let name = afterZoneFiles(text) ?? text
+        let name = zoneName(inPath: text) ?? text
         // Foundation does not list links (`US/Eastern`) and `Etc/GMT+5`, but accepts the rule `GMT+5` as a name.
         guard TimeZone(identifier: name) != nil else { return nil }
         return name.contains("/") || name == "UTC"
@@ -28,7 +28,7 @@ package enum HostZone {
         var path = link
         for _ in 0..<8 {
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
-            if let name = afterZoneFiles(target) { return name }
+            if let name = zoneName(inPath: target) { return name }
             path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent + "/" + target
         }
         return nil
@@ -42,7 +42,7 @@ package enum HostZone {
         return name.isEmpty ? nil : name
     }
 
-    private static func afterZoneFiles(_ path: String) -> String? {
+    private static func zoneName(inPath path: String) -> String? {
         guard let range = path.range(of: "/zoneinfo/", options: .backwards) else { return nil }
         let name = String(path[range.upperBound...])
         for prefix in ["posix/", "right/"] where name.hasPrefix(prefix) { return String(name.dropFirst(prefix.count)) }

@@ -7,9 +7,9 @@ package final class InputFile {
     /// The size in bytes, if this is a regular file.
     private let size: Int?
 
-    /// - Parameter sparing: files that must not be read under any path, such as the open store.
+    /// - Parameter excluding: files that must not be read under any path, such as the open store.
     /// - Throws: `CommandFailure`.
-    package init(_ path: String, sparing: [String] = []) throws {
+    package init(_ path: String, excluding: [String] = []) throws {
         name = path == "-" ? "standard input" : path
         var found = stat()
         if path == "-" {
@@ -17,7 +17,7 @@ package final class InputFile {
             guard fstat(descriptor, &found) == 0 else { throw Self.failure(name, errno) }
         } else {
             guard stat(path, &found) == 0 else { throw Self.failure(name, errno) }
-            for inUse in sparing {
+            for inUse in excluding {
                 var other = stat()
                 guard stat(inUse, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
                     continue

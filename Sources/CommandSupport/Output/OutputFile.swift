@@ -17,11 +17,12 @@ package final class OutputFile {
     /// - Parameters:
     ///   - kind: the kind of the output. An existing database is replaced only if it is a backup.
     ///   - mode: the permissions of a new file, before the umask.
-    ///   - sparing: files that must not be written under any path, such as the open store.
+    ///   - excluding: files that must not be written under any path, such as the open store.
     ///   - isRecording: whether to lock the file against another recording.
     /// - Throws: `CommandFailure`. Nothing is changed before `commit` or `publish`.
     package init(
-        _ path: String, kind: FileKind = .text, mode: mode_t = 0o600, sparing: [String] = [], isRecording: Bool = false
+        _ path: String, kind: FileKind = .text, mode: mode_t = 0o600, excluding: [String] = [],
+        isRecording: Bool = false
     ) throws {
         self.path = path
         self.isRecording = isRecording
@@ -38,7 +39,7 @@ package final class OutputFile {
                 .failed, "\(path) is a directory.",
                 advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
         }
-        if let inUse = sparing.first(where: { Self.isSame(path, $0) }) {
+        if let inUse = excluding.first(where: { Self.isSame(path, $0) }) {
             throw CommandFailure(
                 .wrongUse, "\(path) is \(inUse), which is in use.",
                 advice: "Name another file to write.")

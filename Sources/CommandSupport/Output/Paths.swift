@@ -5,7 +5,6 @@ package enum Paths {
     /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
     package static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
 
-    /// The store of a system service.
     package static let serviceStore = "/var/lib/waterh/waterh.sqlite"
 
     /// The store of an instance of `waterh-gateway@.service` whose configuration does not name one.
@@ -15,10 +14,10 @@ package enum Paths {
     /// exists, else `/etc/waterh/waterh.toml` if it exists, else the path below `$XDG_CONFIG_HOME`.
     package static var configuration: String {
         if let instance { return configuration(ofInstance: instance) }
-        let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
+        let userFile = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
         let system = systemConfiguration + "/waterh.toml"
-        return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system)
-            ? system : own
+        return !FileManager.default.fileExists(atPath: userFile) && FileManager.default.fileExists(atPath: system)
+            ? system : userFile
     }
 
     /// The instance of `waterh-gateway@.service` that this process runs or queries: `$WATERH_INSTANCE`.

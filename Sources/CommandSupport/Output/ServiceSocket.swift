@@ -22,27 +22,27 @@ package struct ServiceSocket: Sendable {
     /// The sockets of other services on this machine that this user can access. Each service has 2 s to respond.
     /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
-        let own = [own(forStore: store), path(forStore: store)]
+        let callerPaths = [listeningPath(forStore: store), path(forStore: store)]
         let folders = Set([systemFolder, (file(forStore: store, "sock") as NSString).deletingLastPathComponent])
         return folders.sorted().flatMap { folder in
             ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
                 .filter { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") && $0 != "waterh-emulator.sock" }.map {
                     "\(folder)/\($0)"
                 }
-        }.filter { !own.contains($0) }.map { ServiceSocket(path: $0, limitSeconds: 2) }
+        }.filter { !callerPaths.contains($0) }.map { ServiceSocket(path: $0, limitSeconds: 2) }
     }
 
     /// The socket directory of a system service (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
 
     /// The path of the socket on which a service of this process listens: in systemd's directory, else in the user's.
-    package static func own(forStore store: String) -> String {
+    package static func listeningPath(forStore store: String) -> String {
         Paths.ofService.map { $0 + "/" + name(store, "sock") } ?? file(forStore: store, "sock")
     }
 
     /// The path of the socket for requests about a store: that of this user's service, else of the system service.
     package static func path(forStore store: String) -> String {
-        let (own, system) = (own(forStore: store), systemFolder + "/" + name(store, "sock"))
+        let (own, system) = (listeningPath(forStore: store), systemFolder + "/" + name(store, "sock"))
         return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
     }
 
@@ -68,12 +68,12 @@ package struct ServiceSocket: Sendable {
     /// - Throws: `CommandFailure`, also for an error response.
     package func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
         let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
-        return try ask(
+        return try response(
             "POST \(target)",
             "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
-    package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
+    package func get(_ target: String) throws -> Data { try response("GET \(target)", "\r\n") }
 
     /// Requests a file and writes it to a new private file. Throws if the response is incomplete.
     package func get(_ target: String, to file: String) throws {
@@ -88,7 +88,7 @@ package struct ServiceSocket: Sendable {
         try request("GET \(target)", "\r\n") { try copy.write(contentsOf: $0) }
     }
 
-    private func ask(_ what: String, _ rest: String) throws -> Data {
+    private func response(_ what: String, _ rest: String) throws -> Data {
         var answer = Data()
         try request(what, rest) {
             answer += $0
@@ -97,8 +97,8 @@ package struct ServiceSocket: Sendable {
         return answer
     }
 
-    /// Sends a request, and passes the body of the response to `take` in pieces.
-    private func request(_ what: String, _ rest: String, _ take: (Data) throws -> Void) throws {
+    /// Sends a request, and passes the body of the response to `process` in pieces.
+    private func request(_ what: String, _ rest: String, _ process: (Data) throws -> Void) throws {
         let descriptor = try open()
         defer { close(descriptor) }
         var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
@@ -129,7 +129,7 @@ package struct ServiceSocket: Sendable {
         var piece: Data? = head[end.upperBound...]
         while let bytes = piece, problem.count <= Self.limit {
             rest = rest.map { $0 - bytes.count }
-            if (200..<300).contains(status) { try take(bytes) } else { problem += bytes }
+            if (200..<300).contains(status) { try process(bytes) } else { problem += bytes }
             piece = rest == 0 ? nil : try next()
         }
         guard (200..<300).contains(status) else {

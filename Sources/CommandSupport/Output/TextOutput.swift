@@ -9,7 +9,7 @@ package final class TextOutput: Sendable {
     private struct State {
         var buffer: [UInt8] = []
         var isClosed = false
-        var trouble: Int32?
+        var errorNumber: Int32?
     }
 
     private static let capacity = 1 << 16
@@ -41,7 +41,7 @@ package final class TextOutput: Sendable {
     }
 
     /// The error text of a failed write; `nil` if there is none, or if the reader closed the pipe.
-    package var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
+    package var writeError: String? { state.withLock { $0.errorNumber }.map { String(cString: strerror($0)) } }
 
     /// Writes one line; line breaks in it are escaped.
     package func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
@@ -68,9 +68,9 @@ package final class TextOutput: Sendable {
 
     package func flush() {
         state.withLock { state in
-            if let trouble = writeAll(state.buffer, to: descriptor) {
+            if let number = writeAll(state.buffer, to: descriptor) {
                 state.isClosed = true
-                if trouble != EPIPE { state.trouble = trouble }
+                if number != EPIPE { state.errorNumber = number }
             }
             state.buffer.removeAll(keepingCapacity: true)
         }

@@ -78,7 +78,7 @@ package struct Configuration: Equatable, Sendable {
             bytes = try handle.read(upToCount: limitBytes + 1) ?? Data()
         } catch {
             throw CommandFailure(
-                .badInput, "cannot read the configuration \(file): \(FileErrorText.words(error))",
+                .badInput, "cannot read the configuration \(file): \(FileErrorText.text(error))",
                 advice: "A configuration is a UTF-8 text file in TOML.")
         }
         guard bytes.count <= limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
@@ -100,7 +100,7 @@ package struct Configuration: Equatable, Sendable {
     package init(text: String, name: String) throws {
         let table = try Self.table(text, name)
         if let split = try SplitConfiguration(table, file: name) { throw split.failure(file: name) }
-        try take(table, name)
+        try apply(table, name)
     }
 
     static func table(_ text: String, _ name: String) throws -> TOMLTable {
@@ -124,7 +124,7 @@ package struct Configuration: Equatable, Sendable {
         }
     }
 
-    private mutating func take(_ table: TOMLTable, _ name: String) throws {
+    private mutating func apply(_ table: TOMLTable, _ name: String) throws {
         for key in table.keys {
             guard let value = table[key], !Self.isRemoved(key, name) else { continue }
             switch key {
@@ -135,17 +135,17 @@ package struct Configuration: Equatable, Sendable {
             case "zone":
                 let text = try Self.text(value.string, key, name)
                 do { _ = try Zone(text) } catch {
-                    throw Self.wrong(key, #"an IANA time zone, such as "Europe/Berlin""#, name)
+                    throw Self.invalid(key, #"an IANA time zone, such as "Europe/Berlin""#, name)
                 }
                 zone = text
             case "dialect":
                 guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else {
-                    throw Self.wrong(key, #""calendar" or "strict""#, name)
+                    throw Self.invalid(key, #""calendar" or "strict""#, name)
                 }
                 dialect = known
             case "units":
                 guard let known = value.string.flatMap(AmountUnits.init(rawValue:)) else {
-                    throw Self.wrong(key, #""ml", "l" or "oz""#, name)
+                    throw Self.invalid(key, #""ml", "l" or "oz""#, name)
                 }
                 units = known
             case "keep": keep = try Self.flag(value.bool, key, name)
@@ -156,7 +156,7 @@ package struct Configuration: Equatable, Sendable {
                 if text != "off", !text.hasPrefix("unix:/") {
                     var testSettings = Settings()
                     do { try testSettings.set("http.listen", to: text) } catch {
-                        throw Self.wrong(key, #"an address with a port, such as "127.0.0.1:8077", or "off""#, name)
+                        throw Self.invalid(key, #"an address with a port, such as "127.0.0.1:8077", or "off""#, name)
                     }
                 }
                 listen = text
@@ -165,11 +165,11 @@ package struct Configuration: Equatable, Sendable {
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var testSettings = Settings()
                 do { try testSettings.set(setting, to: text) } catch {
-                    throw Self.wrong(key, "an address that starts with http:// or https://", name)
+                    throw Self.invalid(key, "an address that starts with http:// or https://", name)
                 }
                 publicURL = text
             case "mqtt", "ntfy", "webhook":
-                guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
+                guard let table = value.table else { throw Self.invalid(key, "a table, [\(key)]", name) }
                 settings.merge(try Self.settings(table, below: key, name)) { $1 }
             default:
                 throw CommandFailure(
@@ -185,7 +185,7 @@ package struct Configuration: Equatable, Sendable {
     }
 
     private static func text(_ value: String?, _ key: String, _ name: String) throws -> String {
-        guard let value, !value.isEmpty else { throw wrong(key, "a text in quotes", name) }
+        guard let value, !value.isEmpty else { throw invalid(key, "a text in quotes", name) }
         return value
     }
 
@@ -199,7 +199,7 @@ package struct Configuration: Equatable, Sendable {
                 "\(group)." + (parts.first ?? "")
                 + parts.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
             guard let text = value.string ?? value.bool.map({ "\($0)" }) else {
-                throw wrong("\(group).\(key)", "a text in quotes, true or false", name)
+                throw invalid("\(group).\(key)", "a text in quotes, true or false", name)
             }
             do {
                 try testSettings.set(setting, to: text)
@@ -208,7 +208,7 @@ package struct Configuration: Equatable, Sendable {
                     .badInput,
                     """
                     '\(key)' of [\(group)] in \(name) cannot be \
-                    \(error.kept == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
+                    \(error.currentValue == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
                     """,
                     advice: fixAdvice)
             }
@@ -228,17 +228,17 @@ package struct Configuration: Equatable, Sendable {
     }
 
     private static func list(_ value: TOMLArray?, _ key: String, _ name: String) throws -> [String] {
-        guard let value else { throw wrong(key, "a list of texts in quotes", name) }
+        guard let value else { throw invalid(key, "a list of texts in quotes", name) }
         return try value.map { try text($0.string, key, name) }
     }
 
     private static func flag(_ value: Bool?, _ key: String, _ name: String) throws -> Bool {
-        guard let value else { throw wrong(key, "true or false", name) }
+        guard let value else { throw invalid(key, "true or false", name) }
         return value
     }
 
-    private static func wrong(_ key: String, _ wanted: String, _ name: String) -> CommandFailure {
-        CommandFailure(.badInput, "invalid \(key) in \(name): expected \(wanted)", advice: fixAdvice)
+    private static func invalid(_ key: String, _ expected: String, _ name: String) -> CommandFailure {
+        CommandFailure(.badInput, "invalid \(key) in \(name): expected \(expected)", advice: fixAdvice)
     }
 
     static let fixAdvice = "Fix the line, then restart the service."

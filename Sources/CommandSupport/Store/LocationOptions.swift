@@ -16,7 +16,7 @@ package struct LocationOptions: ParsableArguments {
 
     package init() {}
 
-    package func place(_ file: Configuration) throws -> StoreLocation { try StoreLocation.find(store, file) }
+    package func storeLocation(_ file: Configuration) throws -> StoreLocation { try StoreLocation.find(store, file) }
 
     package func namedZone(_ file: Configuration) -> String? { file.zone(flag: nil) }
 }

@@ -13,7 +13,7 @@ package enum Machine {
     /// Accelerates time in this process, for a demonstration, from `start` if given.
     package static func accelerate(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
-        acceleration.withLock { $0 = Acceleration(since: real, shows: start ?? now, speed: speed) }
+        acceleration.withLock { $0 = Acceleration(realStart: real, shownStart: start ?? now, speed: speed) }
     }
 
     /// The factor of the acceleration; 1 outside a demonstration.
@@ -26,11 +26,11 @@ package enum Machine {
     }
 
     private struct Acceleration {
-        var since: Instant
-        var shows: Instant
+        var realStart: Instant
+        var shownStart: Instant
         var speed: Double
 
-        func time(at real: Instant) -> Instant { shows.advanced(seconds: since.seconds(to: real) * speed) }
+        func time(at real: Instant) -> Instant { shownStart.advanced(seconds: realStart.seconds(to: real) * speed) }
     }
 
     private static let acceleration = Mutex<Acceleration?>(nil)

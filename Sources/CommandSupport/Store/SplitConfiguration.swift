@@ -21,27 +21,27 @@ package struct SplitConfiguration: Sendable {
 
     init?(_ table: TOMLTable, file: String) throws {
         guard table.keys.contains("person") else { return nil }
-        func wrong(_ what: String) -> CommandFailure {
+        func invalid(_ what: String) -> CommandFailure {
             CommandFailure(.badInput, "invalid configuration \(file): \(what)", advice: Configuration.fixAdvice)
         }
         let people = table["person"]?.array?.compactMap(\.table) ?? []
         guard !people.isEmpty, people.count == table["person"]?.array?.count else {
-            throw wrong("'person' is not a list of tables, [[person]]")
+            throw invalid("'person' is not a list of tables, [[person]]")
         }
         var (parts, names, stores): ([Part], Set<String>, Set<String>) = ([], ["waterh"], [])
         for (index, person) in people.enumerated() {
             guard let name = person["name"]?.string, Configuration.isInstance(name), names.insert(name).inserted else {
-                throw wrong("'name' of person \(index + 1) is missing, invalid, or used twice")
+                throw invalid("'name' of person \(index + 1) is missing, invalid, or used twice")
             }
             guard let store = person["store"]?.string, !store.isEmpty, stores.insert(store).inserted else {
-                throw wrong("'store' of person \(index + 1) is missing or used twice")
+                throw invalid("'store' of person \(index + 1) is missing or used twice")
             }
-            let own = TOMLTable()
-            for key in table.keys where key != "person" { own[key] = table[key] }
+            let merged = TOMLTable()
+            for key in table.keys where key != "person" { merged[key] = table[key] }
             // A goal in the list was only for a new store, so the existing store has it.
-            for key in person.keys where !["name", "goal"].contains(key) { own[key] = person[key] }
-            if index > 0 { own["listen"] = Self.listen(table["listen"]?.string, index) }
-            parts.append(Part(name: name, text: own.convert(to: .toml, options: []) + "\n"))
+            for key in person.keys where !["name", "goal"].contains(key) { merged[key] = person[key] }
+            if index > 0 { merged["listen"] = Self.listen(table["listen"]?.string, index) }
+            parts.append(Part(name: name, text: merged.convert(to: .toml, options: []) + "\n"))
         }
         self.parts = parts
     }

@@ -3,7 +3,7 @@ import Foundation
 extension StoreLocation {
     /// Returns the reason why a readable store cannot be written, with advice; `nil` if it can. Writes nothing.
     /// - Parameter path: an existing store.
-    package static func writeProblem(_ path: String) -> (words: String, advice: String)? {
+    package static func writeProblem(_ path: String) -> (text: String, advice: String)? {
         // The directory must be writable too, because SQLite writes its WAL there.
         var folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         while access(folder, F_OK) != 0, folder != "/" { folder = (folder as NSString).deletingLastPathComponent }

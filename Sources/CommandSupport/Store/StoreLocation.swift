@@ -63,7 +63,7 @@ package struct StoreLocation: Equatable, Sendable {
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store
         } catch let error as StoreError {
-            throw isClosed(for: access) ? closed(for: access) : CommandFailure(error)
+            throw isClosed(for: access) ? accessFailure(for: access) : CommandFailure(error)
         }
     }
 
@@ -109,7 +109,7 @@ package struct StoreLocation: Equatable, Sendable {
         return Glibc.access(path, wanted) != 0 && errno == EACCES
     }
 
-    private func closed(for access: TrackerStore.Access) -> CommandFailure {
+    private func accessFailure(for access: TrackerStore.Access) -> CommandFailure {
         let owner = Self.owner(of: path) ?? "waterh"
         return CommandFailure(
             .failed,

@@ -4,8 +4,8 @@ import Bluetooth
 /// The state of the emulated bottle's connection to a central.
 struct Session: Sendable {
     /// A value to send, with the earliest time for it.
-    struct Waiting: Sendable {
-        var outgoing: Outgoing
+    struct QueuedValue: Sendable {
+        var outgoing: OutgoingValue
         var characteristic: BluetoothUUID
         var notBefore: MonotonicInstant
     }
@@ -21,12 +21,12 @@ struct Session: Sendable {
     var subscriptions: Set<BluetoothUUID> = []
     var subscribedAt: MonotonicInstant?
     /// The values to notify. Each is sent after the previous one.
-    var outbox: [Waiting] = []
+    var outbox: [QueuedValue] = []
     /// The time at which a notification without a confirmation counts as lost; `nil` if there is none.
     var confirmationDeadline: MonotonicInstant?
     var earliestNext: MonotonicInstant
     /// The values to return to a central that reads (draft profile).
-    var readable: [Waiting] = []
+    var readable: [QueuedValue] = []
     var lastRead: [UInt8] = []
     /// The numbers of the sent records that are not acknowledged.
     var sent: [UInt64] = []

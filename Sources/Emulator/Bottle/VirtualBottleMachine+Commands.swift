@@ -16,13 +16,13 @@ extension VirtualBottleMachine {
         }
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
-        if recorded.mode == .strict, !recorded.contains(bytes), let central = session?.central {
+        if recordedAnswers.mode == .strict, !recordedAnswers.contains(bytes), let central = session?.central {
             log("disconnecting \(central): its request is not in the capture")
             return emit(.link(.disconnect(central)))
         }
-        if !supports(command), let values = recorded.next(to: bytes) {
+        if !supports(command), let values = recordedAnswers.next(to: bytes) {
             log("answered with \(values.count) recorded values")
-            return send(values.map { Outgoing(value: $0, kind: .answer) }, at: now)
+            return send(values.map { OutgoingValue(value: $0, kind: .answer) }, at: now)
         }
         switch command {
         case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
@@ -92,7 +92,7 @@ extension VirtualBottleMachine {
     }
 
     /// Starts a new transfer of the log, and drops the unsent values of the last one.
-    private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.Stored] {
+    private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.StoredRecord] {
         session?.sent = []
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
         session?.readable = []
@@ -101,11 +101,11 @@ extension VirtualBottleMachine {
         guard session?.profile == .draft, identity.dialect == nil else { return records }
         // The app of the draft profile accepts only 1A in byte 0.
         return records.map {
-            BottleFlash.Stored(number: $0.number, raw: [DrinkRecord.strictTypeByte] + $0.bytes.dropFirst())
+            BottleFlash.StoredRecord(number: $0.number, raw: [DrinkRecord.strictTypeByte] + $0.bytes.dropFirst())
         }
     }
 
-    private mutating func sendLog(_ values: [Outgoing], at now: MonotonicInstant) {
+    private mutating func sendLog(_ values: [OutgoingValue], at now: MonotonicInstant) {
         let largest = values.map(\.value.count).max() ?? 0
         if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan.split == 0 {
             log("the ATT MTU is \(mtu): notifications of \(largest) bytes are truncated to \(mtu - 3)")

@@ -8,7 +8,7 @@ package enum ControlAction: Hashable, Sendable {
     case battery(percent: Int)
     case charging(Bool)
     case clock(BottleClock)
-    /// Removes the power: the clock restarts at zero.
+    /// Simulates a power loss: the bottle's clock restarts at zero.
     case powerLoss
     case drop
     /// Presses the button: confirms a registration, or wakes the bottle.
@@ -44,7 +44,7 @@ package struct BottleStatus: Hashable, Sendable {
     package var mtu: Int?
     package var isSubscribed: Bool
     /// The reason why the bottle is not advertising; `nil` if it is.
-    package var offAir: LinkError?
+    package var offAirError: LinkError?
 }
 
 extension VirtualBottleMachine {
@@ -138,6 +138,6 @@ extension VirtualBottleMachine {
             isRegistered: flash.isRegistered, blinks: blinks,
             connections: connections, central: session?.central, mtu: session?.mtu,
             isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true },
-            offAir: offAir)
+            offAirError: offAirError)
     }
 }

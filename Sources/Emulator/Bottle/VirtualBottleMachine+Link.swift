@@ -20,17 +20,17 @@ extension VirtualBottleMachine {
         case .read(let central, let uuid, let offset, let token):
             answerRead(central, uuid, offset: offset, token: token, at: now)
         case .write(let central, let uuid, let value, let token):
-            take(value, to: uuid, from: central, token: token, at: now)
+            processWrite(value, to: uuid, from: central, token: token, at: now)
         case .notified(let uuid) where profile(answering: uuid) != nil:
             let next = now.advanced(by: .milliseconds(plan.gap))
             session?.confirmationDeadline = nil
             session?.earliestNext = next
         case .unavailable(let error):
             if session != nil { disconnect(at: now) }
-            offAir = error
+            offAirError = error
             log("not advertising: \(error)")
         case .available:
-            offAir = nil
+            offAirError = nil
             log("advertising again")
         case .disconnected, .mtuChanged, .subscribed, .unsubscribed, .notified: break
         }
@@ -42,7 +42,7 @@ extension VirtualBottleMachine {
             log("\(central) rejected: \(session?.central.text ?? "another central") is connected")
             return emit(.link(.disconnect(central)))
         }
-        offAir = nil
+        offAirError = nil
         connections += 1
         guard connections > plan.refuse else {
             log("\(central) disconnected: fault 'refuse', connection \(connections)")
@@ -86,7 +86,7 @@ extension VirtualBottleMachine {
 
     // MARK: Writes and reads
 
-    private mutating func take(
+    private mutating func processWrite(
         _ value: [UInt8], to uuid: BluetoothUUID, from central: CentralID, token: UInt64?, at now: MonotonicInstant
     ) {
         let writeNotPermitted: UInt8 = 0x03
@@ -144,11 +144,11 @@ extension VirtualBottleMachine {
     // MARK: Sending
 
     /// Queues values for notification, or in the draft profile for reads if the central has not subscribed.
-    mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
+    mutating func send(_ values: [OutgoingValue], at now: MonotonicInstant) {
         guard let session else { return }
         let characteristic = session.profile.response
         let waiting = values.map {
-            Session.Waiting(
+            Session.QueuedValue(
                 outgoing: $0, characteristic: characteristic, notBefore: now.advanced(by: .milliseconds(plan.slow)))
         }
         if session.isListening {
@@ -168,15 +168,15 @@ extension VirtualBottleMachine {
         guard let session, session.outbox.count < Session.capacity else { return }
         let position = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
         for profile in identity.profile.profiles.reversed() where session.subscriptions.contains(profile.response) {
-            let waiting = Session.Waiting(
-                outgoing: Outgoing(value: frame.encoded, kind: .report), characteristic: profile.response,
+            let waiting = Session.QueuedValue(
+                outgoing: OutgoingValue(value: frame.encoded, kind: .report), characteristic: profile.response,
                 notBefore: session.since)
             self.session?.outbox.insert(waiting, at: position)
         }
     }
 
     /// Sends the next values that are due, one at a time.
-    mutating func pump(at now: MonotonicInstant) {
+    mutating func sendDueValues(at now: MonotonicInstant) {
         keepAlive(at: now)
         sendUnrequested(at: now)
         if let until = session?.confirmationDeadline, until <= now {
@@ -227,8 +227,8 @@ extension VirtualBottleMachine {
         else { return }
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
         self.session?.outbox.append(
-            Session.Waiting(
-                outgoing: Outgoing(value: injector.randomBytes(), kind: .randomBytes),
+            Session.QueuedValue(
+                outgoing: OutgoingValue(value: injector.randomBytes(), kind: .randomBytes),
                 characteristic: session.profile.response,
                 notBefore: pause))
     }

@@ -11,16 +11,16 @@ package struct VirtualBottleMachine: PeripheralMachine {
     package internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
-    var recorded: RecordedAnswers
+    var recordedAnswers: RecordedAnswers
     var session: Session?
     /// The link's reason why the bottle is not advertising; `nil` if it is.
-    var offAir: LinkError?
+    var offAirError: LinkError?
     var connections = 0
     /// The reports of recalibrations with the times at which they are sent.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
     var registrationDeadline: MonotonicInstant?
     /// The acknowledged records, for the `resend` fault.
-    var acknowledged: [BottleFlash.Stored] = []
+    var acknowledged: [BottleFlash.StoredRecord] = []
     var blinks = 0
     private var isDirty = false
     private var effects: [PeripheralMachineEffect] = []
@@ -40,7 +40,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
         self.identity = identity
         self.flash = flash
         self.hostTime = hostTime
-        recorded = answers
+        recordedAnswers = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
         application = BottleGATTTables.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
@@ -68,11 +68,11 @@ package struct VirtualBottleMachine: PeripheralMachine {
         case .tick: break
         }
         expire(at: now)
-        pump(at: now)
+        sendDueValues(at: now)
         defer { effects = [] }
         guard isDirty else { return effects }
         isDirty = false
-        noteClock(at: now)
+        saveClockOffset(at: now)
         return [.save(flash)] + effects
     }
 
@@ -86,7 +86,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
     }
 
     /// Stores the offset of the bottle's clock for the next start.
-    private mutating func noteClock(at now: MonotonicInstant) {
+    private mutating func saveClockOffset(at now: MonotonicInstant) {
         let host = hostTime.milliseconds + (now.nanoseconds - startedAt.nanoseconds) / 1_000_000
         let bottle = clock.time(at: now).milliseconds
         flash.clockOffset = clock.isLost ? nil : bottle - host

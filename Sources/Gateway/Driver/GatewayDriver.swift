@@ -12,11 +12,11 @@ package actor GatewayDriver {
         /// Entries that were appended to the journal, each with its outcome.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         /// Called when the bottle sends data without a request, in a poll or on a kept connection.
-        package var reported: @Sendable () -> Void = {}
-        package var lost: @Sendable () -> Void = {}
+        package var bottleReported: @Sendable () -> Void = {}
+        package var connectionLost: @Sendable () -> Void = {}
         package var display = DisplayValues()
         /// Stores the light that was written to a bottle.
-        package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
+        package var lightWritten: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
         package init() {}
     }
@@ -41,7 +41,7 @@ package actor GatewayDriver {
         self.observe = observe
     }
 
-    package var isHolding: Bool { current?.isHolding == true }
+    package var isKeepingConnection: Bool { current?.isKeepingConnection == true }
 
     /// Runs one poll, from the scan to the disconnect. If the options keep the connection, the next poll resumes it.
     ///
@@ -58,17 +58,17 @@ package actor GatewayDriver {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waiter = continuation
-                take(.start)
+                process(.start)
                 if isLinkGone { linkEnded() }
             }
         } onCancel: {
-            Task { await self.take(.cancel) }
+            Task { await self.process(.cancel) }
         }
     }
 
     /// Stops the current poll as cancelling its task does. Does nothing without a poll.
     package func stop() {
-        if current != nil { take(.cancel) }
+        if current != nil { process(.cancel) }
     }
 
     /// Returns `false` if a deadline of the current poll is overdue by more than `grace`.
@@ -86,7 +86,7 @@ package actor GatewayDriver {
         guard pump == nil else { return }
         let events = link.events
         pump = Task {
-            for await event in events { self.take(.link(event)) }
+            for await event in events { self.process(.link(event)) }
             self.linkEnded()
         }
     }
@@ -96,13 +96,13 @@ package actor GatewayDriver {
         let closed = LinkError(.serviceLost, "The link \(link.name) was closed.")
         for event in [
             PollEvent.link(.disconnected(closed)), .link(.unavailable(closed)), .cancel, .link(.disconnected(nil)),
-        ] { take(event) }
+        ] { process(event) }
     }
 
     /// Passes an event to the poll, and executes its effects.
-    private func take(_ event: PollEvent) {
+    private func process(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
-            for observation in transcript.note(event, at: clock.now()) { observe(observation) }
+            for observation in transcript.record(event, at: clock.now()) { observe(observation) }
         }
         guard var poll = current, let context, !poll.isOver || event == .start else { return handleIdle(event) }
         let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: context.journal)
@@ -116,17 +116,17 @@ package actor GatewayDriver {
         switch effect {
         case .link(let request):
             if let observe {
-                for observation in transcript.note(request, at: clock.now()) { observe(observation) }
+                for observation in transcript.record(request, at: clock.now()) { observe(observation) }
             }
             link.perform(request)
-        case .lit(let bottle, let light):
+        case .lightWritten(let bottle, let light):
             do {
-                try callbacks.lit(bottle, light)
+                try callbacks.lightWritten(bottle, light)
             } catch {
                 callbacks.diagnostic(Diagnostic(.warning, "Saving the bottle's light failed: \(error)"))
             }
         case .journaled(let entries, let outcomes): callbacks.journaled(entries, outcomes)
-        case .report: callbacks.reported()
+        case .report: callbacks.bottleReported()
         case .diagnostic(let diagnostic): callbacks.diagnostic(diagnostic)
         case .progress(let progress): callbacks.progress(progress)
         case .done(let report): finish(report)
@@ -136,11 +136,11 @@ package actor GatewayDriver {
     /// Handles an event while no poll is running. Only a kept connection uses it.
     private func handleIdle(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
-        switch current?.note(event) {
-        case .reported: context?.callbacks.reported()
+        switch current?.handleIdle(event) {
+        case .reported: context?.callbacks.bottleReported()
         case .lost:
             current = nil
-            context?.callbacks.lost()
+            context?.callbacks.connectionLost()
             context = nil
         case nil: break
         }
@@ -149,7 +149,7 @@ package actor GatewayDriver {
     private func finish(_ report: PollReport) {
         timer?.task.cancel()
         timer = nil
-        if current?.isHolding != true { (current, context) = (nil, nil) }
+        if current?.isKeepingConnection != true { (current, context) = (nil, nil) }
         waiter?.resume(returning: report)
         waiter = nil
     }
@@ -169,11 +169,11 @@ package actor GatewayDriver {
 
     private func tick() {
         timer = nil
-        take(.tick)
+        process(.tick)
     }
 }
 
-/// A journal that accepts every record and stores none, for jobs such as `look`.
+/// A journal that accepts every record and stores none, for jobs such as `inspect`.
 package struct NoJournal: Journal {
     package init() {}
 

@@ -4,7 +4,7 @@ import Bluetooth
 // adds other bottles with `adopt` or by name. A poll of another person's bottle would delete that person's log.
 extension PollOptions {
     /// Whether the user named no bottle, or a bottle of the store.
-    package var isAboutOwn: Bool {
+    package var selectsOwnBottle: Bool {
         guard let selected = bottle else { return true }
         let selector = BottleSelector(text: selected)
         return own.contains { bottle in
@@ -27,10 +27,10 @@ extension PollOptions {
     }
 
     func allows(identity: String) -> Bool {
-        guard !elsewhere.contains(identity) else { return false }
+        guard !bottlesOfOtherServices.contains(identity) else { return false }
         guard let candidates else { return true }
         if bottle == identity { return true }
-        return candidates.contains { $0.answers(to: identity, alias: alias) }
+        return candidates.contains { $0.matches(identity: identity, alias: alias) }
     }
 
     /// Whether an advertisement may come from an allowed bottle. A private address, or a bottle without a known
@@ -50,23 +50,23 @@ extension PollOptions {
         }
     }
 
-    func refusal(name: String?, identity: String) -> PollFailure {
+    func notOwnedFailure(name: String?, identity: String) -> PollFailure {
         let bottle = name.map { "\($0) (\(identity))" } ?? identity
         if others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
                 .notFound, "it is not in range; \(bottle), another bottle of this store, is in range.",
                 linkError: .notFound)
         }
-        if elsewhere.contains(identity) {
+        if bottlesOfOtherServices.contains(identity) {
             return PollFailure(
                 .notOurs, "\(bottle) belongs to another gateway on this machine. Its log was not read.",
                 code: "elsewhere")
         }
-        let untouched = job == .poll ? "Its log was not read." : "Nothing was sent to it."
+        let reassurance = job == .poll ? "Its log was not read." : "Nothing was sent to it."
         let ownText = own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
-            .notOurs, "\(bottle) is in range, but this store is for \(ownText). \(untouched)",
+            .notOurs, "\(bottle) is in range, but this store is for \(ownText). \(reassurance)",
             values: ["identity": identity, "own": ownText])
     }
 }

@@ -9,14 +9,14 @@ extension PollOptions {
         self.init(zone: zone)
         (dayZone, dayGoalMl) = (zone, goalMl)
         alias = settings.alias
-        follow(settings)
+        apply(settings)
         (limits.scan, limits.connect) = (
             .seconds(settings.scanTimeoutSeconds), .seconds(settings.connectTimeoutSeconds)
         )
     }
 
     /// Applies one bottle's settings. Options that the user has set for this poll are not changed.
-    mutating func follow(_ settings: BottleSettings) {
+    mutating func apply(_ settings: BottleSettings) {
         if !isDialectExplicit { dialect = settings.recordDialect }
         amountWidth = settings.amountWidth
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
@@ -27,9 +27,9 @@ extension PollOptions {
         if let dayGoalMl { goalMl = settings.showsGoal ? UInt16(clamping: dayGoalMl) : nil }
     }
 
-    package func following(_ bottle: AdoptedBottle?) -> PollOptions {
+    package func applyingSettings(of bottle: AdoptedBottle?) -> PollOptions {
         var options = self
-        if let settings = bottle?.settings { options.follow(settings) }
+        if let settings = bottle?.settings { options.apply(settings) }
         return options
     }
 }

@@ -4,8 +4,9 @@ package import TrackerCore
 
 /// The task and the limits of one poll.
 package struct PollOptions: Sendable {
+    /// The task of a poll.
     package enum Job: Hashable, Sendable {
-        /// The sync of protocol spec P4.
+        /// Read, store and acknowledge the log, then write the settings (protocol spec P4).
         case poll
         /// Connect, identify the bottle, send these commands one at a time, report the responses and disconnect.
         case send([HostCommand])
@@ -14,7 +15,7 @@ package struct PollOptions: Sendable {
         /// Scan for the whole scan time and report the bottles in range, without a connection.
         case scan
         /// Read the log and write only the request for it. The store does not adopt the bottle.
-        case look
+        case inspect
     }
 
     package var job = Job.poll
@@ -24,7 +25,7 @@ package struct PollOptions: Sendable {
     package var alias: String?
     /// The bottles of this store. If it is not empty and `bottle` is `nil`, the poll uses only these bottles.
     package var own: [AdoptedBottle] = []
-    /// Other bottles of this store, which have their own polls.
+    /// The store's other bottles, which this poll must not read.
     package var others: [AdoptedBottle] = []
     /// The meaning of byte 0 of a record: the year (`calendar`) or the constant 1A (`strict`).
     package var dialect = RecordDialect.calendar
@@ -39,9 +40,9 @@ package struct PollOptions: Sendable {
     /// The age in days (1–360) above which records are quarantined.
     package var maxRecordAgeDays = 180
     /// The identities of bottles that belong to other services on this machine. The poll skips them.
-    package var elsewhere: Set<String> = []
+    package var bottlesOfOtherServices: Set<String> = []
     /// Whether to keep the log in the bottle, without an acknowledgement.
-    package var keep = false
+    package var isAcknowledgementDisabled = false
     /// Whether the phone app also uses the bottle. If so, only the request for the log is written.
     package internal(set) var isSharing = false
     /// The drift above which the poll sets the bottle's clock; `nil` never sets it. Setting the clock makes the light
@@ -50,7 +51,7 @@ package struct PollOptions: Sendable {
     /// Whether a time server synchronises the host's clock, or the user has confirmed the time.
     package var isClockSynchronised = false
     /// The release date of this program. A host's clock before this date is wrong.
-    package var released = Instant(seconds: 0)
+    package var releaseDate = Instant(seconds: 0)
     /// Whether a recording of another day responds instead of a bottle; see `markAsRecording`.
     package private(set) var isRecording = false
     package var keepsConnection = false
@@ -79,10 +80,10 @@ package struct PollOptions: Sendable {
         (goalMl, dayGoalMl, managesLight) = (nil, nil, false)
     }
 
-    var keepsLog: Bool { keep || writesNothing }
+    var keepsLog: Bool { isAcknowledgementDisabled || writesOnlyLogRequest }
 
     /// Whether to write only the request for the log.
-    var writesNothing: Bool { isSharing || job == .look }
+    var writesOnlyLogRequest: Bool { isSharing || job == .inspect }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
 }
@@ -113,13 +114,13 @@ package struct AdoptedBottle: Hashable, Sendable {
     }
 
     /// Replaces an alias of a bottle by its address or name. Any other text is returned unchanged.
-    package static func meant(_ text: String?, among own: [AdoptedBottle]) -> String? {
+    package static func resolvingAlias(_ text: String?, among own: [AdoptedBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
         return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
             ?? text
     }
 
-    func answers(to identity: String, alias: String?) -> Bool {
+    func matches(identity: String, alias: String?) -> Bool {
         identities.contains(identity) || identities.isEmpty && alias.map(aliases.contains) == true
     }
 }
@@ -143,7 +144,7 @@ package struct PollLimits: Hashable, Sendable {
     package var discover = Duration.seconds(8)
     /// The time limit for one read, write or subscription.
     package var request = Duration.seconds(3)
-    /// The pause between the draft command 01 and the first read of its response (original requirement).
+    /// The pause between the log request 01 of the draft profile and the first read (original requirement).
     package var beforeRead = Duration.milliseconds(500)
     /// The time after which a command without a response is repeated. Bottles ignore commands within 0.5–1 s after the
     /// subscription.
@@ -151,14 +152,14 @@ package struct PollLimits: Hashable, Sendable {
     /// The time within which the user must press the bottle's button, if a command requires it.
     package var button = Duration.seconds(30)
     /// The number of times that a command is sent before the poll gives up.
-    package var sendings = 3
+    package var transmissions = 3
     /// The silence in a log transfer after which the transfer counts as interrupted.
     package var silence = Duration.milliseconds(3000)
-    /// The time to wait for another frame after a complete log frame.
+    /// The time to wait for another frame after a complete log frame on a link with a radio.
     package var linger = Duration.milliseconds(250)
-    /// The same as `linger`, for links without a radio, where frames follow within 1 ms.
+    /// The time to wait for another log frame on links without a radio, where frames follow within 1 ms.
     package var lingerWithoutRadio = Duration.milliseconds(15)
-    /// The time limit of a poll, without the time in which logs arrive (A8).
+    /// The time limit of a poll, without the time in which logs arrive (tracker spec A8).
     package var poll = Duration.seconds(30)
     /// The maximum time for the arrival of logs in one poll: four readings of a log that takes 20 s.
     package var arrival = Duration.seconds(90)

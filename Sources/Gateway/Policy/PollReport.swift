@@ -52,7 +52,7 @@ package struct PollReport: Hashable, Sendable {
     /// The end by the host's clock; `nil` while the poll runs.
     package var endedAt: Instant?
     package var recovery: [RecoveryStep] = []
-    /// The records that `Job.look` read.
+    /// The records that `Job.inspect` read.
     package var records: [JournalEntry] = []
     /// Responses to the commands of `Job.send`, in order.
     package var answers: [CommandAnswer] = []
@@ -64,6 +64,7 @@ package struct PollReport: Hashable, Sendable {
     package init(failure: PollFailure? = nil) { self.failure = failure }
 }
 
+/// A command of `Job.send` with the bottle's response.
 package struct CommandAnswer: Hashable, Sendable {
     package var command: HostCommand
     /// The response; `nil` if none was received. Some commands have none.
@@ -79,11 +80,11 @@ package struct CommandAnswer: Hashable, Sendable {
 
 /// The reason why a poll is incomplete, with its cause and advice.
 package struct PollFailure: Problem, Hashable {
-    /// The errors of tracker spec A8, and further ones.
+    /// The kind of failure: the errors of tracker spec A8, and further ones.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
-        /// The bottle does not belong to the store; the host's clock cannot be right.
+        /// `notOurs`: the bottle does not belong to the store. `clockDoubtful`: the host's clock cannot be right.
         case notOurs, clockDoubtful
 
         package var text: String {

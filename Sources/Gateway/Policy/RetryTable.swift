@@ -17,6 +17,7 @@ package enum RecoveryAction: String, Hashable, Sendable, CaseIterable {
     var needsRadio: Bool { self != .retry && self != .disconnect }
 }
 
+/// A performed recovery action, with its reason and its outcome.
 package struct RecoveryStep: Hashable, Sendable {
     package var action: RecoveryAction
     package var reason: String
@@ -56,7 +57,7 @@ package enum RetryTable {
         RetryRule(.refused, [], failure: .unexpectedResponse),
         // A stale attribute cache looks like a peer that violates the protocol.
         RetryRule(.protocolViolation, [.forget], failure: .unexpectedResponse),
-        RetryRule(.outOfStep, [.disconnect], pause: .milliseconds(200), failure: .connectionLost),
+        RetryRule(.invalidState, [.disconnect], pause: .milliseconds(200), failure: .connectionLost),
         // The service manager restarts bluetoothd within seconds.
         RetryRule(.serviceLost, [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter),
         system,

@@ -14,7 +14,7 @@ struct Exchange: Hashable, Sendable {
     }
 
     let command: HostCommand
-    private(set) var sendings = 1
+    private(set) var transmissions = 1
     private var stage: Stage
     private let limits: PollLimits
     /// Whether to wait for a response even after commands for which the protocol defines none.
@@ -36,14 +36,14 @@ struct Exchange: Hashable, Sendable {
     /// The frame to report if the user does not press the button in time.
     var unconfirmedFrame: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
 
-    var expectsAnswer: Bool { answerType != nil }
+    var expectsResponse: Bool { expectedResponse != nil }
 
-    mutating func wrote(at now: MonotonicInstant) {
+    mutating func writeCompleted(at now: MonotonicInstant) {
         guard case .writing = stage else { return }
         let wait: Duration =
             switch command {
             case .recalibrateFull, .recalibrateEmpty: limits.request
-            default: expectsAnswer ? limits.answer : awaitsAnyResponse ? limits.beforeRead : .zero
+            default: expectsResponse ? limits.answer : awaitsAnyResponse ? limits.beforeRead : .zero
             }
         stage = .waiting(until: now.advanced(by: wait))
     }
@@ -58,8 +58,8 @@ struct Exchange: Hashable, Sendable {
     /// Handles the deadline. After `repeatCommand` the caller must write the command again.
     mutating func tick(at now: MonotonicInstant) -> Timeout {
         guard case .waiting = stage else { return unconfirmedFrame == nil ? .silentLink : .over }
-        guard expectsAnswer, mayRepeat, sendings < limits.sendings else { return .over }
-        sendings += 1
+        guard expectsResponse, mayRepeat, transmissions < limits.transmissions else { return .over }
+        transmissions += 1
         stage = .writing(until: now.advanced(by: limits.request))
         return .repeatCommand
     }
@@ -70,10 +70,10 @@ struct Exchange: Hashable, Sendable {
         case (.snapshot, _): return false
         case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)),
             (.register, .report(let entries)):
-            return entries.contains { $0.type == answerType }
+            return entries.contains { $0.type == expectedResponse }
         case (_, .report): return false
         default:
-            guard let type = answerType else { return awaitsAnyResponse }
+            guard let type = expectedResponse else { return awaitsAnyResponse }
             return ((try? frame.entries()) ?? []).contains { $0.type == type }
         }
     }
@@ -86,7 +86,7 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    private var answerType: EntryType? {
+    private var expectedResponse: EntryType? {
         switch command {
         case .snapshot: .battery
         case .drinkLog: .log

@@ -12,18 +12,18 @@ struct LogReader: Hashable, Sendable {
         case quiet(until: MonotonicInstant)
         case writing(until: MonotonicInstant)
         /// The link has confirmed the write of the request; no data has arrived.
-        case asked(until: MonotonicInstant)
+        case awaitingResponse(until: MonotonicInstant)
         /// A frame is arriving, or a status frame has announced one.
         case receiving(until: MonotonicInstant)
         /// A frame is complete, and another frame might follow.
-        case between(until: MonotonicInstant)
+        case betweenFrames(until: MonotonicInstant)
         case fetching(until: MonotonicInstant)
     }
 
     enum Action: Hashable, Sendable {
         case none
-        /// Write the request, and call `asked` when the link confirms the write.
-        case ask
+        /// Write the request, and call `requestWritten` when the link confirms the write.
+        case request
         /// Read the response characteristic, and call `fetched` with the value.
         case fetch
         /// The reading is over, with a whole or an odd response.
@@ -36,17 +36,17 @@ struct LogReader: Hashable, Sendable {
     private(set) var oddity: String?
     /// The records of each complete frame, in order of arrival.
     private(set) var frames: [[RawRecord]] = []
-    /// The records that two values contain in part, so that only the frame's length shows whether a value is missing.
-    private(set) var pieced: Set<RawRecord> = []
+    /// The records that were split between two values: only the frame's length shows whether a value is missing.
+    private(set) var splitRecords: Set<RawRecord> = []
     private(set) var requestedAt: MonotonicInstant
-    private(set) var questions = 0
+    private(set) var requestCount = 0
     /// The number of frames that fitted in one notification. The loss of such a frame cannot be detected.
     private var singleFrames = 0
-    private var packet: [UInt8]?
-    private(set) var opening = Opening.none
+    private var lastValue: [UInt8]?
+    private(set) var firstFrame = FirstFrame.none
     private(set) var ending = Ending.none
 
-    enum Opening: Hashable, Sendable { case none, status, frame }
+    enum FirstFrame: Hashable, Sendable { case none, status, frame }
 
     enum Ending: Hashable, Sendable {
         case none
@@ -79,31 +79,31 @@ struct LogReader: Hashable, Sendable {
 
     var deadline: MonotonicInstant {
         switch stage {
-        case .quiet(let until), .writing(let until), .asked(let until), .receiving(let until), .between(let until),
-            .fetching(let until):
+        case .quiet(let until), .writing(let until), .awaitingResponse(let until), .receiving(let until),
+            .betweenFrames(let until), .fetching(let until):
             until
         }
     }
 
     var logRequest: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
-    var isNotified: Bool { packet == nil }
+    var usesNotifications: Bool { lastValue == nil }
 
     /// The records of the log, oldest first, each once.
     var records: [RawRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
 
     /// The number of readings that must agree before records are acknowledged.
     var readingsNeeded: Int {
-        let leavesNoTrace = isNotified && (profile == .draft || frames.count > 1 && singleFrames > 0)
-        return leavesNoTrace ? 4 : pieced.isEmpty ? 2 : 3
+        let leavesNoTrace = usesNotifications && (profile == .draft || frames.count > 1 && singleFrames > 0)
+        return leavesNoTrace ? 4 : splitRecords.isEmpty ? 2 : 3
     }
 
     /// Whether the newest packet is first: most packets start before the previous one. Draft bottles send reads like
     /// this.
     private var isNewestFirst: Bool {
-        guard !isNotified, frames.count > 1 else { return false }
+        guard !usesNotifications, frames.count > 1 else { return false }
         let starts = frames.compactMap { $0.first?.timestamp }
-        let falling = zip(starts, starts.dropFirst()).count { $0 > $1 }
-        return falling * 2 > starts.count - 1
+        let decreases = zip(starts, starts.dropFirst()).count { $0 > $1 }
+        return decreases * 2 > starts.count - 1
     }
 
     // MARK: - Events
@@ -111,19 +111,19 @@ struct LogReader: Hashable, Sendable {
     /// Starts the request at once if the link is quiet.
     mutating func begin(at now: MonotonicInstant) -> Action {
         if case .quiet = stage { return .none }
-        return ask(at: now)
+        return request(at: now)
     }
 
-    mutating func asked(at now: MonotonicInstant) {
+    mutating func requestWritten(at now: MonotonicInstant) {
         guard case .writing = stage else { return }
-        stage = .asked(until: now.advanced(by: canFetch ? limits.beforeRead : limits.answer))
+        stage = .awaitingResponse(until: now.advanced(by: canFetch ? limits.beforeRead : limits.answer))
     }
 
     /// The bottle reported whether records follow.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
-        if opening != .none || !frames.isEmpty { note("the bottle started its response again") }
-        opening = .status
+        if firstFrame != .none || !frames.isEmpty { recordOddity("the bottle started its response again") }
+        firstFrame = .status
         guard follows else { return end(.reported) }
         stage = .receiving(until: now.advanced(by: limits.silence))
         return .none
@@ -131,7 +131,7 @@ struct LogReader: Hashable, Sendable {
 
     mutating func progress(at now: MonotonicInstant) {
         guard isListening(at: now) else { return }
-        if opening == .none { opening = .frame }
+        if firstFrame == .none { firstFrame = .frame }
         stage = .receiving(until: now.advanced(by: limits.silence))
     }
 
@@ -139,23 +139,23 @@ struct LogReader: Hashable, Sendable {
     /// - Parameter isSingle: whether the frame arrived in one value.
     mutating func frame(_ transfer: LogTransfer, isSingle: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
-        if opening == .none { opening = .frame }
+        if firstFrame == .none { firstFrame = .frame }
         let records = transfer.records
         guard !records.isEmpty else { return end(.reported) }
         frames.append(records)
-        if transfer.isSplitInsideRecords { pieced.formUnion(records) }
+        if transfer.isSplitInsideRecords { splitRecords.formUnion(records) }
         if isSingle { singleFrames += 1 }
         guard frames.reduce(0, { $0 + $1.count }) <= limits.records else {
-            note("it has more than \(limits.records) records")
+            recordOddity("it has more than \(limits.records) records")
             return .done
         }
-        // A draft bottle marks the end of its log.
-        stage = .between(until: now.advanced(by: profile == .draft ? limits.silence : linger))
+        // A draft bottle reports the end of its log, so a longer silence is possible before the next frame.
+        stage = .betweenFrames(until: now.advanced(by: profile == .draft ? limits.silence : linger))
         return .none
     }
 
     /// Records the first anomaly of the response.
-    mutating func note(_ reason: String) { oddity = oddity ?? reason }
+    mutating func recordOddity(_ reason: String) { oddity = oddity ?? reason }
 
     /// Handles a completed read.
     /// - Parameter transfers: the whole frames in the value.
@@ -163,12 +163,12 @@ struct LogReader: Hashable, Sendable {
         -> Action
     {
         guard case .fetching = stage else { return .none }
-        if value.isEmpty, isSubscribed, frames.isEmpty { return askAgain(at: now) }
-        if value == packet { return end(.repeatedPacket) }
-        packet = value
+        if value.isEmpty, isSubscribed, frames.isEmpty { return repeatRequest(at: now) }
+        if value == lastValue { return end(.repeatedPacket) }
+        lastValue = value
         if value.isEmpty { return end(.reported) }
         guard !transfers.isEmpty else {
-            note("the value of the response characteristic is not a log packet")
+            recordOddity("the value of the response characteristic is not a log packet")
             return .done
         }
         for transfer in transfers {
@@ -188,40 +188,40 @@ struct LogReader: Hashable, Sendable {
                 stage = .quiet(until: now.advanced(by: limits.quietPeriod))
                 return .none
             }
-            return ask(at: now)
+            return request(at: now)
         case .writing, .fetching:
             return .silent
-        case .asked:
-            return canFetch ? fetch(at: now) : askAgain(at: now)
+        case .awaitingResponse:
+            return canFetch ? fetch(at: now) : repeatRequest(at: now)
         case .receiving:
-            note("the log transfer stopped before its end")
+            recordOddity("the log transfer stopped before its end")
             return .done
-        case .between:
-            if profile == .draft { note("the end of the log is missing") }
+        case .betweenFrames:
+            if profile == .draft { recordOddity("the end of the log is missing") }
             return .done
         }
     }
 
     // MARK: - Steps
 
-    private mutating func ask(at now: MonotonicInstant) -> Action {
-        if questions == 0 { requestedAt = now }
-        questions += 1
+    private mutating func request(at now: MonotonicInstant) -> Action {
+        if requestCount == 0 { requestedAt = now }
+        requestCount += 1
         stage = .writing(until: now.advanced(by: limits.request))
-        return .ask
+        return .request
     }
 
-    private mutating func askAgain(at now: MonotonicInstant) -> Action {
-        guard questions < limits.sendings else {
-            note("the bottle did not respond to the log request")
+    private mutating func repeatRequest(at now: MonotonicInstant) -> Action {
+        guard requestCount < limits.transmissions else {
+            recordOddity("the bottle did not respond to the log request")
             return end(.unanswered)
         }
-        note("the log request was repeated")
-        return ask(at: now)
+        recordOddity("the log request was repeated")
+        return request(at: now)
     }
 
     private mutating func fetch(at now: MonotonicInstant) -> Action {
-        if packet == nil { packet = [] }
+        if lastValue == nil { lastValue = [] }
         stage = .fetching(until: now.advanced(by: limits.request))
         return .fetch
     }

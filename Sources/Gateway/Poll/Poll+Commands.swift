@@ -4,25 +4,25 @@ import TrackerCore
 
 // The steps of a connection. Each has a time limit. An optional step that fails causes a warning only.
 extension Poll {
-    mutating func advance(_ session: Session) throws {
+    mutating func startNextStep(_ session: Session) throws {
         var session = session
         guard !session.steps.isEmpty else { return finishSession(session) }
         let step = session.steps.removeFirst()
         switch step {
         case .log: try beginLog(session)
         case .snapshot:
-            show(.polling)
+            reportProgress(.polling)
             start(.snapshot, step, session)
         case .clock:
-            guard let command = clockCommand else { return try advance(session) }
+            guard let command = clockCommand else { return try startNextStep(session) }
             warnOfDrift()
             start(command, step, session)
         case .goal:
-            guard let command = goalCommand else { return try advance(session) }
+            guard let command = goalCommand else { return try startNextStep(session) }
             start(command, step, session)
-        case .total:
+        case .todayAmount:
             let total = attempt("Reading today's total failed", display.todayTotal)
-            guard let total, let command = amountCommand(total) else { return try advance(session) }
+            guard let total, let command = amountCommand(total) else { return try startNextStep(session) }
             report.snapshot?.amountMl = total
             start(command, .set(command), session)
         case .light:
@@ -33,7 +33,7 @@ extension Poll {
                     .set(command, shows: index == commands.count - 1 ? light : nil)
                 }
             }
-            try advance(session)
+            try startNextStep(session)
         case .set(let command, _), .send(let command): start(command, step, session)
         }
     }
@@ -64,23 +64,23 @@ extension Poll {
     mutating func write(_ bytes: [UInt8]) {
         guard let handles = state.session?.handles else { return }
         state.session?.pendingWrites += 1
-        perform(.write(handle: handles.command, value: bytes, withResponse: handles.commandWithResponse))
+        perform(.write(handle: handles.command, value: bytes, withResponse: handles.writesCommandWithResponse))
     }
 
-    mutating func answered(_ event: CentralEvent) throws {
+    mutating func processResponse(_ event: CentralEvent) throws {
         switch event {
         case .wrote:
-            guard let session = noteWrite(), session.pendingWrites == 0 else { return }
-            try wrote(session)
+            guard let session = completeWrite(), session.pendingWrites == 0 else { return }
+            try writeCompleted(session)
         case .writeFailed(_, let error):
-            guard let session = noteWrite(), error.code != .disconnected else { return }
+            guard let session = completeWrite(), error.code != .disconnected else { return }
             try writeFailed(error, session)
         case .read(let handle, let value) where handle == state.session?.handles?.response:
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
-            guard error.code == .refused else { return try lose(error) }
-            try storeRest()
+            guard error.code == .refused else { return try disconnectAndRecover(error) }
+            try storeInterruptedReading()
             giveUp(
                 PollFailure(
                     .unexpectedResponse,
@@ -91,18 +91,18 @@ extension Poll {
     }
 
     /// Records the end of the oldest write. The link completes writes in order.
-    private mutating func noteWrite() -> Session? {
+    private mutating func completeWrite() -> Session? {
         guard let session = state.session else { return nil }
         state.session?.pendingWrites = max(0, session.pendingWrites - 1)
         return state.session
     }
 
-    private mutating func wrote(_ session: Session) throws {
+    private mutating func writeCompleted(_ session: Session) throws {
         switch state.activity {
         case .commanding(let step, var exchange):
-            exchange.wrote(at: now)
+            exchange.writeCompleted(at: now)
             state.activity = .commanding(step, exchange)
-        case .reading: updateReader { $0.asked(at: $1) }
+        case .reading: updateReader { $0.requestWritten(at: $1) }
         case .acknowledging: try readAgain(session)
         case .opening, nil: break
         }
@@ -120,13 +120,13 @@ extension Poll {
             }
             var session = session
             session.steps.removeAll { if case .set = $0 { true } else { false } }
-            return try advance(session)
+            return try startNextStep(session)
         case .reading(let reader):
             if switchWriteKind(error, session) { return write(reader.logRequest.encoded) }
         case .opening, nil: break
         }
-        guard error.code == .refused else { return try lose(error) }
-        try storeRest()
+        guard error.code == .refused else { return try disconnectAndRecover(error) }
+        try storeInterruptedReading()
         giveUp(
             PollFailure(
                 .unexpectedResponse,
@@ -136,15 +136,15 @@ extension Poll {
 
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
     private mutating func switchWriteKind(_ error: LinkError, _ session: Session) -> Bool {
-        guard error.code == .refused, session.handles?.commandBothWays == true else { return false }
-        state.session?.handles?.commandWithResponse = false
-        state.session?.handles?.commandBothWays = false
+        guard error.code == .refused, session.handles?.commandAcceptsBothWrites == true else { return false }
+        state.session?.handles?.writesCommandWithResponse = false
+        state.session?.handles?.commandAcceptsBothWrites = false
         return true
     }
 
     // MARK: - Answers of the bottle
 
-    mutating func exchangeTick(_ session: Session, _ step: Session.Step, _ exchange: Exchange) throws {
+    mutating func checkExchangeDeadline(_ session: Session, _ step: Session.Step, _ exchange: Exchange) throws {
         var exchange = exchange
         switch exchange.tick(at: now) {
         case .repeatCommand:
@@ -154,14 +154,14 @@ extension Poll {
             if session.isAfterLog {
                 say(.warning, "The bottle did not respond to the display command.")
             }
-            try lose(silence(exchange.command.meaning))
+            try disconnectAndRecover(silence(exchange.command.meaning))
         case .over:
-            if exchange.expectsAnswer, !step.isSend {
+            if exchange.expectsResponse, !step.isSend {
                 say(
                     .warning,
                     """
                     The bottle did not respond to the request to \(exchange.command.meaning) \
-                    (sent \(counted(exchange.sendings, "time"))).
+                    (sent \(counted(exchange.transmissions, "time"))).
                     """)
             }
             try complete(exchange, step, session, with: exchange.unconfirmedFrame)
@@ -173,20 +173,20 @@ extension Poll {
     ) throws {
         switch step {
         case .send(let command): report.answers.append(CommandAnswer(command: command, answer: frame, sent: true))
-        case .set(_, shows: let light?): emit(.lit(bottle: bottle, light))
-        case .goal: noteGoal(exchange.command, answer: frame)
-        case .snapshot, .log, .clock, .total, .light, .set: break
+        case .set(_, shows: let light?): emit(.lightWritten(bottle: bottle, light))
+        case .goal: recordGoal(exchange.command, answer: frame)
+        case .snapshot, .log, .clock, .todayAmount, .light, .set: break
         }
-        try advance(session)
+        try startNextStep(session)
     }
 
     /// Handles a complete frame that is not part of a log.
-    mutating func take(_ frame: Frame) throws {
+    mutating func process(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")
         }
         if frame.operation == .report { emit(.report) }
-        note(message)
+        recordValues(of: message)
         switch (state, message) {
         case (.connected(let session, .commanding(let step, var exchange)), _):
             if exchange.waitsForButton(message, frame, at: now) {
@@ -196,7 +196,7 @@ extension Poll {
                 try complete(exchange, step, session, with: frame)
             }
         case (.connected(_, .reading), .logFollows), (.connected(_, .reading), .logEmpty):
-            try follow(updateReader { $0.status(follows: message == .logFollows, at: $1) })
+            try execute(updateReader { $0.status(follows: message == .logFollows, at: $1) })
         case (_, .logFollows), (_, .logEmpty): state.session?.log.expectsStaleData = true
         default: break
         }

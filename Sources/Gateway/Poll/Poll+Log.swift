@@ -5,7 +5,7 @@ import TrackerCore
 // Reads the log until enough readings agree, stores the records and acknowledges them.
 extension Poll {
     mutating func beginLog(_ session: Session) throws {
-        show(.polling)
+        reportProgress(.polling)
         try read(session)
     }
 
@@ -14,13 +14,13 @@ extension Poll {
         guard let handles = session.handles else { return }
         session.log.readings += 1
         var reader = LogReader(
-            profile: handles.profile, canFetch: handles.responseReads, isQuiet: !session.log.expectsStaleData,
+            profile: handles.profile, canFetch: handles.responseCanBeRead, isQuiet: !session.log.expectsStaleData,
             hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
         state = .connected(session, .reading(reader))
-        try follow(action)
+        try execute(action)
     }
 
     /// Passes an event to the current reading of the log, if there is one.
@@ -32,11 +32,11 @@ extension Poll {
         return result
     }
 
-    mutating func follow(_ action: LogReader.Action?) throws {
+    mutating func execute(_ action: LogReader.Action?) throws {
         guard case .connected(let session, .reading(let reader)) = state, let action else { return }
         switch action {
         case .none: break
-        case .ask:
+        case .request:
             try flushAssembler()
             arrival.last = now
             write(reader.logRequest.encoded)
@@ -45,7 +45,7 @@ extension Poll {
         case .done:
             try flushAssembler()
             if case .connected(let session, .reading(let reader)) = state { try finishReading(session, reader) }
-        case .silent: try lose(silence("read the log"))
+        case .silent: try disconnectAndRecover(silence("read the log"))
         }
     }
 
@@ -54,28 +54,28 @@ extension Poll {
     /// Handles a notification from the response characteristic. Empty values are ignored.
     mutating func receive(_ value: [UInt8]) throws {
         guard let session = state.session, !value.isEmpty else { return }
-        values += 1
-        guard values + unreadableCount <= limits.notifications else {
-            try storeRest()
+        notificationCount += 1
+        guard notificationCount + unreadableCount <= limits.notifications else {
+            try storeInterruptedReading()
             return giveUp(
                 PollFailure(
                     .unexpectedResponse, "the bottle sent more than \(limits.notifications) notifications in one poll.",
                     code: "tooManyNotifications"))
         }
-        noteTruncation(value, session)
+        recordTruncation(value, session)
         let before = session.assembler.progress?.received
         var assembler = session.assembler
         let events = assembler.receive(value)
         state.session?.assembler = assembler
-        for event in events { try take(event, isSingle: before == nil) }
+        for event in events { try process(event, isSingle: before == nil) }
         guard let progress = state.session?.assembler.progress, progress.received != before, state.reader != nil
         else { return }
-        noteArrival()
+        recordArrivalTime()
         updateReader { $0.progress(at: $1) }
-        show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
+        reportProgress(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
     }
 
-    private mutating func noteArrival() {
+    private mutating func recordArrivalTime() {
         if let last = arrival.last {
             arrival.inReading += last.duration(to: now)
             arrival.total += last.duration(to: now)
@@ -84,7 +84,7 @@ extension Poll {
     }
 
     /// Records that a value fills a small MTU, so that it might be truncated.
-    private mutating func noteTruncation(_ value: [UInt8], _ session: Session) {
+    private mutating func recordTruncation(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
         // Lost values might be truncated as well, so every reading of this connection is odd.
         guard session.log.truncatedLength == nil else { return }
@@ -100,34 +100,34 @@ extension Poll {
     /// The MTU for a full log notification: 110 bytes, and 3 bytes of ATT header.
     static let logMTU = 113
 
-    private mutating func take(_ event: AssemblyEvent, isSingle: Bool) throws {
+    private mutating func process(_ event: AssemblyEvent, isSingle: Bool) throws {
         switch event {
         case .message(let frame):
             try adopt()
-            try take(frame)
+            try process(frame)
         case .log(let transfer):
             try adopt()
             guard state.reader != nil else {
                 state.session?.log.expectsStaleData = true
                 return say(.info, "Unsolicited log records were ignored; they are read on request.")
             }
-            noteArrival()
-            try follow(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
+            recordArrivalTime()
+            try execute(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
         case .unfinished(let transfer, let reason):
             if transfer.count > 0 { try adopt() }
-            noteOddity("a log frame is incomplete")
+            recordOddity("a log frame is incomplete")
             say(.info, "A log transfer is incomplete: \(reason).")
             try quarantine(transfer.payload, reason.description)
         case .malformed(let bytes, let reason):
-            noteOddity("unreadable bytes arrived within the log")
+            recordOddity("unreadable bytes arrived within the log")
             try quarantine(bytes, reason.description)
         case .repeated: break
         }
     }
 
-    private mutating func noteOddity(_ reason: String) {
+    private mutating func recordOddity(_ reason: String) {
         if state.reader == nil { state.session?.log.expectsStaleData = true }
-        updateReader { reader, _ in reader.note(reason) }
+        updateReader { reader, _ in reader.recordOddity(reason) }
     }
 
     /// Removes an incomplete frame from the assembler and stores its records.
@@ -135,7 +135,7 @@ extension Poll {
         guard var assembler = state.session?.assembler else { return }
         let events = assembler.finish()
         state.session?.assembler = assembler
-        for event in events { try take(event, isSingle: false) }
+        for event in events { try process(event, isSingle: false) }
     }
 
     mutating func fetched(_ value: [UInt8]) throws {
@@ -145,12 +145,12 @@ extension Poll {
         for event in assembler.receive(value) + assembler.finish() {
             switch event {
             case .log(let transfer): transfers.append(transfer)
-            default: try take(event, isSingle: false)
+            default: try process(event, isSingle: false)
             }
         }
         if !transfers.isEmpty || value.isEmpty { try adopt() }
-        noteArrival()
-        try follow(updateReader { $0.fetched(value, transfers, isSubscribed: session.isSubscribed, at: $1) })
+        recordArrivalTime()
+        try execute(updateReader { $0.fetched(value, transfers, isSubscribed: session.isSubscribed, at: $1) })
     }
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
@@ -159,7 +159,7 @@ extension Poll {
         guard report.identity != nil else { return }
         report.quarantined += 1
         guard report.quarantined <= limits.quarantined else { return }
-        try turn?.journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: wall)
+        try context?.journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: wall)
     }
 
     // MARK: - Readings
@@ -178,14 +178,14 @@ extension Poll {
             return try finishOdd(session, reader, "two readings of it differ")
         }
         session.log.latest = records
-        session.log.opening = reader.opening
-        let areLeft = verify(records)
-        memory.largestReading = max(
-            memory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
-        let certain = session.log.agreement.certain(of: session.log.readingsNeeded)
-        let certainRecords = Set(records.prefix(certain))
-        try store(records.filter { !reader.pieced.contains($0) || certainRecords.contains($0) })
-        try decide(session, reader, records, areLeft: areLeft)
+        session.log.firstFrame = reader.firstFrame
+        let hasUndeleted = verify(records)
+        bottleMemory.largestReading = max(
+            bottleMemory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
+        let agreedCount = session.log.agreement.agreedCount(of: session.log.readingsNeeded)
+        let agreedRecords = Set(records.prefix(agreedCount))
+        try store(records.filter { !reader.splitRecords.contains($0) || agreedRecords.contains($0) })
+        try acknowledgeOrReadAgain(session, reader, records, hasUndeleted: hasUndeleted)
     }
 
     /// Returns the reason why a whole reading is unreliable; `nil` if it is reliable. Only an acknowledgement empties a
@@ -194,7 +194,9 @@ extension Poll {
         if let truncatedLength = session.log.truncatedLength {
             return "values were truncated to \(truncatedLength) bytes"
         }
-        if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
+        if reader.firstFrame == .frame, session.log.firstFrame == .status {
+            return "the beginning of the log is missing"
+        }
         let left = Set(session.log.latest ?? []).subtracting(unverified)
         return records.isEmpty && !left.isEmpty ? "the bottle reported an empty log, although records are left" : nil
     }
@@ -205,7 +207,7 @@ extension Poll {
         session.log.agreement.discard()
         session.log.oddReadings += 1
         session.log.expectsStaleData = true
-        try store(reader.records.filter { !reader.pieced.contains($0) })
+        try store(reader.records.filter { !reader.splitRecords.contains($0) })
         guard session.log.oddReadings < limits.oddResponses else { return try finishLog(session, note: oddity) }
         try readAgain(session, note: oddity)
     }
@@ -239,30 +241,30 @@ extension Poll {
     private mutating func verify(_ records: [RawRecord]) -> Bool {
         let present = Set(records)
         acknowledged.subtract(present)
-        let areLeft = unverified.contains(where: present.contains)
+        let hasUndeleted = unverified.contains(where: present.contains)
         acknowledged.formUnion(unverified.filter { !present.contains($0) })
         unverified = []
-        noteFigures()
-        return areLeft
+        updateAcknowledgementCounts()
+        return hasUndeleted
     }
 
-    private mutating func noteFigures() {
+    private mutating func updateAcknowledgementCounts() {
         report.acknowledged = acknowledged.count
         report.unconfirmed = unverified.count
     }
 
-    /// - Parameter areLeft: whether the bottle has kept acknowledged records.
-    private mutating func decide(
-        _ session: Session, _ reader: LogReader, _ records: [RawRecord], areLeft: Bool
+    /// - Parameter hasUndeleted: whether the bottle has kept acknowledged records.
+    private mutating func acknowledgeOrReadAgain(
+        _ session: Session, _ reader: LogReader, _ records: [RawRecord], hasUndeleted: Bool
     ) throws {
         if records.isEmpty {
             // The empty frame of a draft bottle can be the end of a log whose frames were lost.
-            let needed = session.handles?.profile == .draft && reader.isNotified ? 2 : 1
+            let needed = session.handles?.profile == .draft && reader.usesNotifications ? 2 : 1
             return session.log.agreement.count < needed ? try readAgain(session) : try finishLog(session)
         }
         let isStored = stored.isSuperset(of: records)
         if options.keepsLog, isStored { return try finishLog(session) }
-        if case .untrusted(let sentence) = trust { return try finishLog(session, note: sentence) }
+        if case .untrusted(let sentence) = clockTrust { return try finishLog(session, note: sentence) }
         if reader.ending == .repeatedPacket {
             return try finishLog(
                 session,
@@ -271,13 +273,13 @@ extension Poll {
                     acknowledged
                     """)
         }
-        guard !areLeft else {
+        guard !hasUndeleted else {
             return try finishLog(session, note: "the bottle rejects acknowledgements and keeps its log")
         }
         let drinks = 1 + Int(clamping: max(0, reader.requestedAt.duration(to: now).components.seconds))
-        let certain = session.log.agreement.acknowledgeable(
-            of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)
-        let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
+        let agreedCount = session.log.agreement.acknowledgeable(
+            of: session.log.readingsNeeded, drinks: drinks, ring: bottleMemory.largestReading)
+        let count = min(agreedCount, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
         guard count > 0, !session.log.expectsStaleData, !options.keepsLog else { return try readAgain(session) }
         try acknowledge(Array(records.prefix(count)), session)
     }
@@ -286,20 +288,20 @@ extension Poll {
 
     /// Acknowledges the records. Appends them to the journal again first, because the store can have changed.
     private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
-        guard let journal = turn?.journal else { return }
-        if hasAnswered, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
+        guard let journal = context?.journal else { return }
+        if hasResponded, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
         _ = try journal.append(entries(records))
         var session = session
         session.log.agreement.discard()
         unverified = records
-        noteFigures()
+        updateAcknowledgementCounts()
         state = .connected(session, .acknowledging(until: now.advanced(by: limits.request)))
         write(HostCommand.acknowledge(bytes: UInt16(records.count * DrinkRecord.size)).encoded)
     }
 
     mutating func acknowledgementRefused(_ session: Session) throws {
         unverified = []
-        noteFigures()
+        updateAcknowledgementCounts()
         try finishLog(session, note: "the bottle rejected the acknowledgement and keeps its log")
     }
 
@@ -307,19 +309,19 @@ extension Poll {
 
     private func entries(_ records: [RawRecord]) -> [JournalEntry] {
         var dates = RecordDates(
-            bottle: bottle, options: options, received: wall, memory: memory, trust: trust)
+            bottle: bottle, options: options, received: wall, memory: bottleMemory, trust: clockTrust)
         return records.map { dates.entry($0.bytes) }
     }
 
     private mutating func store(_ records: [RawRecord]) throws {
         let new = zip(records, entries(records)).filter { !stored.contains($0.0) }
-        guard !new.isEmpty, let journal = turn?.journal else { return }
+        guard !new.isEmpty, let journal = context?.journal else { return }
         report.received += new.count
-        show(.storing)
+        reportProgress(.storing)
         let entries = new.map(\.1)
         let outcomes = try journal.append(entries)
         stored.formUnion(new.map(\.0))
-        if options.job == .look { report.records += entries }
+        if options.job == .inspect { report.records += entries }
         for (entry, outcome) in zip(entries, outcomes) {
             if outcome.isNew { report.new += 1 } else { report.duplicates += 1 }
             // A record that is already stored keeps its date.
@@ -344,21 +346,21 @@ extension Poll {
     }
 
     /// Stores the records of an interrupted reading.
-    mutating func storeRest() throws {
+    mutating func storeInterruptedReading() throws {
         guard state.reader != nil else { return }
         try flushAssembler()
         guard let reader = state.reader else { return }
-        let records = reader.records.filter { !reader.pieced.contains($0) }
+        let records = reader.records.filter { !reader.splitRecords.contains($0) }
         checkClock(by: records)
         try store(records)
     }
 
     /// Checks the host's clock by the newest record. An empty log has no time.
     private mutating func checkClock(by records: [RawRecord]) {
-        guard !records.isEmpty || !trust.isTrusted else { return }
+        guard !records.isEmpty || !clockTrust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
-        trust = ClockTrust(
-            host: wall, zone: options.zone, isSynchronised: options.isClockSynchronised, released: options.released,
+        clockTrust = ClockTrust(
+            host: wall, zone: options.zone, isSynchronised: options.isClockSynchronised, released: options.releaseDate,
             drift: report.clockDriftSeconds, newest: records.compactMap { dates.time($0.bytes) }.max())
     }
 
@@ -375,8 +377,8 @@ extension Poll {
             try adopt()
             report.storedRecords = latest.count
         }
-        noteFigures()
-        try checkAgain()
+        updateAcknowledgementCounts()
+        try reviewQuarantine()
         let waiting = session.log.latest?.count { !stored.contains($0) } ?? 0
         if waiting > 0 {
             say(
@@ -388,12 +390,12 @@ extension Poll {
         }
         if let note { say(report.complete ? .info : .warning, "About the log: \(note).") }
         if let failure = logFailure(session, note, isLimited: isLimited) { return giveUp(failure) }
-        try advance(session)
+        try startNextStep(session)
     }
 
     /// Decodes stored records again that have no date or were read in another dialect.
-    private mutating func checkAgain() throws {
-        guard let journal = turn?.journal, trust.isTrusted else { return }
+    private mutating func reviewQuarantine() throws {
+        guard let journal = context?.journal, clockTrust.isTrusted else { return }
         let found = try QuarantineReview.run(journal, bottles: [bottle], options: options, now: wall)
         guard !found.isEmpty else { return }
         report.resolved += found.count { $0.outcome == .promoted }
@@ -401,7 +403,7 @@ extension Poll {
     }
 
     private func logFailure(_ session: Session, _ note: String?, isLimited: Bool) -> PollFailure? {
-        if case .untrusted(let sentence) = trust, report.received > 0 {
+        if case .untrusted(let sentence) = clockTrust, report.received > 0 {
             return PollFailure(.clockDoubtful, sentence + ".")
         }
         guard !report.complete, !isLimited else { return nil }
@@ -432,20 +434,20 @@ extension Poll {
             let note = "the bottle did not confirm the last acknowledgement"
             return try finishLog(session, note: unverified.isEmpty ? nil : note)
         }
-        if candidate + 1 < session.candidates {
-            candidate += 1
-            return try lose(
+        if handlePairIndex + 1 < session.handlePairCount {
+            handlePairIndex += 1
+            return try disconnectAndRecover(
                 LinkError(
                     .timeout, "The bottle did not respond on the first pair of characteristics.", isTransient: true)
             )
         }
         if session.isResumed {
-            return try lose(
+            return try disconnectAndRecover(
                 LinkError(.timeout, "The bottle did not respond on the kept connection.", isTransient: true))
         }
         if report.received == 0, unreadableCount > 0 { return giveUp(notTheProtocol) }
         giveUp(
             PollFailure(
-                .didNotAnswer, "it did not respond to \(limits.sendings) log requests.", code: "saidNothing"))
+                .didNotAnswer, "it did not respond to \(limits.transmissions) log requests.", code: "saidNothing"))
     }
 }

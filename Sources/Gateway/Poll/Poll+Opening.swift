@@ -3,7 +3,7 @@ import BottleProtocol
 import TrackerCore
 
 /// The steps between the connection and the use of the bottle.
-enum Opening: Hashable, Sendable {
+enum OpeningStep: Hashable, Sendable {
     case discovering, readingName, readingSerial, subscribing
 
     var action: String {
@@ -27,16 +27,16 @@ extension Poll {
     mutating func open(_ peer: PeerID, mtu: Int) {
         connections += 1
         report.history.failedScans = 0
-        show(.connected)
+        reportProgress(.connected)
         let opening = Activity.opening(.discovering, until: now.advanced(by: limits.discover))
         state = .connected(Session(peer: peer, mtu: mtu), opening)
         perform(.discover)
     }
 
-    mutating func opened(_ session: Session, _ opening: Opening, _ event: CentralEvent) throws {
+    mutating func processOpening(_ session: Session, _ opening: OpeningStep, _ event: CentralEvent) throws {
         switch (opening, event) {
         case (.discovering, .discovered(let services)): try discovered(services, session)
-        case (.discovering, .discoveryFailed(let error)): try lose(error)
+        case (.discovering, .discoveryFailed(let error)): try disconnectAndRecover(error)
         case (.readingName, .read(_, let value)):
             report.name = BottleIdentity.name(value)
             try readSerial(session)
@@ -45,7 +45,7 @@ extension Poll {
             try identify(session)
         case (.readingName, .readFailed(_, let error)), (.readingSerial, .readFailed(_, let error)):
             try readFailed(error, session, opening)
-        case (.subscribing, .subscribed): try command(session, isSubscribed: true)
+        case (.subscribing, .subscribed): try startSteps(session, isSubscribed: true)
         case (.subscribing, .subscribeFailed(_, let error)): try subscribeFailed(error, session)
         default: break
         }
@@ -55,8 +55,8 @@ extension Poll {
         var session = session
         do {
             let pairs = try ProfileHandles.all(matching: services.flatMap(\.offered))
-            session.handles = pairs[candidate % pairs.count]
-            session.candidates = pairs.count
+            session.handles = pairs[handlePairIndex % pairs.count]
+            session.handlePairCount = pairs.count
         } catch {
             return try rejectServices(services, error)
         }
@@ -78,7 +78,7 @@ extension Poll {
         let sentence = "it has \(found): \(error.reasons.joined(separator: "; "))."
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
-            return try lose(
+            return try disconnectAndRecover(
                 LinkError(
                     .protocolViolation, "\(peer) does not have the services of a bottle: \(sentence)",
                     isTransient: true))
@@ -92,15 +92,15 @@ extension Poll {
         request(.read(handle: handle), session, .readingSerial)
     }
 
-    private mutating func request(_ request: CentralRequest, _ session: Session, _ opening: Opening) {
+    private mutating func request(_ request: CentralRequest, _ session: Session, _ opening: OpeningStep) {
         state = .connected(session, .opening(opening, until: now.advanced(by: limits.request)))
         perform(request)
     }
 
-    private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: Opening) throws {
+    private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: OpeningStep) throws {
         guard error.code != .disconnected else { return }
         // Only a rejection is permanent. After a lost response, another connection must read the same identity.
-        guard error.code == .refused else { return try lose(error) }
+        guard error.code == .refused else { return try disconnectAndRecover(error) }
         let isName = opening == .readingName
         say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
         if isName { try readSerial(session) } else { try identify(session) }
@@ -108,13 +108,14 @@ extension Poll {
 
     // MARK: - Identity
 
-    private var address: BluetoothAddress? { seen?.isAddressPrivate == true ? nil : seen?.address }
+    private var hasPrivateAddress: Bool { lastAdvertisement?.isAddressPrivate == true }
+    private var address: BluetoothAddress? { hasPrivateAddress ? nil : lastAdvertisement?.address }
 
     var bottle: String { report.identity ?? linkName }
 
     private var names: BottleNames {
         var names = BottleNames(bottle, alias: options.alias)
-        names.wasAdopted = options.own.contains { $0.answers(to: bottle, alias: options.alias) }
+        names.wasAdopted = options.own.contains { $0.matches(identity: bottle, alias: options.alias) }
         return names
     }
 
@@ -130,13 +131,13 @@ extension Poll {
                     code: "otherBottleThanNamed"))
         }
         guard options.allows(identity: identity) else {
-            return reject(options.refusal(name: report.name, identity: identity))
+            return reject(options.notOwnedFailure(name: report.name, identity: identity))
         }
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
-        if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
-        guard let handles = session.handles, handles.responseNotifies, !session.isSubscribed else {
-            return try command(session, isSubscribed: session.isSubscribed)
+        if options.job == .poll, let journal = context?.journal { bottleMemory = try journal.recall(names) }
+        guard let handles = session.handles, handles.responseCanNotify, !session.isSubscribed else {
+            return try startSteps(session, isSubscribed: session.isSubscribed)
         }
         request(.subscribe(handle: handles.response), session, .subscribing)
     }
@@ -145,13 +146,13 @@ extension Poll {
         guard let selected = options.bottle else { return true }
         let selector = BottleSelector(text: selected)
         return identity == selected || selector.matches(address: BluetoothAddress(identity), name: report.name)
-            || seen?.isAddressPrivate == true && selector.matches(address: seen?.address, name: report.name)
+            || hasPrivateAddress && selector.matches(address: lastAdvertisement?.address, name: report.name)
     }
 
     /// Disconnects a bottle that was not requested, and scans again.
     private mutating func reject(_ failure: PollFailure) {
         report.failure = failure
-        if let peer = state.session?.peer { neighbours.rejected.insert(peer) }
+        if let peer = state.session?.peer { nearbyPeers.rejected.insert(peer) }
         guard hasRadio, options.bottle == nil, connections < limits.sessions else { return disconnect(then: .finish) }
         (report.bottle, report.identity, serialNumber) = (nil, nil, nil)
         say(.info, failure.sentence + " The scan continues.")
@@ -162,23 +163,23 @@ extension Poll {
     /// unless the bottle has a private address.
     private var substituteIdentity: String {
         guard let name = report.name else { return "bottle at \(linkName)" }
-        return seen?.isAddressPrivate == true ? "\(name) (private address)" : "\(name) at \(linkName)"
+        return hasPrivateAddress ? "\(name) (private address)" : "\(name) at \(linkName)"
     }
 
     /// Sets the bottle's alias in the report: its own, or the common one unless another bottle has it.
     private mutating func setAlias(_ identity: String) {
-        let own = options.own.first { $0.answers(to: identity, alias: options.alias) }
+        let own = options.own.first { $0.matches(identity: identity, alias: options.alias) }
         report.bottle = own?.alias ?? identity
-        options = options.following(own)
+        options = options.applyingSettings(of: own)
         guard own?.alias == nil, let alias = options.alias else { return }
         let isTaken = options.own.contains {
-            $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias)
+            $0.aliases.contains(alias) && !$0.matches(identity: identity, alias: alias)
         }
         if !isTaken { report.bottle = alias }
     }
 
     private mutating func warnOfSubstituteIdentity(_ identity: String) {
-        guard seen?.isAddressPrivate == true, report.name != nil else {
+        guard hasPrivateAddress, report.name != nil else {
             return say(
                 .warning,
                 """
@@ -189,17 +190,17 @@ extension Poll {
         say(
             .warning,
             """
-            The bottle has a private address (\(seen?.address?.description ?? "unknown"), which changes) and no \
-            valid serial number. Its drinks are stored under '\(identity)', as would be those of another such \
+            The bottle has a private address (\(lastAdvertisement?.address?.description ?? "unknown"), which changes) \
+            and no valid serial number. Its drinks are stored under '\(identity)', as would be those of another such \
             bottle with this name.
             """)
     }
 
     /// Adopts a bottle that has responded. A connection alone or a recording is not sufficient.
     mutating func adopt() throws {
-        guard !hasAnswered, options.job == .poll, !options.isRecording else { return }
-        try turn?.journal.adopt(names)
-        hasAnswered = true
+        guard !hasResponded, options.job == .poll, !options.isRecording else { return }
+        try context?.journal.adopt(names)
+        hasResponded = true
         report.isAdopted = options.own.isEmpty
     }
 
@@ -207,7 +208,7 @@ extension Poll {
 
     private mutating func subscribeFailed(_ error: LinkError, _ session: Session) throws {
         guard error.code != .disconnected else { return }
-        guard session.handles?.responseReads == true else {
+        guard session.handles?.responseCanBeRead == true else {
             return giveUp(
                 PollFailure(
                     .unexpectedResponse,
@@ -218,20 +219,20 @@ extension Poll {
                     linkError: .refused))
         }
         say(.warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
-        try command(session, isSubscribed: false)
+        try startSteps(session, isSubscribed: false)
     }
 
-    private mutating func command(_ session: Session, isSubscribed: Bool) throws {
+    private mutating func startSteps(_ session: Session, isSubscribed: Bool) throws {
         var session = session
         session.isSubscribed = isSubscribed
         session.steps = steps(session)
-        try advance(session)
+        try startNextStep(session)
     }
 
     private func steps(_ session: Session) -> [Session.Step] {
         if case .send(let commands) = options.job { return commands.map { .send($0) } }
-        guard session.handles?.profile == .retail, !options.writesNothing else { return [.log] }
-        return [.snapshot, .log, .clock, .goal] + (options.managesTodayAmount ? [.total] : [])
+        guard session.handles?.profile == .retail, !options.writesOnlyLogRequest else { return [.log] }
+        return [.snapshot, .log, .clock, .goal] + (options.managesTodayAmount ? [.todayAmount] : [])
             + (options.managesLight ? [.light] : [])
     }
 
@@ -239,13 +240,14 @@ extension Poll {
 
     mutating func resume(_ held: Poll) {
         state = held.state
-        (seen, serialNumber, candidate) = (held.seen, held.serialNumber, held.candidate)
+        (lastAdvertisement, serialNumber) = (held.lastAdvertisement, held.serialNumber)
+        handlePairIndex = held.handlePairIndex
         (report.name, report.model, report.profile) = (held.report.name, held.report.model, held.report.profile)
         (report.identity, report.bottle) = (held.report.identity, held.report.bottle)
     }
 
     mutating func startHeld(_ session: Session) throws {
-        guard options.job != .disconnect, options.job != .scan, isMeant else {
+        guard options.job != .disconnect, options.job != .scan, isForHeldBottle else {
             (report.identity, report.bottle, serialNumber) = (nil, nil, nil)
             (report.name, report.model, report.profile) = (nil, nil, nil)
             return disconnect(then: options.job == .disconnect ? .finish : .scan)
@@ -260,20 +262,20 @@ extension Poll {
     }
 
     /// Whether a poll with these options is for the bottle on the kept connection.
-    private var isMeant: Bool {
+    private var isForHeldBottle: Bool {
         if let selected = options.bottle {
             return bottle == selected
                 || BottleSelector(text: selected).matches(address: BluetoothAddress(bottle), name: report.name)
         }
         func isAmong(_ bottles: [AdoptedBottle]) -> Bool {
-            bottles.contains { $0.answers(to: bottle, alias: options.alias) }
+            bottles.contains { $0.matches(identity: bottle, alias: options.alias) }
         }
         return !isAmong(options.others) && (options.own.isEmpty || isAmong(options.own))
     }
 
-    package var isHolding: Bool { if case .held = state { true } else { false } }
+    package var isKeepingConnection: Bool { if case .held = state { true } else { false } }
 
-    package mutating func note(_ event: CentralEvent) -> ConnectionEvent? {
+    package mutating func handleIdle(_ event: CentralEvent) -> ConnectionEvent? {
         guard case .held(var session) = state else { return nil }
         switch event {
         case .disconnected, .unavailable:

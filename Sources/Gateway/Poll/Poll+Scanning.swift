@@ -7,21 +7,21 @@ extension Poll {
     mutating func scan() {
         guard now < end else { return close(nil) }
         state = .scanning(until: now.advanced(by: limits.scan))
-        show(.scanning)
+        reportProgress(.scanning)
         perform(.startScan)
     }
 
     mutating func consider(_ advertisement: Advertisement) {
-        guard !neighbours.rejected.contains(advertisement.peer) else { return }
-        neighbours.note(advertisement)
+        guard !nearbyPeers.rejected.contains(advertisement.peer) else { return }
+        nearbyPeers.add(advertisement)
         guard options.job != .scan else { return recordInRange(advertisement) }
         guard isWanted(advertisement) else { return }
-        seen = advertisement
+        lastAdvertisement = advertisement
         report.rssi = advertisement.rssi
         report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
         perform(.stopScan)
         state = .connecting(advertisement.peer, until: now.advanced(by: limits.connect + .milliseconds(500)))
-        show(.connecting)
+        reportProgress(.connecting)
         perform(.connect(advertisement.peer, limit: limits.connect))
     }
 
@@ -42,13 +42,13 @@ extension Poll {
 
     private mutating func isWanted(_ advertisement: Advertisement) -> Bool {
         guard hasRadio else { return true }
-        let isMeant =
+        let isSelected =
             options.bottle.map {
                 BottleSelector(text: $0).matches(address: advertisement.address, name: advertisement.name)
             } ?? BottleSelector.looksLikeBottle(advertisement)
-        guard isMeant else { return false }
+        guard isSelected else { return false }
         guard options.mayBeOwn(advertisement) else {
-            if neighbours.others.count < 16 { neighbours.others[advertisement.peer] = advertisement }
+            if nearbyPeers.others.count < 16 { nearbyPeers.others[advertisement.peer] = advertisement }
             return false
         }
         return true
@@ -57,16 +57,16 @@ extension Poll {
     mutating func scanTimedOut() {
         perform(.stopScan)
         guard options.job != .scan else { return close(nil) }
-        if !neighbours.rejected.isEmpty, let failure = report.failure { return close(failure) }
+        if !nearbyPeers.rejected.isEmpty, let failure = report.failure { return close(failure) }
         report.history.failedScans += 1
         fail(notFound)
     }
 
     private var notFound: LinkError {
-        let seconds = Int((began?.now.duration(to: now) ?? limits.scan) / .seconds(1))
+        let seconds = Int((startedAt?.now.duration(to: now) ?? limits.scan) / .seconds(1))
         var facts = ["scanned for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
-        if hasRadio { facts.append(neighbours.summary(limit: 6)) }
-        if let remark = neighbours.remark { facts.append(remark) }
+        if hasRadio { facts.append(nearbyPeers.summary(limit: 6)) }
+        if let remark = nearbyPeers.scanWarning { facts.append(remark) }
         return LinkError(
             .notFound,
             "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(otherBottlesText)",
@@ -93,13 +93,13 @@ extension Poll {
     /// Records a remark of the link. If the scan finds no bottle, the message contains the remark.
     mutating func remark(_ sentence: String) {
         guard case .scanning = state else { return say(.warning, sentence) }
-        neighbours.remark = sentence
+        nearbyPeers.scanWarning = sentence
         say(.info, sentence)
     }
 
     /// Sentences about bottles in range that do not belong to this store; empty if there are none.
     var otherBottlesText: String {
-        neighbours.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
+        nearbyPeers.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
             if options.others.contains(where: { $0.identities.contains(address) }) {
@@ -111,9 +111,9 @@ extension Poll {
 
     /// The addresses of bottles in range that do not belong to this store, for the advice.
     var otherBottlesValues: [String: String] {
-        let strangers = neighbours.others.values.map { $0.address?.description ?? $0.peer.text }
+        let addresses = nearbyPeers.others.values.map { $0.address?.description ?? $0.peer.text }
             .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
-        return strangers.isEmpty ? [:] : ["strangers": strangers.joined(separator: ", ")]
+        return addresses.isEmpty ? [:] : ["strangers": addresses.joined(separator: ", ")]
     }
 
     // MARK: - Recovery
@@ -129,10 +129,10 @@ extension Poll {
             : RetryTable.action(for: error, count: count, hasRadio: hasRadio, allowPowerCycle: options.allowPowerCycle)
         let rule = RetryTable.rule(for: error.code)
         guard let action else {
-            if hasRadio, let peer = seen?.peer { report.history.suspectPeer = peer.text }
+            if hasRadio, let peer = lastAdvertisement?.peer { report.history.suspectPeer = peer.text }
             return close(PollFailure(rule.failure, error.description, linkError: error.code))
         }
-        startRecovery(action, seen?.peer, because: error.description, pause: rule.pause)
+        startRecovery(action, lastAdvertisement?.peer, because: error.description, pause: rule.pause)
     }
 
     mutating func startRecovery(
@@ -144,7 +144,7 @@ extension Poll {
         switch (action, peer) {
         case (.forget, let peer?):
             state = .recovering(peer, until: limit)
-            perform(.forget(peer))
+            perform(.clearCache(peer))
         case (.powerCycle, _):
             state = .recovering(peer, until: limit)
             perform(.powerCycle)

@@ -6,7 +6,7 @@ package import TrackerCore
 extension Poll {
     /// The command that sets the bottle's clock; `nil` if the clock is right or the host's clock is not synchronised.
     var clockCommand: HostCommand? {
-        guard trust == .synchronised, isClockOff else { return nil }
+        guard clockTrust == .synchronised, isClockOff else { return nil }
         return BottleClock(options.zone.wall(at: wall)).map { .clock($0) }
     }
 
@@ -38,11 +38,11 @@ extension Poll {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
         if total > shown ?? 0 { return .amount(ml: ml) }
-        return report.complete && memory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
+        return report.complete && bottleMemory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
     /// Records a rejected goal, so that later polls do not write it again.
-    mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
+    mutating func recordGoal(_ command: HostCommand, answer: Frame?) {
         guard case .goal(let goal) = command else { return }
         let stored = (try? answer?.entries())?.first { $0.type == .goal }?.number
         guard stored != goal else {
@@ -59,13 +59,13 @@ extension Poll {
     }
 
     /// Copies values of a message to the report.
-    mutating func note(_ message: BottleMessage) {
+    mutating func recordValues(of message: BottleMessage) {
         switch message {
         case .snapshot(let snapshot):
             report.snapshot = snapshot
             report.model = snapshot.model ?? report.model
             if let percent = snapshot.batteryPercent, percent <= 100 { report.batteryPercent = percent }
-            if let clock = snapshot.clock { noteClock(clock) }
+            if let clock = snapshot.clock { recordClock(clock) }
         case .report(let entries):
             for entry in entries where entry.type == .battery {
                 if let percent = entry.byte, percent <= 100 { report.batteryPercent = Int(percent) }
@@ -76,7 +76,7 @@ extension Poll {
         }
     }
 
-    private mutating func noteClock(_ clock: BottleClock) {
+    private mutating func recordClock(_ clock: BottleClock) {
         report.clockDriftSeconds = clock.drift(from: options.zone.wall(at: wall))
         if report.clockDriftSeconds == nil { say(.warning, "The bottle's clock is not set: it shows \(clock).") }
     }

@@ -24,12 +24,13 @@ package struct Poll: Sendable {
     /// The procedure that runs on a connection.
     enum Activity: Sendable {
         /// Discovering the services, identifying the bottle and subscribing.
-        case opening(Opening, until: MonotonicInstant)
+        case opening(OpeningStep, until: MonotonicInstant)
         case commanding(Session.Step, Exchange)
         case reading(LogReader)
         case acknowledging(until: MonotonicInstant)
     }
 
+    /// The step after a disconnect.
     enum Next: Hashable, Sendable {
         case scan
         case recover(LinkError)
@@ -37,7 +38,7 @@ package struct Poll: Sendable {
     }
 
     /// The times and the journal of the event that `handle` processes, and the effects so far.
-    struct Turn: Sendable {
+    struct EventContext: Sendable {
         var now = MonotonicInstant(nanoseconds: 0)
         var wall = Instant(milliseconds: 0)
         var journal: any Journal
@@ -50,24 +51,24 @@ package struct Poll: Sendable {
     let hasRadio: Bool
     var state = State.idle
     var report = PollReport()
-    var turn: Turn?
-    var began: (now: MonotonicInstant, wall: Instant)?
+    var context: EventContext?
+    var startedAt: (now: MonotonicInstant, wall: Instant)?
     var failures: [LinkError.Code: Int] = [:]
     var connections = 0
-    var neighbours = Neighbours()
-    var seen: Advertisement?
+    var nearbyPeers = NearbyPeers()
+    var lastAdvertisement: Advertisement?
     var serialNumber: String?
     /// The index of the current handles in `ProfileHandles.all`.
-    var candidate = 0
-    var hasAnswered = false
-    var memory = BottleMemory()
-    var trust = ClockTrust.untrusted("the log was not read")
+    var handlePairIndex = 0
+    var hasResponded = false
+    var bottleMemory = BottleMemory()
+    var clockTrust = ClockTrust.untrusted("the log was not read")
     var stored: Set<RawRecord> = []
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
     var unreadableCount = 0
-    var values = 0
+    var notificationCount = 0
     /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
 
@@ -88,11 +89,11 @@ package struct Poll: Sendable {
     }
 
     var limits: PollLimits { options.limits }
-    var now: MonotonicInstant { turn?.now ?? MonotonicInstant(nanoseconds: 0) }
-    var wall: Instant { turn?.wall ?? Instant(milliseconds: 0) }
+    var now: MonotonicInstant { context?.now ?? MonotonicInstant(nanoseconds: 0) }
+    var wall: Instant { context?.wall ?? Instant(milliseconds: 0) }
     /// The deadline of the poll. The time in which logs arrive is added, so that a slow bottle can be read as often as
     /// an acknowledgement requires.
-    var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll + min(arrival.total, limits.arrival)) }
+    var end: MonotonicInstant { (startedAt?.now ?? now).advanced(by: limits.poll + min(arrival.total, limits.arrival)) }
 
     package var nextDeadline: MonotonicInstant? {
         switch state {
@@ -118,27 +119,27 @@ package struct Poll: Sendable {
     ) -> [PollEffect] {
         guard !isOver || event == .start else { return [] }
         // The wall clock is read once per poll. A change of the host's clock takes effect with the next poll.
-        let start = began ?? (now, wall)
-        began = start
-        turn = Turn(
+        let start = startedAt ?? (now, wall)
+        startedAt = start
+        context = EventContext(
             now: now, wall: start.wall.advanced(seconds: start.now.duration(to: now) / .seconds(1)), journal: journal)
         do {
-            try take(event)
+            try process(event)
         } catch let released as ReleasedBottle {
             giveUp(PollFailure(.notOurs, sentence("\(released)")))
         } catch {
             giveUp(PollFailure(.cannotStore, sentence("\(error)")))
         }
-        defer { turn = nil }
-        return turn?.effects ?? []
+        defer { context = nil }
+        return context?.effects ?? []
     }
 
     // MARK: - Events
 
-    private mutating func take(_ event: PollEvent) throws {
+    private mutating func process(_ event: PollEvent) throws {
         switch event {
         case .start: try start()
-        case .link(let event): try take(event)
+        case .link(let event): try process(event)
         case .tick: try tick()
         case .cancel: try stop(PollFailure(.interrupted, "the poll was stopped."))
         }
@@ -160,9 +161,9 @@ package struct Poll: Sendable {
         }
     }
 
-    private mutating func take(_ event: CentralEvent) throws {
+    private mutating func process(_ event: CentralEvent) throws {
         switch (state, event) {
-        case (_, .remark(let sentence)): remark(sentence)
+        case (_, .warning(let sentence)): remark(sentence)
         case (.scanning, .unavailable(let error)), (.connecting, .unavailable(let error)),
             (.recovering, .unavailable(let error)):
             fail(error)
@@ -174,28 +175,29 @@ package struct Poll: Sendable {
         case (.recovering, .recovered(let sentence)): recovered(sentence)
         case (.recovering(nil, _), .disconnected): recovered(nil)
         case (_, .disconnected(let error)), (_, .unavailable(let error as LinkError?)):
-            if state.session != nil { try lose(error) }
+            if state.session != nil { try disconnectAndRecover(error) }
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
             if handle == state.session?.handles?.response { try receive(value) }
-        case (.connected(let session, .opening(let opening, _)), _): try opened(session, opening, event)
-        default: try answered(event)
+        case (.connected(let session, .opening(let opening, _)), _): try processOpening(session, opening, event)
+        default: try processResponse(event)
         }
     }
 
     private mutating func tick() throws {
-        guard now < end || state.isDisconnecting else { return try outOfTime() }
+        guard now < end || state.isDisconnecting else { return try timeLimitReached() }
         guard let due = state.deadline, due <= now else { return }
         switch state {
         case .scanning: scanTimedOut()
         case .connecting:
             perform(.disconnect)
             fail(LinkError(.connectFailed, "The bottle did not connect within \(limits.connect).", isTransient: true))
-        case .connected(_, .opening(let opening, _)): try lose(silence(opening.action))
-        case .connected(let session, .commanding(let step, let exchange)): try exchangeTick(session, step, exchange)
+        case .connected(_, .opening(let opening, _)): try disconnectAndRecover(silence(opening.action))
+        case .connected(let session, .commanding(let step, let exchange)):
+            try checkExchangeDeadline(session, step, exchange)
         case .connected(let session, .reading):
-            try follow(updateReader { $0.tick(isWriting: session.pendingWrites > 0, at: $1) })
-        case .connected(_, .acknowledging): try lose(silence("acknowledge the records"))
+            try execute(updateReader { $0.tick(isWriting: session.pendingWrites > 0, at: $1) })
+        case .connected(_, .acknowledging): try disconnectAndRecover(silence("acknowledge the records"))
         case .recovering: recovered("the link did not respond in time")
         case .pausing: scan()
         case .disconnecting(let next, _): proceed(next)
@@ -205,7 +207,7 @@ package struct Poll: Sendable {
 
     // MARK: - Ends
 
-    private mutating func outOfTime() throws {
+    private mutating func timeLimitReached() throws {
         if connections == 0, let failure = timeoutFailure() { return try stop(failure) }
         let hasLog = report.received > 0 || state.session?.assembler.progress != nil
         try stop(
@@ -239,7 +241,7 @@ package struct Poll: Sendable {
     private mutating func stopSession(_ failure: PollFailure) throws {
         guard let session = state.session else { return }
         if session.isAfterLog, failure.kind == .didNotAnswer { return disconnect(then: .finish) }
-        try storeRest()
+        try storeInterruptedReading()
         guard failure.kind == .didNotAnswer, session.log.latest != nil else { return giveUp(failure) }
         report.complete = true
         say(
@@ -252,9 +254,9 @@ package struct Poll: Sendable {
     }
 
     /// Handles an error of the link: stores the received data and starts the recovery step for the error's class.
-    mutating func lose(_ error: LinkError?) throws {
+    mutating func disconnectAndRecover(_ error: LinkError?) throws {
         guard let session = state.session else { return }
-        try storeRest()
+        try storeInterruptedReading()
         if session.log.latest != nil { report.complete = true }
         guard !session.isAfterLog else { return disconnect(then: .finish) }
         let error = error ?? LinkError(.disconnected, "The bottle ended the connection.", isTransient: true)
@@ -270,7 +272,7 @@ package struct Poll: Sendable {
 
     mutating func disconnect(then next: Next) {
         state = .disconnecting(next, until: now.advanced(by: limits.closing))
-        show(.disconnecting)
+        reportProgress(.disconnecting)
         perform(.disconnect)
     }
 
@@ -300,10 +302,10 @@ package struct Poll: Sendable {
                 .info, "Three scans in a row found nothing: switching the adapter off and on might help.",
                 code: "powerCycleMayHelp")
         }
-        let isStored = options.job == .poll && (hasAnswered || options.isRecording) && failure?.kind != .cannotStore
+        let isStored = options.job == .poll && (hasResponded || options.isRecording) && failure?.kind != .cannotStore
         if let bottle = report.identity, isStored {
             do {
-                try turn?.journal.finishPoll(pollRecord(of: bottle))
+                try context?.journal.finishPoll(pollRecord(of: bottle))
             } catch {
                 say(.warning, "Storing the end of the poll failed: \(error)")
             }
@@ -322,8 +324,8 @@ package struct Poll: Sendable {
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
         record.isAgreed = report.complete && !acknowledged.isEmpty
-        record.largestReading = memory.largestReading
-        record.isClockDoubtful = !trust.isTrusted
+        record.largestReading = bottleMemory.largestReading
+        record.isClockDoubtful = !clockTrust.isTrusted
         return record
     }
 
@@ -332,14 +334,14 @@ package struct Poll: Sendable {
         report.endedAt = wall
         let linkValues = ["link": linkName, "hasRadio": "\(hasRadio)"]
         report.failure?.values.merge(linkValues) { $1 }
-        report.duration = began.map { $0.now.duration(to: now) } ?? .zero
+        report.duration = startedAt.map { $0.now.duration(to: now) } ?? .zero
         if report.model == nil { report.model = report.name.flatMap(BottleModel.init(advertisedName:)) }
         emit(.done(report))
     }
 
     // MARK: - Effects
 
-    mutating func emit(_ effect: PollEffect) { turn?.effects.append(effect) }
+    mutating func emit(_ effect: PollEffect) { context?.effects.append(effect) }
 
     mutating func perform(_ request: CentralRequest) { emit(.link(request)) }
 
@@ -347,7 +349,7 @@ package struct Poll: Sendable {
         emit(.diagnostic(Diagnostic(severity, sentence, code: code)))
     }
 
-    mutating func show(_ stage: PollProgress.Stage, _ transfer: PollProgress.Transfer? = nil) {
+    mutating func reportProgress(_ stage: PollProgress.Stage, _ transfer: PollProgress.Transfer? = nil) {
         emit(.progress(PollProgress(stage: stage, records: report.received, transfer: transfer)))
     }
 

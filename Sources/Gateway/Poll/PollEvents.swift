@@ -17,7 +17,7 @@ package enum PollEvent: Hashable, Sendable {
 package enum PollEffect: Hashable, Sendable {
     case link(CentralRequest)
     /// Reports that a light was written. The caller must store it, so that it is not written again.
-    case lit(bottle: String, BottleLight)
+    case lightWritten(bottle: String, BottleLight)
     /// Reports the entries that were appended to the journal, each with its outcome.
     case journaled([JournalEntry], [JournalOutcome])
     /// Reports a frame that the bottle sent without a request.
@@ -44,6 +44,7 @@ package struct Diagnostic: Hashable, Sendable {
     }
 }
 
+/// The state of a running poll, for display.
 package struct PollProgress: Hashable, Sendable {
     /// The states of tracker spec A8, and `storing`.
     package enum Stage: String, Hashable, Sendable {

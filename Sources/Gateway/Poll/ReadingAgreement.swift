@@ -19,7 +19,7 @@ struct ReadingAgreement: Hashable, Sendable {
     mutating func discard() { readings = [] }
 
     /// The number of records at the start of the latest reading that the last `needed` readings all contain.
-    func certain(of needed: Int) -> Int {
+    func agreedCount(of needed: Int) -> Int {
         guard readings.count >= needed, let latest = readings.last else { return 0 }
         return readings.suffix(needed).dropLast().map { reading in
             let known = Set(reading)
@@ -43,7 +43,7 @@ struct ReadingAgreement: Hashable, Sendable {
     func acknowledgeable(of needed: Int, drinks: Int, ring: Int) -> Int {
         guard let latest = readings.last else { return 0 }
         let omitted = min(max(0, latest.count + drinks - max(ring, latest.count)), latest.count / 2)
-        return max(0, certain(of: needed) - omitted)
+        return max(0, agreedCount(of: needed) - omitted)
     }
 
     private static func follows(_ reading: [RawRecord], _ before: [RawRecord]) -> Bool {

@@ -1,7 +1,7 @@
 import BottleProtocol
 import TrackerCore
 
-/// Converts the 13 bytes of records to journal entries, with dates if the host's clock is trusted.
+/// Converts the 13 bytes of each record to a journal entry, dated if the host's clock is trusted.
 struct RecordDates {
     let bottle: String
     let options: PollOptions
@@ -9,7 +9,7 @@ struct RecordDates {
     private let lastPoll: Instant?
     /// The end of the last poll that acknowledged records. A poll with an empty log does not count: that can be an
     /// error.
-    private let lastAgreedPoll: Instant?
+    private let lastAcknowledgingPoll: Instant?
     let trust: ClockTrust
     private var previous: Instant?
 
@@ -23,16 +23,16 @@ struct RecordDates {
         // A poll that ended after this one used a wrong clock.
         func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
         lastPoll = known(memory.lastCompletePoll)
-        lastAgreedPoll = known(memory.lastAgreedPoll)
+        lastAcknowledgingPoll = known(memory.lastAgreedPoll)
         self.trust = trust
     }
 
     /// Returns the journal entry of a record. The caller must pass records in the order of the log.
     mutating func entry(_ raw: [UInt8]) -> JournalEntry {
-        guard let record = read(raw) else { return refused(raw) }
+        guard let record = decode(raw) else { return rejectedEntry(raw) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let found = options.resolver.resolve(record.wallFields, received: received, evidence: evidence)
-        if found.doubt == nil, let instant = found.instant { previous = instant }
+        if found.quarantineReason == nil, let instant = found.instant { previous = instant }
         var entry = JournalEntry(
             bottle: bottle, raw: raw, wall: found.wall, amountMl: record.amountMl, received: received,
             verdict: verdict(record, found), reading: options.reading)
@@ -48,15 +48,15 @@ struct RecordDates {
 
     /// Returns the time in the record; `nil` if its bytes are not a date.
     func time(_ raw: [UInt8]) -> Instant? {
-        read(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
+        decode(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
     }
 
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
-        guard trust.isTrusted else { return byOwnDate(record, found) }
+        guard trust.isTrusted else { return verdictByOwnDate(record, found) }
         // A record from before the last complete poll would have been read by that poll, so its date is wrong.
-        if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
-            instant.seconds(to: lastAgreedPoll) > RecordResolver.maxLeadSeconds
+        if let lastAcknowledgingPoll, let instant = found.instant, found.quarantineReason == nil,
+            instant.seconds(to: lastAcknowledgingPoll) > RecordResolver.maxLeadSeconds
         {
             return .quarantined(reason: JournalQuarantine.bottleClock)
         }
@@ -64,25 +64,27 @@ struct RecordDates {
     }
 
     /// Returns the verdict without a trusted host's clock: only a record with a year can count.
-    private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
-        guard record.year != nil, let instant = found.instant, lastAgreedPoll.map({ instant >= $0 }) ?? true else {
+    private func verdictByOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
+        guard record.year != nil, let instant = found.instant, lastAcknowledgingPoll.map({ instant >= $0 }) ?? true
+        else {
             return .quarantined(reason: JournalQuarantine.hostClock)
         }
         return options.resolver.resolve(record.wallFields, received: instant).verdict(
             amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
     }
 
-    private func read(_ raw: [UInt8]) -> DrinkRecord? {
+    private func decode(_ raw: [UInt8]) -> DrinkRecord? {
         try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
     }
 
     /// Returns the entry of a record that the dialect rejects. It is stored, so that another dialect can decode it
     /// later.
-    private func refused(_ raw: [UInt8]) -> JournalEntry {
+    private func rejectedEntry(_ raw: [UInt8]) -> JournalEntry {
         let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
         return JournalEntry(
             bottle: bottle, raw: raw, wall: nil, amountMl: other?.amountMl ?? 0, received: received,
-            verdict: .quarantined(reason: trust.isTrusted ? JournalQuarantine.refused : JournalQuarantine.hostClock),
+            verdict: .quarantined(
+                reason: trust.isTrusted ? JournalQuarantine.rejectedByDialect : JournalQuarantine.hostClock),
             reading: options.reading)
     }
 }

@@ -2,7 +2,7 @@ import BottleProtocol
 import TrackerCore
 import Bluetooth
 
-/// The state of one connection to a bottle.
+/// The state of a poll's connection to a bottle.
 struct Session: Sendable {
     enum Step: Hashable, Sendable {
         /// Request the snapshot: model, battery, clock and settings.
@@ -11,7 +11,7 @@ struct Session: Sendable {
         case log
         case clock
         case goal
-        case total
+        case todayAmount
         case light
         /// Write a setting. If it sets the light, `shows` is the new light, to be stored.
         case set(HostCommand, shows: BottleLight? = nil)
@@ -23,7 +23,7 @@ struct Session: Sendable {
     var mtu: Int
     var handles: ProfileHandles?
     /// The number of pairs of characteristics that could be the bottle's.
-    var candidates = 1
+    var handlePairCount = 1
     /// The value handle of Serial Number String (2A25), if readable.
     var serialNumberHandle: UInt16?
     var isSubscribed = false
@@ -46,8 +46,8 @@ struct LogProgress: Sendable {
     var readings = 0
     /// The number of odd readings (`LogReader`).
     var oddReadings = 0
-    /// The first frame of the last whole reading.
-    var opening = LogReader.Opening.none
+    /// The kind of the first frame in the last whole reading.
+    var firstFrame = LogReader.FirstFrame.none
     var readingsNeeded = 2
     /// The duration of the last reading, and the time in which its records arrived.
     var last: (took: Duration, arrival: Duration) = (.zero, .zero)

@@ -10,24 +10,27 @@ package final class ActiveViewers: Sendable {
 
     /// Records that a client opens an event stream.
     /// - Returns: whether it is the first client.
-    package func begin() -> Bool { note { $0 + 1 } }
+    package func begin() -> Bool { update { $0 + 1 } }
 
-    package func end() { _ = note { max(0, $0 - 1) } }
+    package func end() { _ = update { max(0, $0 - 1) } }
 
     /// Records a single request of a client.
     /// - Returns: whether it is the first client.
-    package func recordRequest() -> Bool { note { $0 } }
+    package func recordRequest() -> Bool { update { $0 } }
 
     /// The time until which the bottle's connection is kept for the clients; `nil` without clients.
     package var until: MonotonicInstant? {
         let now = now()
-        return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterCheck) }
+        return state.withLock { state in
+            (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterLastRequest)
+        }
     }
 
-    private func note(_ change: (Int) -> Int) -> Bool {
+    private func update(_ change: (Int) -> Int) -> Bool {
         let now = now()
         return state.withLock { state in
-            let wasActive = state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterCheck) } == true
+            let wasActive =
+                state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterLastRequest) } == true
             state = (change(state.streams), now)
             return !wasActive
         }

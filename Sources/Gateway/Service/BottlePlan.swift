@@ -5,7 +5,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// An identifier that is the same after a reload of the settings.
     package var id: String
     /// The value of `PollOptions.bottle` for the polls of this plan.
-    package var wanted: String?
+    package var selectedBottle: String?
     /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
     package var own: [AdoptedBottle] = []
     /// The store's other bottles, which have their own plans.
@@ -14,9 +14,9 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
     package static func plans(
-        wanted: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
+        selectedBottles: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
     ) -> [BottlePlan] {
-        if !wanted.isEmpty { return wanted.map { BottlePlan(id: $0, wanted: $0, own: own) } }
+        if !selectedBottles.isEmpty { return selectedBottles.map { BottlePlan(id: $0, selectedBottle: $0, own: own) } }
         guard !own.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
         return own.map { bottle in
             BottlePlan(
@@ -29,12 +29,12 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 
     /// The bottle's name for display; `nil` until an unknown bottle responds.
     package var name: String? {
-        guard own.count == 1 else { return wanted }
-        return own[0].aliases.min() ?? wanted ?? own[0].identities.min()
+        guard own.count == 1 else { return selectedBottle }
+        return own[0].aliases.min() ?? selectedBottle ?? own[0].identities.min()
     }
 
     package func apply(to options: inout PollOptions) {
-        options.bottle = wanted
+        options.bottle = selectedBottle
         options.own = own
         options.others = others
     }
@@ -46,7 +46,6 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 package struct ScheduledBottle: Sendable {
     package var plan: BottlePlan
     package var interval: PollSchedule?
-    /// The request to keep the bottle's connection between polls, if any.
     package var holdRequest: HoldRequest?
 
     package init(_ plan: BottlePlan, interval: PollSchedule? = nil, holdRequest: HoldRequest? = nil) {

@@ -6,7 +6,7 @@ package actor PollService {
     /// The dependencies of the service. All but `poll` must return within seconds.
     package struct Dependencies: Sendable {
         /// Reads the bottles and their poll intervals, because other programs can change them.
-        package var look: @Sendable () async -> [ScheduledBottle]
+        package var loadBottles: @Sendable () async -> [ScheduledBottle]
         /// Returns the options for a poll of this bottle; `nil` if the store cannot be read. Then the service does not
         /// poll.
         package var options: @Sendable (BottlePlan) async -> PollOptions?
@@ -17,24 +17,24 @@ package actor PollService {
         package var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
         /// Called after a poll has stored its records.
         package var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
-        package var say: @Sendable (ServiceNews) async -> Void
+        package var log: @Sendable (ServiceMessage) async -> Void
 
         package init(
-            look: @escaping @Sendable () async -> [ScheduledBottle],
+            loadBottles: @escaping @Sendable () async -> [ScheduledBottle],
             options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
             poll: @escaping @Sendable (PollOptions) async -> PollReport,
             isConnected: @escaping @Sendable () async -> Bool = { false },
             isPollOnTime: @escaping @Sendable (Duration) async -> Bool = { _ in true },
             afterPoll: @escaping @Sendable (PollReport, PollOptions) async -> Void = { _, _ in },
-            say: @escaping @Sendable (ServiceNews) async -> Void = { _ in }
+            log: @escaping @Sendable (ServiceMessage) async -> Void = { _ in }
         ) {
-            self.look = look
+            self.loadBottles = loadBottles
             self.options = options
             self.poll = poll
             self.isConnected = isConnected
             self.isPollOnTime = isPollOnTime
             self.afterPoll = afterPoll
-            self.say = say
+            self.log = log
         }
     }
 
@@ -47,8 +47,7 @@ package actor PollService {
     private let clock: DriverClock
     private var machine = ServiceMachine()
     private var pause: Task<Void, Never>?
-    /// The deadline of the current pause.
-    private var pauseEnds: MonotonicInstant?
+    private var pauseDeadline: MonotonicInstant?
     private var isPollRequested = false
     /// Whether an event since the last check requires another one.
     private var isCheckRequested = false
@@ -67,7 +66,7 @@ package actor PollService {
         while !Task.isCancelled {
             await runJobs()
             isCheckRequested = false
-            let found = await dependencies.look()
+            let bottles = await dependencies.loadBottles()
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
                 isPollRequested = true
@@ -75,14 +74,14 @@ package actor PollService {
             // Handle the request first: in the new plans, a bottle that was just adopted has another ID.
             if isPollRequested { _ = machine.handle(.pollNow(nil), at: clock.now()) }
             isPollRequested = false
-            await perform(machine.handle(.plans(found), at: clock.now()))
+            await perform(machine.handle(.plans(bottles), at: clock.now()))
             if !isPollRequested, !isCheckRequested, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline
             {
                 await waitUntil(deadline, wall)
             }
         }
         isOver = true
-        if machine.isHolding { await disconnect() }
+        if machine.isKeepingConnection { await disconnect() }
         for job in jobs { job.done.resume(returning: Self.busyReport) }
         jobs = []
     }
@@ -102,7 +101,7 @@ package actor PollService {
     private func runJobs() async {
         while !jobs.isEmpty, !Task.isCancelled {
             var job = jobs.removeFirst()
-            job.options.keepsConnection = machine.isHolding
+            job.options.keepsConnection = machine.isKeepingConnection
             let report = await dependencies.poll(job.options)
             _ = machine.handle(.jobOver(report), at: clock.now())
             job.done.resume(returning: report)
@@ -136,7 +135,7 @@ package actor PollService {
         wake()
     }
 
-    package var isHolding: Bool { machine.isHolding }
+    package var isKeepingConnection: Bool { machine.isKeepingConnection }
 
     private func disconnect() async {
         let dependencies = dependencies
@@ -149,7 +148,7 @@ package actor PollService {
 
     /// Returns `false` if a deadline of a poll or the current pause is overdue. A blocked actor does not return.
     package func isOnTime() async -> Bool {
-        if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
+        if let pauseDeadline { return clock.now() < pauseDeadline.advanced(by: Self.grace) }
         return await dependencies.isPollOnTime(Self.grace)
     }
 
@@ -157,7 +156,7 @@ package actor PollService {
         var effects = first
         while !effects.isEmpty {
             switch effects.removeFirst() {
-            case .say(let news): await dependencies.say(news)
+            case .log(let news): await dependencies.log(news)
             case .disconnect: await disconnect()
             case .poll(let plan, let history, let keeps):
                 let report = await poll(plan, history, keeps)
@@ -184,7 +183,7 @@ package actor PollService {
 
     /// Waits until the deadline. A requested poll or a change of the clock ends the wait.
     private func waitUntil(_ deadline: MonotonicInstant, _ wall: WallClock) async {
-        pauseEnds = deadline
+        pauseDeadline = deadline
         let clock = clock
         let pause = Task {
             while clock.now() < deadline, !Task.isCancelled, !wall.hasJumped(clock) {
@@ -198,7 +197,7 @@ package actor PollService {
             pause.cancel()
         }
         self.pause = nil
-        pauseEnds = nil
+        pauseDeadline = nil
     }
 }
 

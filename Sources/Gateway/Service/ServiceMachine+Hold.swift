@@ -14,7 +14,7 @@ extension HoldRequest {
     /// - Parameters:
     ///   - viewers: the time until which clients watch; `nil` without clients.
     ///   - interval: the poll interval. A resting bottle is kept connected only while a client watches.
-    package init?(_ hold: BottleHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
+    package init?(_ hold: ConnectionHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
         if hold != .never, let viewers, viewers > now {
             self.init(until: viewers, isWatched: true)
         } else if hold == .always, case .every = interval {
@@ -28,25 +28,29 @@ extension HoldRequest {
 /// The durations and read intervals of a kept connection.
 package enum HoldTimes {
     /// The time from a client's last request to the disconnect.
-    package static let afterCheck = Duration.seconds(60)
+    package static let afterLastRequest = Duration.seconds(60)
     /// The time after which the gateway disconnects, because a phone app also needs the bottle's single connection.
     package static let maximum = Duration.seconds(300)
     /// The time for which the gateway stays disconnected after `maximum`.
     package static let phonePause = Duration.seconds(30)
-    /// The time between two readings after reports. It doubles after each report without a drink, up to `unreported`.
-    static let gap = Duration.milliseconds(500)
+    /// The interval of readings after reports. It doubles after each report without a drink, up to `watchedInterval`.
+    static let shortestReportInterval = Duration.milliseconds(500)
     /// The read interval while a client watches a bottle that does not report its drinks.
-    static let unreported = Duration.seconds(5)
+    static let watchedInterval = Duration.seconds(5)
     /// The read interval for a bottle that reports its drinks, and for any bottle without clients.
-    static let reported = Duration.seconds(60)
+    static let usualInterval = Duration.seconds(60)
     /// The time for which each of several bottles on one adapter is kept connected.
-    static let share = Duration.seconds(30)
+    static let sharedConnection = Duration.seconds(30)
     /// The pause before the next scan for a lost bottle: `first`, doubled each time, up to `last`.
-    static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
+    static let retryPauses = (first: Duration.seconds(5), last: Duration.seconds(60))
 
-    static func gap(_ emptyPolls: Int) -> Duration { min(gap * (1 << min(emptyPolls, 4)), unreported) }
+    static func reportInterval(_ emptyPolls: Int) -> Duration {
+        min(shortestReportInterval * (1 << min(emptyPolls, 4)), watchedInterval)
+    }
 
-    static func pause(_ failures: Int) -> Duration { min(pauses.first * (1 << min(failures, 4)), pauses.last) }
+    static func retryPause(_ failures: Int) -> Duration {
+        min(retryPauses.first * (1 << min(failures, 4)), retryPauses.last)
+    }
 }
 
 // The kept connection: its deadline, its read interval, and the time of the next attempt.
@@ -57,12 +61,12 @@ extension ServiceMachine {
         /// The number of consecutive failed polls and short connections.
         var failures = 0
         var lostAt: MonotonicInstant?
-        var freeUntil: MonotonicInstant?
+        var disconnectedUntil: MonotonicInstant?
         var reportsDrinks = false
         /// The number of consecutive reports without a drink.
         var emptyPolls = 0
 
-        mutating func take(_ holdRequest: HoldRequest?) {
+        mutating func update(_ holdRequest: HoldRequest?) {
             if self.holdRequest == nil { failures = 0 }
             self.holdRequest = holdRequest
         }
@@ -70,28 +74,30 @@ extension ServiceMachine {
 
     func due(_ bottle: BottleState) -> MonotonicInstant {
         if let urgent = bottle.requestedSince { return urgent }
-        let byDay = bottle.dueByInterval
-        guard bottle.failure != .cannotStore, let ended = bottle.lastEnded else { return byDay }
+        let byInterval = bottle.dueByInterval
+        guard bottle.failure != .cannotStore, let ended = bottle.lastEnded else { return byInterval }
         guard let holdRequest = bottle.hold.holdRequest, let now = updatedAt, holdRequest.until > now else {
-            return max(byDay, bottle.hold.freeUntil ?? byDay)
+            return max(byInterval, bottle.hold.disconnectedUntil ?? byInterval)
         }
         if kept?.id == bottle.plan.id {
             if let reportedAt {
-                return min(byDay, max(reportedAt, ended.advanced(by: HoldTimes.gap(bottle.hold.emptyPolls))))
+                return min(
+                    byInterval, max(reportedAt, ended.advanced(by: HoldTimes.reportInterval(bottle.hold.emptyPolls))))
             }
             let needsQuickReads = holdRequest.isWatched && !bottle.hold.reportsDrinks
-            return min(byDay, ended.advanced(by: needsQuickReads ? HoldTimes.unreported : HoldTimes.reported))
+            return min(
+                byInterval, ended.advanced(by: needsQuickReads ? HoldTimes.watchedInterval : HoldTimes.usualInterval))
         }
         let start = max(ended, bottle.hold.lostAt ?? ended)
         let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
         let end =
             switch (isShared, bottle.failure == nil) {
-            case (true, true): start.advanced(by: HoldTimes.share)
+            case (true, true): start.advanced(by: HoldTimes.sharedConnection)
             // A bottle that does not respond must not delay the polls of a bottle that does.
-            case (true, false): byDay
-            case (false, _): start.advanced(by: HoldTimes.pause(bottle.hold.failures))
+            case (true, false): byInterval
+            case (false, _): start.advanced(by: HoldTimes.retryPause(bottle.hold.failures))
             }
-        return max(min(byDay, end), bottle.hold.freeUntil ?? ended)
+        return max(min(byInterval, end), bottle.hold.disconnectedUntil ?? ended)
     }
 
     var disconnectDue: MonotonicInstant? {
@@ -104,7 +110,7 @@ extension ServiceMachine {
 
     mutating func disconnect(_ now: MonotonicInstant) {
         if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].isWanted(now) {
-            bottles[index].hold.freeUntil = now.advanced(by: HoldTimes.phonePause)
+            bottles[index].hold.disconnectedUntil = now.advanced(by: HoldTimes.phonePause)
         }
         (kept, reportedAt) = (nil, nil)
     }
@@ -114,14 +120,14 @@ extension ServiceMachine {
         (kept, reportedAt) = (nil, nil)
         guard let index = bottles.firstIndex(where: { $0.plan.id == lost.id }) else { return }
         bottles[index].hold.lostAt = now
-        let isStable = lost.since.duration(to: now) >= HoldTimes.pauses.last
+        let isStable = lost.since.duration(to: now) >= HoldTimes.retryPauses.last
         bottles[index].hold.failures = isStable ? 0 : bottles[index].hold.failures + 1
     }
 
     mutating func beginPoll(_ index: Int) {
         isCausedByReport = reportedAt != nil && kept?.id == bottles[index].plan.id
         reportedAt = nil
-        bottles[index].hold.freeUntil = nil
+        bottles[index].hold.disconnectedUntil = nil
     }
 
     mutating func recordConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {

@@ -28,7 +28,7 @@ package struct ServiceMachine: Sendable {
         /// no other poll starts before it.
         case poll(BottlePlan, PollHistory, keeps: Bool)
         case disconnect
-        case say(ServiceNews)
+        case log(ServiceMessage)
     }
 
     /// The schedule and the last results of a bottle.
@@ -47,7 +47,7 @@ package struct ServiceMachine: Sendable {
 
         /// The time at which the bottle is due by its poll interval.
         var dueByInterval: MonotonicInstant {
-            // Poll once when the service starts, also outside drinking hours, to show that it works (A7).
+            // Poll once when the service starts, also outside drinking hours, to show that it works (tracker spec A7).
             guard let lastEnded else { return planTime }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
             switch interval {
@@ -58,7 +58,7 @@ package struct ServiceMachine: Sendable {
         }
 
         /// The end of its last poll; without a poll, the time at which it was first due.
-        var before: MonotonicInstant { lastEnded ?? planTime }
+        var waitingSince: MonotonicInstant { lastEnded ?? planTime }
     }
 
     /// The poll interval of a bottle if its own is unknown, or if its drinks cannot be stored.
@@ -89,7 +89,7 @@ package struct ServiceMachine: Sendable {
     /// The time at which the next poll is due; `nil` during a poll, and without a bottle.
     package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? bottles.map(due).min() : nil }
 
-    package var isHolding: Bool { kept != nil }
+    package var isKeepingConnection: Bool { kept != nil }
 
     package var current: BottlePlan.ID? { polling }
 
@@ -98,15 +98,15 @@ package struct ServiceMachine: Sendable {
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .plans(let days):
-            take(days, now)
+        case .plans(let scheduled):
+            update(scheduled, now)
             if let due = disconnectDue, due <= now, polling == nil {
                 disconnect(now)
                 effects.append(.disconnect)
             }
-            if let next = next(now) { effects.append(next) }
+            if let next = startNextPoll(now) { effects.append(next) }
         case .pollNow(let id):
-            for index in bottles.indices where id == nil || bottles[index].plan.id == id { makeUrgent(index, now) }
+            for index in bottles.indices where id == nil || bottles[index].plan.id == id { requestPoll(index, now) }
         case .liveReport:
             if kept != nil || polling != nil { reportedAt = reportedAt ?? now }
         case .connectionLost:
@@ -114,36 +114,36 @@ package struct ServiceMachine: Sendable {
         case .jobOver(let report):
             if !report.isConnected { (kept, reportedAt) = (nil, nil) }
         case .pollOver(let report):
-            effects += over(report, now)
+            effects += finishPoll(report, now)
         case .stop:
             isStopped = true
         }
         return effects
     }
 
-    private mutating func take(_ days: [ScheduledBottle], _ now: MonotonicInstant) {
+    private mutating func update(_ scheduled: [ScheduledBottle], _ now: MonotonicInstant) {
         updatedAt = now
         let before = bottles
-        bottles = days.map { day in
-            let plan = day.plan
+        bottles = scheduled.map { bottleSchedule in
+            let plan = bottleSchedule.plan
             // A bottle that was just adopted was polled under the plan of the first bottle that responds.
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
-                    old.lastIdentity.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
+                    old.lastIdentity.map(plan.has) == true && !scheduled.contains { $0.plan.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var bottle = known ?? BottleState(plan: plan, planTime: now)
             bottle.plan = plan
-            bottle.interval = day.interval
-            bottle.hold.take(day.holdRequest)
+            bottle.interval = bottleSchedule.interval
+            bottle.hold.update(bottleSchedule.holdRequest)
             // A bottle without a poll has been due since its plan was added.
             if bottle.lastEnded != nil { bottle.planTime = now }
             return bottle
         }
     }
 
-    private mutating func makeUrgent(_ index: Int, _ now: MonotonicInstant) {
+    private mutating func requestPoll(_ index: Int, _ now: MonotonicInstant) {
         guard bottles[index].requestedSince == nil else { return }
         // A due bottle keeps its position. A bottle that is being polled is requested again from now on.
         bottles[index].requestedSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
@@ -151,7 +151,7 @@ package struct ServiceMachine: Sendable {
 
     /// Handles the end of a poll. A request during the poll starts another one, because this one can have missed its
     /// drink.
-    private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
+    private mutating func finishPoll(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
         guard let index = bottles.firstIndex(where: { $0.plan.id == id }) else {
@@ -168,21 +168,21 @@ package struct ServiceMachine: Sendable {
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
             bottles[index].failure = failure.kind
-            return [.say(.failed(bottles[index].plan, failure, isNew: failure.kind != before))]
+            return [.log(.failed(bottles[index].plan, failure, isNew: failure.kind != before))]
         }
         bottles[index].failure = nil
         var news: [Effect] = []
         let plan = bottles[index].plan
-        if report.isAdopted { news.append(.say(.adopted(plan, report))) }
-        if before != nil { news.append(.say(.answersAgain(plan))) }
-        if report.received > 0 || report.quarantined > 0 { news.append(.say(.receivedRecords(plan, report))) }
+        if report.isAdopted { news.append(.log(.adopted(plan, report))) }
+        if before != nil { news.append(.log(.respondsAgain(plan))) }
+        if report.received > 0 || report.quarantined > 0 { news.append(.log(.receivedRecords(plan, report))) }
         return news
     }
 
-    private mutating func next(_ now: MonotonicInstant) -> Effect? {
+    private mutating func startNextPoll(_ now: MonotonicInstant) -> Effect? {
         guard polling == nil, !isStopped else { return nil }
         let first = bottles.indices.filter { due(bottles[$0]) <= now }.min { left, right in
-            (due(bottles[left]), bottles[left].before) < (due(bottles[right]), bottles[right].before)
+            (due(bottles[left]), bottles[left].waitingSince) < (due(bottles[right]), bottles[right].waitingSince)
         }
         guard let first else { return nil }
         polling = bottles[first].plan.id
@@ -193,18 +193,18 @@ package struct ServiceMachine: Sendable {
 }
 
 /// A message of the service for its log.
-package enum ServiceNews: Sendable {
+package enum ServiceMessage: Sendable {
     /// A poll failed. `isNew` is true if the cause differs from that of the previous failure.
     case failed(BottlePlan, PollFailure, isNew: Bool)
     /// The bottle responds again after failures.
-    case answersAgain(BottlePlan)
+    case respondsAgain(BottlePlan)
     /// An empty store has adopted its first bottle.
     case adopted(BottlePlan, PollReport)
     case receivedRecords(BottlePlan, PollReport)
 
     package var plan: BottlePlan {
         switch self {
-        case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .receivedRecords(let plan, _):
+        case .failed(let plan, _, _), .respondsAgain(let plan), .adopted(let plan, _), .receivedRecords(let plan, _):
             plan
         }
     }

@@ -50,7 +50,7 @@ struct CommandHandler: Sendable {
     private func accessibleTracker(for request: CommandRequest) throws -> TrackerAPI {
         let isShared = sharesWaterline()
         if !isShared, Self.waterline.contains(request.name) { throw Self.notShared }
-        return try tracker().seeing(waterline: isShared)
+        return try tracker().withAccess(waterline: isShared)
     }
 
     private func execution(
@@ -62,7 +62,7 @@ struct CommandHandler: Sendable {
             return IdempotentExecution(
                 IdempotentRequest(
                     key: "mqtt/\(transaction)",
-                    asking: Array("\(request.name) ".utf8) + request.payload + access.utf8, at: tracker.now),
+                    content: Array("\(request.name) ".utf8) + request.payload + access.utf8, at: tracker.now),
                 on: tracker, recording, keyName: "transaction", reusedCode: "transactionReused")
         }
     }
@@ -85,7 +85,7 @@ struct CommandHandler: Sendable {
         var request = received
         switch request.name {
         case "log":
-            guard let text = try request.main("ml") else {
+            guard let text = try request.mainValue("ml") else {
                 throw Self.missing("ml", "expected 1–2000, cup, quick1 …")
             }
             guard let amount = Amount(text) else {
@@ -96,7 +96,7 @@ struct CommandHandler: Sendable {
             return try finished(request) { try tracker.logDrink(amount, at: at) }
         case "undo":
             // An undo that was sent earlier must not undo changes made after it.
-            let pressed = Self.lateness(of: request, tracker.now, atMost: .infinity).map {
+            let pressed = Self.delay(of: request, tracker.now, atMost: .infinity).map {
                 tracker.now.advanced(seconds: -$0)
             }
             return try finished(request) { try tracker.undo(asOf: pressed) }
@@ -110,20 +110,22 @@ struct CommandHandler: Sendable {
             guard change != EntryChange() else { throw Self.missing("ml", "nothing to change") }
             return try finished(request) { try tracker.edit(name, change) }
         case "delete":
-            guard let name = try request.main("drink") else {
+            guard let name = try request.mainValue("drink") else {
                 throw Self.missing("drink", "expected a drink such as d12")
             }
             return try finished(request) { try tracker.delete(name) }
         case "goal":
-            guard let goal = try request.main("ml") else { throw Self.missing("ml", "expected the goal in ml") }
+            guard let goal = try request.mainValue("ml") else { throw Self.missing("ml", "expected the goal in ml") }
             // Home Assistant's slider sends 2000.0 instead of 2000.
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
             return try finished(request) { try tracker.set([("hydration.goalMl", text)]) }
         case "reminders":
-            guard let text = try request.main("enabled") else { throw Self.missing("enabled", "expected on or off") }
+            guard let text = try request.mainValue("enabled") else {
+                throw Self.missing("enabled", "expected on or off")
+            }
             return try finished(request) { try tracker.set([("reminders.enabled", text)]) }
         case "snooze":
-            let (text, until) = (try request.main("minutes"), try request.fields.text("until"))
+            let (text, until) = (try request.mainValue("minutes"), try request.fields.text("until"))
             let length = try Snooze(
                 minutes: text.flatMap(Int.init), until: until ?? text.flatMap { Int($0) == nil ? $0 : nil })
             return try finished(request) { try tracker.snooze(length) }
@@ -143,7 +145,7 @@ struct CommandHandler: Sendable {
             }
             return try answer(request, try tracker.set(changes))
         case "drink":
-            let preset = try request.main("preset")
+            let preset = try request.mainValue("preset")
             let (estimate, at) = (try request.fields.number("estimate"), try Self.moment(&request, tracker))
             return try finished(request) { try tracker.drink(preset: preset, estimate: estimate, at: at) }
         case "water":
@@ -159,7 +161,7 @@ struct CommandHandler: Sendable {
         var request = received
         guard let service else { throw Refusal("noService", "This service does not poll a bottle.") }
         let now = try tracker().now
-        if let sent = Self.lateness(of: received, now, atMost: .infinity).map({ now.advanced(seconds: -$0) }) {
+        if let sent = Self.delay(of: received, now, atMost: .infinity).map({ now.advanced(seconds: -$0) }) {
             throw Refusal(
                 "tooLate",
                 """
@@ -174,21 +176,21 @@ struct CommandHandler: Sendable {
         }
         switch request.name {
         case "check":
-            _ = try request.main("")
+            _ = try request.mainValue("")
             try request.fields.finish()
             await service.pollNow()
             return try answer(request, ["asked": true])
         case "flash":
-            _ = try request.main("")
+            _ = try request.mainValue("")
             return try await send(["flash"])
         case "light":
-            guard let mode = try request.main("mode") else {
+            guard let mode = try request.mainValue("mode") else {
                 throw Self.missing("mode", "expected one of \(CommandRequest.lights.joined(separator: ", "))")
             }
             let colour = try request.fields.text("colour")
             return try await send(["light", mode] + (colour.map { [$0] } ?? []))
         case "bottle-reminder":
-            guard let mode = try request.main("mode") else {
+            guard let mode = try request.mainValue("mode") else {
                 throw Self.missing("mode", "expected one of \(CommandRequest.bottleReminders.joined(separator: ", "))")
             }
             let (hours, minutes) = (try request.fields.text("hours"), try request.fields.scalarText("minutes"))
@@ -208,12 +210,12 @@ struct CommandHandler: Sendable {
 
     private static func moment(_ request: inout CommandRequest, _ tracker: TrackerAPI) throws -> Instant? {
         if let text = try request.fields.scalarText("at") { return try tracker.moment(text) }
-        return Self.lateness(of: request, tracker.now).map { tracker.now.advanced(seconds: -$0) }
+        return Self.delay(of: request, tracker.now).map { tracker.now.advanced(seconds: -$0) }
     }
 
     /// The age of a delayed command in seconds; `nil` below 60 s, because two clocks differ.
     /// - Parameter longest: a greater age counts as an error of the sender's clock, and is ignored.
-    private static func lateness(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400)
+    private static func delay(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400)
         -> Double?
     {
         guard let pressed = request.pressed, pressed.isFinite else { return nil }

@@ -48,7 +48,7 @@ struct CommandRequest: Hashable {
     }
 
     /// Removes and returns the plain text or, in an object, the value of a key.
-    mutating func main(_ key: String) throws -> String? {
+    mutating func mainValue(_ key: String) throws -> String? {
         try fields.scalarText(Self.plainKey) ?? fields.scalarText(key)
     }
 }

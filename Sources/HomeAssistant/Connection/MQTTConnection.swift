@@ -15,7 +15,7 @@ package final class MQTTConnection: Sendable {
     private static let descriptorLimit: Int32 = 1024
     private static let closingLimit = Duration.seconds(2)
 
-    private typealias Answer = Once<Result<Int32, MQTTFailure>>
+    private typealias Acknowledgement = Once<Result<Int32, MQTTFailure>>
 
     private struct State {
         var isRetainAvailable = true
@@ -24,19 +24,19 @@ package final class MQTTConnection: Sendable {
         var isReceiving = false
         var end: MQTTFailure?
         /// The expected acknowledgements by packet identifier.
-        var answers: [Int32: Answer] = [:]
+        var acknowledgements: [Int32: Acknowledgement] = [:]
         /// The reason codes, by packet identifier, that arrived before the library's sending call returned.
-        var early: [Int32: Int32] = [:]
+        var earlyCodes: [Int32: Int32] = [:]
     }
 
     /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
     private let client = Mutex(0)
     private let state = Mutex(State())
     /// The result of CONNECT: whether the broker still has the client's session (CONNACK), or the failure.
-    private let admission = Once<Result<Bool, MQTTFailure>>()
+    private let connectResult = Once<Result<Bool, MQTTFailure>>()
     private let end = Once<MQTTFailure>()
     /// Set when the thread has closed the socket (`true`), or after the time limit of `close` (`false`).
-    private let released = Once<Bool>()
+    private let socketReleased = Once<Bool>()
     /// The last error that the library logged, which has the reason of a TLS failure.
     private let libraryError = Mutex<String?>(nil)
     private let options: MQTTOptions
@@ -57,19 +57,19 @@ package final class MQTTConnection: Sendable {
         let thread = Thread { if let handle = OpaquePointer(bitPattern: address) { self.run(handle) } }
         thread.name = "mqtt"
         thread.start()
-        fail(after: options.limit, "did not answer") { [admission] in admission.known == nil }
+        fail(after: options.limit, "did not answer") { [connectResult] in connectResult.known == nil }
     }
 
     /// Connects, with fewer features if the broker supports fewer (`MQTTOptions.adapt`).
-    /// - Parameter made: called with each connection before its first message.
+    /// - Parameter created: called with each connection before its first message.
     package static func open(
-        _ options: MQTTOptions, made: (MQTTConnection) -> Void = { _ in },
+        _ options: MQTTOptions, created: (MQTTConnection) -> Void = { _ in },
         receive: @escaping @Sendable (MQTTMessage) throws -> Void
     ) async throws(MQTTFailure) -> MQTTConnection {
         var options = options
         while true {
             let connection = try MQTTConnection(options, receive: receive)
-            made(connection)
+            created(connection)
             do throws(MQTTFailure) {
                 _ = try await connection.connected()
                 return connection
@@ -83,7 +83,7 @@ package final class MQTTConnection: Sendable {
     /// Waits until the broker accepts the connection.
     /// - Returns: whether the broker still has the client's session.
     package func connected() async throws(MQTTFailure) -> Bool {
-        try await admission.value().get()
+        try await connectResult.value().get()
     }
 
     /// Subscribes, and waits for the broker's grant.
@@ -157,11 +157,11 @@ package final class MQTTConnection: Sendable {
         fail(after: Self.closingLimit, "did not end the connection") { [end] in end.known == nil }
         _ = await ended()
         // The thread can take longer if it resolves a host name.
-        Task { [released] in
+        Task { [socketReleased] in
             try? await Task.sleep(for: Self.closingLimit)
-            released.set(false)
+            socketReleased.set(false)
         }
-        _ = await released.value()
+        _ = await socketReleased.value()
     }
 
     /// Runs the connection until its end, and releases the client.
@@ -177,14 +177,14 @@ package final class MQTTConnection: Sendable {
         if code == 0 { client.withLock { $0 = Int(bitPattern: handle) } }
         while code == 0, failure == nil {
             code = mosquitto_loop(handle, 1000, 1)
-            // Write before the next message is read.
+            // Write the PUBACK before the next message is read.
             if code == 0 { code = mosquitto_loop_write(handle, 1) }
         }
         end(with: failure(code, errno))
         client.withLock { $0 = 0 }
         mosquitto_destroy(handle)
         Self.drain(socket)
-        released.set(true)
+        socketReleased.set(true)
     }
 
     /// Closes a socket after the broker has closed its side, or after the time limit.
@@ -205,14 +205,14 @@ package final class MQTTConnection: Sendable {
     private func acknowledged(
         _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
     ) async throws(MQTTFailure) -> [Int32] {
-        let answers = client.withLock { client -> [Answer]? in
+        let answers = client.withLock { client -> [Acknowledgement]? in
             guard let client = OpaquePointer(bitPattern: client) else { return nil }
             return (0..<count).map { index in
                 var number: Int32 = 0
                 let code = send(client, index, &number)
                 guard code != 0 else { return acknowledgement(number) }
                 let isLost = code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
-                return Answer(isLost ? .failure(failure(code, errno)) : .success(-code))
+                return Acknowledgement(isLost ? .failure(failure(code, errno)) : .success(-code))
             }
         }
         guard let answers else { throw failure ?? MQTTFailure(.closed, "The connection was closed.") }
@@ -226,7 +226,7 @@ package final class MQTTConnection: Sendable {
     private func send(_ message: MQTTMessage, _ client: OpaquePointer, _ number: inout Int32) -> Int32 {
         let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
         // Without retained messages, there is nothing to clear.
-        guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
+        guard retains || !message.payload.isEmpty else { return MQTTDelivery.noPacketNeeded }
         return message.payload.withUnsafeBytes {
             mosquitto_publish(
                 client, &number, message.topic, Int32($0.count), $0.baseAddress, qos, message.isRetained && retains)
@@ -234,12 +234,12 @@ package final class MQTTConnection: Sendable {
     }
 
     /// The reason code of the acknowledgement with this packet identifier.
-    private func acknowledgement(_ number: Int32) -> Answer {
+    private func acknowledgement(_ number: Int32) -> Acknowledgement {
         state.withLock { state in
-            if let early = state.early.removeValue(forKey: number) { return Answer(.success(early)) }
-            if let end = state.end { return Answer(.failure(end)) }
-            let answer = Answer()
-            state.answers[number] = answer
+            if let code = state.earlyCodes.removeValue(forKey: number) { return Acknowledgement(.success(code)) }
+            if let end = state.end { return Acknowledgement(.failure(end)) }
+            let answer = Acknowledgement()
+            state.acknowledgements[number] = answer
             return answer
         }
     }
@@ -257,15 +257,15 @@ package final class MQTTConnection: Sendable {
 
     /// Ends all waits with the failure. The thread then disconnects and ends.
     private func end(with failure: MQTTFailure) {
-        let answers = state.withLock { state -> [Answer]? in
+        let answers = state.withLock { state -> [Acknowledgement]? in
             guard state.end == nil else { return nil }
             state.end = failure
-            defer { state.answers = [:] }
-            return Array(state.answers.values)
+            defer { state.acknowledgements = [:] }
+            return Array(state.acknowledgements.values)
         }
         guard let answers else { return }
         end.set(failure)
-        admission.set(.failure(failure))
+        connectResult.set(.failure(failure))
         for answer in answers { answer.set(.failure(failure)) }
         disconnect()
     }
@@ -369,14 +369,14 @@ extension MQTTConnection {
         state.withLock { state in
             (state.isRetainAvailable, state.maximumQoS) = (retains && options.mayRetain, min(qos, options.qos))
         }
-        admission.set(result)
+        connectResult.set(result)
         if case .failure(let failure) = result { end(with: failure) }
     }
 
     private func acknowledged(_ number: Int32, _ code: Int32) {
         let answer = state.withLock { state in
-            let answer = state.answers.removeValue(forKey: number)
-            if answer == nil, state.end == nil { state.early[number] = code }
+            let answer = state.acknowledgements.removeValue(forKey: number)
+            if answer == nil, state.end == nil { state.earlyCodes[number] = code }
             return answer
         }
         answer?.set(.success(code))
@@ -385,7 +385,7 @@ extension MQTTConnection {
     private var broker: String { "The broker at \(options.address)" }
 
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
-        let (details, isAdmitted) = (libraryError.withLock { $0 }, admission.known != nil)
+        let (details, isConnected) = (libraryError.withLock { $0 }, connectResult.known != nil)
         let system = String(cString: strerror(errno))
         if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
         if code >= 128 {
@@ -400,14 +400,14 @@ extension MQTTConnection {
             return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(details ?? MosquittoClient.text(code))")
         }
         let isTLS = code == MOSQ_ERR_TLS.rawValue || code == MOSQ_ERR_TLS_HANDSHAKE.rawValue
-        if isTLS || !isAdmitted && options.address.isEncrypted && (details != nil || errno == EPROTO) {
+        if isTLS || !isConnected && options.address.isEncrypted && (details != nil || errno == EPROTO) {
             return MQTTFailure(
                 .tls,
                 "No TLS connection with the broker at \(options.address): \(details ?? MosquittoClient.text(code))"
             )
         }
         let isSystem = code == MOSQ_ERR_ERRNO.rawValue
-        if !isAdmitted {
+        if !isConnected {
             let isClosed = code == MOSQ_ERR_CONN_LOST.rawValue || isSystem && [ECONNRESET, EPIPE].contains(errno)
             return isClosed
                 ? MQTTFailure(.closedBeforeResponse, "\(broker) disconnected before it answered")

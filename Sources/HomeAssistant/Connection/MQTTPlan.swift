@@ -60,7 +60,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     static func firstLine(of path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("mqttPasswordFile", "The file \(path) (mqtt.passwordFile) \(error.words).")
+            throw WrongInput("mqttPasswordFile", "The file \(path) (mqtt.passwordFile) \(error.reason).")
         }
         guard !data.isEmpty else {
             throw WrongInput(

@@ -69,7 +69,7 @@ package enum MQTTDelivery: Hashable, Sendable {
     case denied(reason: String, isTooLong: Bool)
 
     /// The code for a message that needs no packet. It counts as accepted.
-    static let nothingToDo: Int32 = -1
+    static let noPacketNeeded: Int32 = -1
 
     /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
     init(code: Int32) {

@@ -59,7 +59,7 @@ struct NotifyPayload: Encodable {
     func encode(to encoder: any Encoder) throws {
         let (kind, at) = (notification.kind, notification.decidedAt ?? now)
         let isHistorical = at.seconds(to: now) > lateSeconds
-        try snapshot.pace.notifying(notification).encode(to: encoder)
+        try snapshot.pace.withNotification(notification).encode(to: encoder)
         try encoder.encode([
             "event_type": isHistorical ? Self.historical : kind.id, "kind": kind.id, "at": at.description,
             "historical": isHistorical, "title": notification.title, "body": notification.body,

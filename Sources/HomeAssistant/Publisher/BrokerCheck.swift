@@ -7,7 +7,7 @@ package enum BrokerCheck: Sendable {
     /// The broker accepts the connection, and no other store uses the prefix.
     case good(String)
     /// Another store publishes at the prefix.
-    case taken(String)
+    case prefixTaken(String)
     /// The check failed. Has a message, and the kind of error for advice.
     case failed(String, MQTTFailure.Kind)
 
@@ -41,11 +41,11 @@ package enum BrokerCheck: Sendable {
         }
         if let id = conflict.withLock({ $0.id }) {
             let topics = "\(plan.topics.prefix)/…"
-            return .taken(
+            return .prefixTaken(
                 "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(topics)")
         }
         // The last connection error that the running service has recorded.
-        let problem = try? store.publisherErrors().first { $0.outlet == MQTTPublisher.name }?.words
+        let problem = try? store.publisherErrors().first { $0.publisher == MQTTPublisher.name }?.message
         return problem.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): accepts the connection")
     }
 }

@@ -68,7 +68,7 @@ final class Denials: Sendable {
             let advice = reason.contains("uthorized") ? " Check its access rules (ACL) for this user." : ""
             let sentence = "\(broker) does not \(verb) \(subject): \(reason).\(advice)"
             var denial = state.denied[subject] ?? Denial(sentence: "")
-            denial.until = .now + denial.backoff.next(chance: 1)
+            denial.until = .now + denial.backoff.next(jitter: 1)
             defer { state.denied[subject] = denial }
             guard denial.sentence != sentence else { return nil }
             denial.sentence = sentence

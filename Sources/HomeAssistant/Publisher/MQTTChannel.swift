@@ -64,7 +64,7 @@ package final class MQTTChannel: NotificationSink {
                     return false
                 }
                 recordConfirmed([notification], number)
-                if .now - start > timeLimit { await link.dependencies.wrote() }
+                if .now - start > timeLimit { await link.dependencies.storeChanged() }
                 return true
             }
             state.sent = (state.sent + [(announcement, hasSubscriber)]).suffix(Self.historyLimit)
@@ -108,7 +108,7 @@ package final class MQTTChannel: NotificationSink {
                 guard await send(unsent, link) else {
                     state.withLock { state in
                         guard state.number == number else { return }
-                        state.pausedUntil = .now + state.backoff.next(chance: 1)
+                        state.pausedUntil = .now + state.backoff.next(jitter: 1)
                     }
                     return false
                 }

@@ -16,16 +16,19 @@ extension MQTTPublisher {
     /// - Parameters:
     ///   - asNew: whether to create a new client ID, because the store is a copy.
     ///   - overlay: applies the configuration to the settings.
-    package static func settle(
-        _ tracker: TrackerAPI, at here: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+    package static func bindIdentity(
+        _ tracker: TrackerAPI, at storeOrigin: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
-        guard asNew else { return try tracker.store.move(name, to: here) }
-        guard try tracker.store.location(of: name, at: here) != .known else {
+        guard asNew else { return try tracker.store.move(name, to: storeOrigin) }
+        guard try tracker.store.location(of: name, at: storeOrigin) != .known else {
             throw Refusal(
                 "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
-        guard try !tracker.store.retainedByOriginal(of: name, at: here).contains(where: { $0.hasPrefix("\(prefix)/") })
+        guard
+            try !tracker.store.retainedByOriginal(of: name, at: storeOrigin).contains(where: {
+                $0.hasPrefix("\(prefix)/")
+            })
         else {
             throw Refusal(
                 prefixTaken,
@@ -34,7 +37,7 @@ extension MQTTPublisher {
                 changed.
                 """, values: ["prefix": prefix])
         }
-        try tracker.store.adoptAsNew(name, id: newID(tracker), at: here)
+        try tracker.store.adoptAsNew(name, id: newID(tracker), at: storeOrigin)
     }
 
     static func newID(_ tracker: TrackerAPI) -> String {
@@ -46,15 +49,15 @@ extension MQTTPublisher {
     /// Checks that the store is not a copy of another published store.
     /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
     nonisolated func checkOrigin(_ id: String) throws {
-        guard let here = dependencies.storeOrigin() else { return }
+        guard let storeOrigin = dependencies.storeOrigin() else { return }
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try dependencies.tracker().store.location(of: Self.name, at: here) {
+        switch try dependencies.tracker().store.location(of: Self.name, at: storeOrigin) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")
-        case .fromElsewhere(let original):
+        case .onAnotherMachine(let original):
             (path, origin) = (
                 original, "comes from another machine or disk (\(original) there), which may be published"
             )

@@ -15,7 +15,7 @@ package actor MQTTPublisher {
         package var sharesWaterline: @Sendable () -> Bool
         package var version: String
         /// Called after a command has changed the store.
-        package var wrote: @Sendable () async -> Void
+        package var storeChanged: @Sendable () async -> Void
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
@@ -24,34 +24,34 @@ package actor MQTTPublisher {
         package var watch: StoreWatch?
         package var log: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
-        package var chance: @Sendable () -> Double
+        package var randomFraction: @Sendable () -> Double
 
         package init(
             tracker: @escaping @Sendable () throws -> TrackerAPI,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceClient? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
             version: String,
-            wrote: @escaping @Sendable () async -> Void = {},
+            storeChanged: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             storeOrigin: @escaping @Sendable () -> StoreOrigin? = { nil },
             watch: StoreWatch? = nil,
             log: @escaping @Sendable (LogEvent) -> Void,
-            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.tracker, self.overlay, self.service, self.sharesWaterline) = (
                 tracker, overlay, service, sharesWaterline
             )
-            (self.version, self.wrote, self.claim, self.storeOrigin, self.watch) = (
-                version, wrote, claim, storeOrigin, watch
+            (self.version, self.storeChanged, self.claim, self.storeOrigin, self.watch) = (
+                version, storeChanged, claim, storeOrigin, watch
             )
-            (self.log, self.chance) = (log, chance)
+            (self.log, self.randomFraction) = (log, randomFraction)
         }
     }
 
     /// Events for the log; a repeated one is reported once.
     package enum LogEvent: Hashable, Sendable {
         case connected(String)
-        case trouble(String)
+        case failed(String)
         case denied(String)
         case accepted(String)
         /// Another client seems to use the same client ID.
@@ -63,7 +63,7 @@ package actor MQTTPublisher {
         /// The settings name no broker.
         case off
         /// Retained messages remain at a broker, or drinks wait for one.
-        case stays(String)
+        case dataRemains(String)
         /// A message was ignored, because it is not a valid command.
         case ignored(String)
     }
@@ -75,7 +75,7 @@ package actor MQTTPublisher {
     private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of drinks that wait for a broker: about three years of drinks.
     private static let waitingLimit = 20_000
-    /// The duration below which a connection counts as brief.
+    /// Repeated connections that end within this time can have a second client with the same ID as the cause.
     private static let briefDuration = Duration.seconds(60)
 
     nonisolated let dependencies: Dependencies
@@ -112,7 +112,9 @@ package actor MQTTPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = DayObserver.waking(dependencies.watch, settling: DayObserver.settling) { await self.poke() }
+        let following = DayObserver.waking(dependencies.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
+            await self.poke()
+        }
         isFollowing = following != nil
         defer { following?.cancel() }
         while !Task.isCancelled {
@@ -134,7 +136,9 @@ package actor MQTTPublisher {
                 briefConnections =
                     connections > before && ContinuousClock.now - start < Self.briefDuration ? briefConnections + 1 : 0
                 report(error, plan, isRepeated: briefConnections > 1)
-                await wait(isCopy(error) ? Self.slowInterval : backoff.next(chance: dependencies.chance()), while: plan)
+                await wait(
+                    isCopy(error) ? Self.slowInterval : backoff.next(jitter: dependencies.randomFraction()), while: plan
+                )
             }
         }
     }
@@ -166,7 +170,7 @@ package actor MQTTPublisher {
     }
 
     /// Whether the settings name another broker or none, so that retained messages must be deleted at the old one.
-    nonisolated func hasLeft(_ plan: MQTTPlan) -> Bool {
+    nonisolated func hasChangedBroker(_ plan: MQTTPlan) -> Bool {
         do { return try self.plan()?.address != plan.address } catch { return false }
     }
 
@@ -178,7 +182,8 @@ package actor MQTTPublisher {
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
         dependencies.log(.connected("\(plan)"))
-        return "\(connections)-\(String(UInt32(min(1, max(0, dependencies.chance())) * Double(UInt32.max)), radix: 36))"
+        let suffix = UInt32(min(1, max(0, dependencies.randomFraction())) * Double(UInt32.max))
+        return "\(connections)-\(String(suffix, radix: 36))"
     }
 
     /// Records that another store publishes to the same topics.
@@ -222,7 +227,7 @@ package actor MQTTPublisher {
             && reportedBrokers.insert(left.brokerAddress).inserted
         {
             dependencies.log(
-                .stays(
+                .dataRemains(
                     """
                     The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
                     this store (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set \
@@ -235,14 +240,14 @@ package actor MQTTPublisher {
         lastProblem = nil
         recordProblem()
         let store = try dependencies.tracker().store
-        let wasOpen = try store.closePublisher(Self.name, sparing: Self.waitingLimit)
+        let wasOpen = try store.closePublisher(Self.name, unlessWaitingAtMost: Self.waitingLimit)
         guard wasOn != false || wasOpen else { return }
         if wasOn == true || wasOpen { dependencies.log(.off) }
         wasOn = false
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isPublisherOpen(Self.name) {
-            let waiting = try store.waiting(for: Self.name)
-            dependencies.log(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
+            let waiting = try store.waitingChanges(for: Self.name)
+            dependencies.log(.dataRemains("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
         try store.markTopicsStale(of: Self.name)
         reportStaleTopics(except: nil)
@@ -254,7 +259,7 @@ package actor MQTTPublisher {
         lastProblem = text
         dependencies.log(
             isCopy(error)
-                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .clientIDShared(text) : .trouble(text))
+                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .clientIDShared(text) : .failed(text))
         // Do this last, because it can wait for the store.
         recordProblem()
     }

@@ -21,7 +21,7 @@ struct MQTTSession {
     private let connectionID: String
 
     /// The inputs of the published state. If they are equal, the state is not computed again.
-    private struct Basis: Hashable {
+    private struct StateInputs: Hashable {
         var mark: TrackerStore.ChangeMark
         var service: ServiceStatus?
         var sharesWaterline: Bool
@@ -32,7 +32,7 @@ struct MQTTSession {
     private var lastState: StatePayload?
     /// The topics with a retained message of this store.
     private var retainedTopics: Set<String>
-    private var basis: Basis?
+    private var publishedInputs: StateInputs?
     private var lastTick = ContinuousClock.now
     private var lastHeartbeat = ContinuousClock.now
     private var lastHealth: ContinuousClock.Instant?
@@ -58,7 +58,7 @@ struct MQTTSession {
         let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: dependencies.log) {
             Task {
                 await publisher.poke()
-                await dependencies.wrote()
+                await dependencies.storeChanged()
             }
         }
         let serviceTask = Task {
@@ -71,7 +71,7 @@ struct MQTTSession {
         }
         // The first message can arrive with CONNACK.
         let connection = try await MQTTConnection.open(
-            plan.options(id: identity.id), made: { inbox.connect($0) }, receive: { try inbox.handle($0) })
+            plan.options(id: identity.id), created: { inbox.connect($0) }, receive: { try inbox.handle($0) })
         do {
             publisher.channel.connect(
                 MQTTChannel.Link(
@@ -92,7 +92,7 @@ struct MQTTSession {
                 connection.post(offline)
                 connection.disconnect()
             }
-            if try publisher.hasLeft(plan) || !session.isCurrent() {
+            if try publisher.hasChangedBroker(plan) || !session.isCurrent() {
                 try await session.clear()
             } else {
                 connection.post(offline)
@@ -117,7 +117,7 @@ struct MQTTSession {
             if let failure = connection.failure { throw failure }
             guard try isCurrent() else { return }
             let events = inbox.takeEvents()
-            if events.mustRepublish { (sentTexts, lastState, basis) = ([:], nil, nil) }
+            if events.mustRepublish { (sentTexts, lastState, publishedInputs) = ([:], nil, nil) }
             await publisher.noteOtherStore(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
@@ -169,7 +169,7 @@ struct MQTTSession {
             let through = denied.map { denied in due.last { $0.sequence < denied } } ?? last
             // If this write fails (full disk), `unrecordedChanges` prevents a second publication.
             if let through {
-                try tracker.store.delivered(identity.name, through: through.sequence)
+                try tracker.store.confirmChanges(of: identity.name, through: through.sequence)
                 await publisher.removeConfirmed(through: through.sequence)
             }
             if denied != nil || due.count < limit { return }
@@ -182,8 +182,8 @@ struct MQTTSession {
         let status = await dependencies.service?.status()
         let tracker = try dependencies.tracker()
         let sharesWaterline = dependencies.sharesWaterline()
-        let now = Basis(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
-        guard isTick || now != basis || denials.isDue(retainedTopics) else { return }
+        let now = StateInputs(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
+        guard isTick || now != publishedInputs || denials.isDue(retainedTopics) else { return }
         if isTick { lastTick = .now }
         if isHeartbeat { lastHeartbeat = .now }
         let settings = try tracker.store.settings()
@@ -191,7 +191,8 @@ struct MQTTSession {
             snapshot: try tracker.state(), service: status,
             dayStart: DayCalendar(zone: tracker.zone, boundaryHour: settings.boundaryHour).start(
                 of: try tracker.today()),
-            lifetimeMl: try tracker.store.lifetime(for: identity.name), remindersEnabled: settings.remindersEnabled,
+            lifetimeMl: try tracker.store.lifetimeTotal(for: identity.name),
+            remindersEnabled: settings.remindersEnabled,
             bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
         if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
@@ -214,10 +215,10 @@ struct MQTTSession {
         all.append((topics.availability, "online"))
         all.append((topics.bridgeInfo, try TrackerAPI.json(info(bottles, sharesWaterline))))
         try await publishRetained(all, again: isHeartbeat, devices: devices.wholeDevices, tracker.store)
-        basis = now
+        publishedInputs = now
         // Publish a device in parts after the broker has rejected its message as too long.
         if devices.wholeDevices.contains(where: denials.isTooLong) {
-            basis = nil
+            publishedInputs = nil
             try await publishDay()
         }
     }
@@ -242,7 +243,7 @@ struct MQTTSession {
         let stale = retainedTopics.subtracting(currentTopics)
         guard !stale.isEmpty else { return }
         try await clear(stale)
-        try store.forgetRetained(stale.sorted(), of: identity.name)
+        try store.deleteRetained(stale.sorted(), of: identity.name)
         retainedTopics.subtract(stale)
         for topic in stale { sentTexts[topic] = nil }
     }
@@ -292,7 +293,7 @@ struct MQTTSession {
             uptime: Int((ContinuousClock.now - publisher.startTime).components.seconds),
             connections: publisher.connections,
             published: publisher.published, received: inbox.received,
-            waiting: try dependencies.tracker().store.waiting(for: identity.name))
+            waiting: try dependencies.tracker().store.waitingChanges(for: identity.name))
         let state = publishesOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerAPI.json(health))])
     }
@@ -302,8 +303,8 @@ struct MQTTSession {
         _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
         try await clear(retainedTopics)
         let store = try dependencies.tracker().store
-        try store.forgetRetained(retainedTopics.sorted(), of: identity.name)
-        for left in try store.staleTopics() where left.id == identity.id { try store.forget(left) }
+        try store.deleteRetained(retainedTopics.sorted(), of: identity.name)
+        for left in try store.staleTopics() where left.id == identity.id { try store.delete(left) }
         retainedTopics = []
     }
 
@@ -312,7 +313,7 @@ struct MQTTSession {
         let store = try dependencies.tracker().store
         for left in try store.staleTopics() where ["", "\(plan.address)"].contains(left.brokerAddress) {
             try await clear(Set(left.topics).subtracting(retainedTopics))
-            try store.forget(left)
+            try store.delete(left)
         }
     }
 

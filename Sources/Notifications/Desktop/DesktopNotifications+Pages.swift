@@ -22,6 +22,6 @@ extension DesktopNotifications {
         let call = DBusCall(
             portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI",
             [.string(""), .string(address), options])
-        return (try? await connection.call(call, limit: limits.answer)) != nil
+        return (try? await connection.call(call, limit: limits.response)) != nil
     }
 }

@@ -10,13 +10,13 @@ extension DesktopNotifications {
     /// process might have ended before recording it. If another process is showing the notification, this one does not.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
-        guard !memory.hasJustShown(notification) else {
+        guard !memory.wasRecentlyShown(notification) else {
             callbacks.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
         if notification.urgency != .critical, await isDoNotDisturb(server) { return false }
         guard await reserve(notification, server) else {
-            if memory.hasJustShown(notification) { return true }
+            if memory.wasRecentlyShown(notification) { return true }
             callbacks.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
             return false
         }
@@ -29,12 +29,12 @@ extension DesktopNotifications {
         return await withCheckedContinuation { continuation in
             waiting[number] = continuation
             server.connection.assumeIsolated { connection in
-                connection.call(call, limit: limits.lateAnswer) { [weak self] answer in
-                    self?.assumeIsolated { $0.answered(number, notification, by: server, answer) }
+                connection.call(call, limit: limits.lateResponse) { [weak self] answer in
+                    self?.assumeIsolated { $0.handleResponse(number, notification, by: server, answer) }
                 }
             }
             Task {
-                try? await Task.sleep(for: limits.answer)
+                try? await Task.sleep(for: limits.response)
                 timedOut(number, server)
             }
         }
@@ -42,7 +42,7 @@ extension DesktopNotifications {
 
     /// Reserves the display for this process. Fails if another process has reserved it and is still on the bus.
     private func reserve(_ notification: Announcement, _ server: Server) async -> Bool {
-        let lease = Double(limits.lateAnswer.components.seconds) + 5
+        let lease = Double(limits.lateResponse.components.seconds) + 5
         var endedProcess: String?
         if let other = memory.processShowing(of: notification, owner: server.owner, within: lease) {
             guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
@@ -56,7 +56,7 @@ extension DesktopNotifications {
 
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
-        for announcement in memory.lost { _ = await show(announcement) }
+        for announcement in memory.lostNotifications { _ = await show(announcement) }
     }
 
     package func close(id: String) async {
@@ -65,7 +65,7 @@ extension DesktopNotifications {
         memory.remove(notice.number, owner: server.owner)
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
-            limit: limits.answer)
+            limit: limits.response)
     }
 
     /// Whether the server reports "do not disturb", so that only urgent notifications are shown.
@@ -74,11 +74,11 @@ extension DesktopNotifications {
         let call = DBusCall(
             Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get",
             [.string(Self.service), .string("Inhibited")])
-        return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
+        return (try? await server.connection.call(call, limit: limits.response))?.first?.bool ?? false
     }
 
     /// Handles a response, even a late one, so that a repeated notification replaces the displayed one.
-    private func answered(
+    private func handleResponse(
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {
         let continuation = waiting.removeValue(forKey: number)
@@ -96,7 +96,7 @@ extension DesktopNotifications {
             } else {
                 server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             }
-            if continuation == nil { wake() }
+            if continuation == nil { endPause() }
             callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             continuation?.resume(returning: true)
         case .failure(let failure):

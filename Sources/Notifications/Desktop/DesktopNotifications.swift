@@ -26,13 +26,13 @@ package actor DesktopNotifications: NotificationSink {
 
     package struct Limits: Sendable {
         /// The time limit for the delivery of one notification.
-        var whole = Duration.seconds(10)
+        var delivery = Duration.seconds(10)
         /// The time limit for the first response of a server, which the bus might have to start.
-        var start = Duration.seconds(4)
+        var firstResponse = Duration.seconds(4)
         /// The time limit for any other response.
-        var answer = Duration.seconds(4)
+        var response = Duration.seconds(4)
         /// The time limit for late responses, by which a repetition can replace a notification that was shown late.
-        var lateAnswer = Duration.seconds(60)
+        var lateResponse = Duration.seconds(60)
         /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
         var longestPause = Duration.seconds(300)
@@ -43,12 +43,12 @@ package actor DesktopNotifications: NotificationSink {
         /// Bus ID and unique name of the server. Notification ids are valid for one owner only.
         let owner: String
         let capabilities: Set<String>
-        /// The value of `DesktopNotifications.change` for this owner.
-        let change: UInt64
+        /// The value of `DesktopNotifications.ownerChanges` for this owner.
+        let ownerChanges: UInt64
     }
 
     package nonisolated let name = "desktop"
-    package nonisolated var timeLimit: Duration { limits.whole }
+    package nonisolated var timeLimit: Duration { limits.delivery }
     nonisolated let executor = QueueExecutor("desktop")
     /// The executor of the bus connection, which the actor shares.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -62,7 +62,7 @@ package actor DesktopNotifications: NotificationSink {
     var server: Server?
     private var opening: Task<Server?, Never>?
     /// The number of times that the server's name has changed its owner.
-    private var change: UInt64 = 0
+    private var ownerChanges: UInt64 = 0
     private var pause: Duration?
     private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
@@ -116,7 +116,7 @@ package actor DesktopNotifications: NotificationSink {
             let server = try await queryServer(connection, id)
             memory.keepOnly(owner: server.owner)
             self.server = server
-            wake()
+            endPause()
             lastProblem = nil
             return server
         } catch {
@@ -130,26 +130,27 @@ package actor DesktopNotifications: NotificationSink {
         let call = DBusCall(Self.service, Self.path, Self.service, "GetCapabilities")
         var attempts = 1
         while true {
-            let before = change
+            let before = ownerChanges
             do throws(DBusFailure) {
-                let answer = try await connection.call(call, limit: limits.start)
+                let answer = try await connection.call(call, limit: limits.firstResponse)
                 guard let owner = try await connection.watchOwner(of: Self.service),
-                    let capabilities = answer.first?.texts, change == before
+                    let capabilities = answer.first?.texts, ownerChanges == before
                 else { throw DBusFailure(DBusFailure.failed, "the notification server has exited") }
                 return Server(
-                    connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
+                    connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities),
+                    ownerChanges: before)
             } catch {
-                guard change != before, attempts < Self.attempts else { throw error }
+                guard ownerChanges != before, attempts < Self.attempts else { throw error }
                 attempts += 1
             }
         }
     }
 
-    func wake() { (pause, pausedUntil) = (nil, nil) }
+    func endPause() { (pause, pausedUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
     func startPause(_ failure: DBusFailure, of server: Server) {
-        if server.change == change { startPause(failure) }
+        if server.ownerChanges == ownerChanges { startPause(failure) }
     }
 
     private func startPause(_ failure: DBusFailure) {
@@ -173,7 +174,7 @@ package actor DesktopNotifications: NotificationSink {
     private func connected() async throws(DBusFailure) -> (open: DBusConnection, id: String) {
         if let connection { return connection }
         guard let bus = bus() else { throw DBusFailure(DBusFailure.serviceUnknown, "there is no session bus") }
-        let opened = try await DBusConnection.open(bus, on: executor, limit: limits.start)
+        let opened = try await DBusConnection.open(bus, on: executor, limit: limits.firstResponse)
         do throws(DBusFailure) {
             let id = try await opened.busID()
             try await opened.watchName(Self.service) { [weak self] owner in
@@ -195,8 +196,8 @@ package actor DesktopNotifications: NotificationSink {
     /// Handles the end of the bus connection, for example at logout. A new bus can appear later.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
-        (connection, server, change) = (nil, nil, change + 1)
-        wake()
+        (connection, server, ownerChanges) = (nil, nil, ownerChanges + 1)
+        endPause()
     }
 
     /// Handles a new owner or the loss of the server's name. Notifications of the last owner are gone (tracker spec C).
@@ -205,8 +206,8 @@ package actor DesktopNotifications: NotificationSink {
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }
         if let known { memory.keepOnly(owner: known) } else if let server { memory.markLost(owner: server.owner) }
-        (server, change) = (nil, change + 1)
-        wake()
+        (server, ownerChanges) = (nil, ownerChanges + 1)
+        endPause()
         // A short-lived command cannot receive presses, so it does not show lost notifications again.
         guard owner != nil, let serverAppeared = callbacks.serverAppeared else { return }
         Task {

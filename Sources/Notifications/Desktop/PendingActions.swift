@@ -50,16 +50,15 @@ package final class PendingActions: Sendable {
     private func change<Result: Sendable>(_ body: (inout [ButtonPress]) -> Result) -> Result {
         presses.withLock { presses in
             let result = body(&presses)
-            if let data = try? JSONEncoder().encode(presses.filter(\.changesSomething)) { file?.write(data) }
+            if let data = try? JSONEncoder().encode(presses.filter(\.isKeptForNextProcess)) { file?.write(data) }
             return result
         }
     }
 }
 
 extension PendingActions.ButtonPress {
-    /// The press as text for the log.
-    package var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
+    package var logText: String { "\(press.action.rawValue) of \(press.kind.id)" }
 
     /// Whether to keep the press for a later process. Opening a page is not kept.
-    fileprivate var changesSomething: Bool { press.action != .open && press.action != .dismiss }
+    fileprivate var isKeptForNextProcess: Bool { press.action != .open && press.action != .dismiss }
 }

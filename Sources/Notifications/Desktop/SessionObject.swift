@@ -7,7 +7,7 @@ package actor SessionObject {
     /// The bus name. The second name of an instance is this one with the instance name appended.
     package static let name = "org.waterh.Tracker"
     package static let path = "/org/waterh/Tracker"
-    static let errors = "org.waterh.Error."
+    static let errorPrefix = "org.waterh.Error."
 
     package enum Action: Hashable, Sendable {
         /// Logs a drink; `nil` logs the default drink.
@@ -17,7 +17,7 @@ package actor SessionObject {
 
     private static let pause = Duration.seconds(60)
     /// The maximum length of an error message in characters, because it can contain the input.
-    private static let longestSentence = 500
+    private static let maximumErrorLength = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
     private let act: @Sendable (Action) async throws -> String
     private let instance: String?
@@ -41,7 +41,7 @@ package actor SessionObject {
                 let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object"))
             {
                 await connection.export(Self.path, [Self.interface(connection, act)])
-                if await takeNames(connection) { await Self.end(of: connection) }
+                if await requestNames(connection) { await Self.waitForEnd(of: connection) }
                 await connection.close()
                 if !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
             } else {
@@ -51,7 +51,7 @@ package actor SessionObject {
     }
 
     /// Queues for both names if another process has them.
-    private func takeNames(_ connection: DBusConnection) async -> Bool {
+    private func requestNames(_ connection: DBusConnection) async -> Bool {
         do {
             if let instance { _ = try await connection.requestName(Self.name(ofInstance: instance), waits: true) }
             _ = try await connection.requestName(Self.name, waits: true)
@@ -62,7 +62,7 @@ package actor SessionObject {
     }
 
     /// Waits until the bus disconnects or the task is cancelled.
-    private static func end(of connection: DBusConnection) async {
+    private static func waitForEnd(of connection: DBusConnection) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 Task { await connection.whenClosed { continuation.resume() } }
@@ -102,11 +102,11 @@ package actor SessionObject {
 
     /// A D-Bus error with the problem's code as its name.
     private static func failure(_ error: any Error) -> DBusFailure {
-        guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, cut("\(error)")) }
-        return DBusFailure(errors + problem.code, cut(problem.sentence))
+        guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, truncated("\(error)")) }
+        return DBusFailure(errorPrefix + problem.code, truncated(problem.sentence))
     }
 
-    private static func cut(_ sentence: String) -> String {
-        sentence.count > longestSentence ? sentence.prefix(longestSentence) + "…" : sentence
+    private static func truncated(_ sentence: String) -> String {
+        sentence.count > maximumErrorLength ? sentence.prefix(maximumErrorLength) + "…" : sentence
     }
 }

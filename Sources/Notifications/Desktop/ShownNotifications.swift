@@ -23,41 +23,42 @@ package final class ShownNotifications: Sendable {
     }
 
     /// A pending call of `Notify`.
-    private struct Showing: Hashable, Sendable, Codable {
+    private struct PendingCall: Hashable, Sendable, Codable {
         var owner: String
         /// The unique bus name of the process.
-        var by: String
-        var words: String
+        var caller: String
+        var text: String
         var since: Double
+        enum CodingKeys: String, CodingKey { case owner, caller = "by", text = "words", since }
     }
 
     private struct Contents: Hashable, Sendable, Codable {
-        /// The user id of the store (`day`), if known.
-        var day: String?
+        var userID: String?
         /// The last notifications by the id of their kind.
         var notices: [String: Notice] = [:]
         /// The pending calls by the notification id.
-        var showings: [String: Showing] = [:]
+        var calls: [String: PendingCall] = [:]
+        enum CodingKeys: String, CodingKey { case userID = "day", notices, calls = "showings" }
     }
 
     /// The time in seconds for which an equal notification counts as a repetition.
     private static let repetition: Double = 12 * 3600
     private let file: SessionFile?
-    private let day: @Sendable () -> String?
+    private let userID: @Sendable () -> String?
     private let state = Mutex(Contents())
 
     /// - Parameters:
     ///   - file: `nil` keeps the content in memory only.
-    ///   - day: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
+    ///   - userID: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
     ///     it, and notifications of another user id are discarded.
-    package init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
-        (self.file, self.day) = (file.map(SessionFile.init(path:)), day)
+    package init(file: String? = nil, userID: @escaping @Sendable () -> String? = { nil }) {
+        (self.file, self.userID) = (file.map(SessionFile.init(path:)), userID)
     }
 
     private func now() -> Double { Date().timeIntervalSince1970 }
 
     /// Discards all notifications, after a purge.
-    package func removeAll() { change { $0 = Contents(day: $0.day) } }
+    package func removeAll() { change { $0 = Contents(userID: $0.userID) } }
 
     func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
 
@@ -66,9 +67,9 @@ package final class ShownNotifications: Sendable {
     }
 
     /// Whether the notification was shown recently, even if it is closed now. `false` if its server has ended.
-    package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
+    package func wasRecentlyShown(_ announcement: Announcement) -> Bool { wasRecentlyShown(announcement, all()) }
 
-    private func hasJustShown(_ announcement: Announcement, _ state: Contents) -> Bool {
+    private func wasRecentlyShown(_ announcement: Announcement, _ state: Contents) -> Bool {
         guard let notice = state.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
         else { return false }
         return Self.text(notice.announcement) == Self.text(announcement)
@@ -79,7 +80,7 @@ package final class ShownNotifications: Sendable {
         change {
             $0.notices[announcement.kind.id] = Notice(
                 owner: owner, number: number, announcement: announcement, shownAt: now())
-            $0.showings[announcement.id] = nil
+            $0.calls[announcement.id] = nil
         }
     }
 
@@ -110,7 +111,7 @@ package final class ShownNotifications: Sendable {
     }
 
     /// The resident notifications that a new server must show again.
-    var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
+    var lostNotifications: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
     /// The unique bus name of the process that is waiting for a server to show the notification.
     /// - Parameter seconds: the time after which a pending call no longer counts.
@@ -125,51 +126,50 @@ package final class ShownNotifications: Sendable {
         _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
     ) -> Bool {
         change { state in
-            guard !hasJustShown(announcement, state) else { return false }
+            guard !wasRecentlyShown(announcement, state) else { return false }
             if let other = processShowing(of: announcement, owner, seconds, state), other != gone { return false }
-            state.showings = state.showings.filter { (now() - $0.value.since).magnitude < seconds }
-            state.showings[announcement.id] = Showing(
-                owner: owner, by: program, words: Self.text(announcement), since: now())
+            state.calls = state.calls.filter { (now() - $0.value.since).magnitude < seconds }
+            state.calls[announcement.id] = PendingCall(
+                owner: owner, caller: program, text: Self.text(announcement), since: now())
             return true
         }
     }
 
     /// Releases a reservation after a failure.
     func release(_ announcement: Announcement, by program: String) {
-        change { state in if state.showings[announcement.id]?.by == program { state.showings[announcement.id] = nil } }
+        change { state in if state.calls[announcement.id]?.caller == program { state.calls[announcement.id] = nil } }
     }
 
     private func processShowing(of announcement: Announcement, _ owner: String, _ seconds: Double, _ state: Contents)
         -> String?
     {
-        guard let showing = state.showings[announcement.id], showing.owner == owner,
-            showing.words == Self.text(announcement)
+        guard let call = state.calls[announcement.id], call.owner == owner, call.text == Self.text(announcement)
         else { return nil }
-        return (now() - showing.since).magnitude < seconds ? showing.by : nil
+        return (now() - call.since).magnitude < seconds ? call.caller : nil
     }
 
     private static func text(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
     private func all() -> Contents {
-        let day = day()
+        let userID = userID()
         let current = state.withLock { state in read() ?? state }
-        guard let day, let storedDay = current.day, !storedDay.isEmpty, storedDay != day else { return current }
+        guard let userID, let stored = current.userID, !stored.isEmpty, stored != userID else { return current }
         // Also change the file, which the other processes read.
         change { _ in }
-        return Contents(day: day)
+        return Contents(userID: userID)
     }
 
     private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
-        let day = day()
+        let userID = userID()
         return state.withLock { state in
             func changed() -> Result {
                 let before = read() ?? state
                 state = before
-                if let day, state.day != day {
+                if let userID, state.userID != userID {
                     // An unknown or empty user id counts as the same user.
-                    let isSame = state.day?.isEmpty ?? true
+                    let isSame = state.userID?.isEmpty ?? true
                     if !isSame { state = Contents() }
-                    state.day = day
+                    state.userID = userID
                 }
                 let result = body(&state)
                 if state != before, let data = try? JSONEncoder().encode(state) { file?.write(data) }

@@ -11,7 +11,7 @@ extension NotificationSender {
         let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
         let delivered = try store.deliveries(after: store.lastProcessed(name), through: last)
         guard let newest = delivered.last else { return }
-        let known = try store.postStates(at: name)
+        let known = try store.queuedStates(at: name)
         let sharedFrom = try store.recordSharing(dependencies.sharesWaterline())
         let validity =
             channel.sendsLate ? nil : NotificationValidity(try store.facts(tracker.context), now: tracker.now)

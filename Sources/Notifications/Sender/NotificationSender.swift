@@ -24,7 +24,7 @@ package actor NotificationSender: NotificationSink {
         /// Receives events for the log.
         package var log: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
-        package var chance: @Sendable () -> Double
+        package var randomFraction: @Sendable () -> Double
         package var limit: Duration
 
         package init(
@@ -33,22 +33,22 @@ package actor NotificationSender: NotificationSink {
             sharesWaterline: @escaping @Sendable () -> Bool,
             watch: StoreWatch? = nil,
             log: @escaping @Sendable (LogEvent) -> Void,
-            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
+            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
             (self.tracker, self.overlay, self.person, self.sharesWaterline, self.watch) = (
                 tracker, overlay, person, sharesWaterline, watch
             )
-            (self.log, self.chance, self.limit) = (log, chance, limit)
+            (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
         }
     }
 
     /// Events for the log; a repeated one is reported once.
     package enum LogEvent: Hashable, Sendable {
-        case on(String)
-        case trouble(String)
+        case enabled(String)
+        case failed(String)
         case resumed
         /// The settings name no server.
-        case off
+        case disabled
         /// A notification was dropped, with the reason.
         case dropped(String)
     }
@@ -118,7 +118,7 @@ package actor NotificationSender: NotificationSink {
             let tracker = try dependencies.tracker()
             try queueMissed(tracker, before: notification)
             guard try post(notification, since: tracker.now, tracker) == .waiting else {
-                return try tracker.store.postState(notification.notificationId, at: name) == .sent
+                return try tracker.store.queuedState(notification.notificationId, at: name) == .sent
             }
         } catch {
             report("\(error)")
@@ -140,7 +140,7 @@ package actor NotificationSender: NotificationSink {
     /// Removes a notification that no longer applies from the queue. A webhook receives all notifications.
     package func close(id: String) async {
         guard !channel.sendsLate else { return }
-        try? dependencies.tracker().store.dropPosts(id, from: name)
+        try? dependencies.tracker().store.dropNotifications(id, from: name)
     }
 
     // MARK: - Sending
@@ -180,7 +180,7 @@ package actor NotificationSender: NotificationSink {
             case .later(let problem, let pause):
                 storeProblem(problem)
                 try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .waiting)
-                pausedUntil = .now + max(pause ?? .zero, backoff.next(chance: dependencies.chance()))
+                pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: dependencies.randomFraction()))
                 if channel.sendsLate { try startWaits(after.store) }
                 report(problem)
                 for id in waiting.keys { finishDelivery(id, false) }
@@ -196,7 +196,7 @@ package actor NotificationSender: NotificationSink {
     /// - Returns: the time until the next check.
     private func checkOtherProcesses(_ store: TrackerStore) throws -> Duration {
         for id in waiting.keys {
-            let state = try store.postState(id, at: name)
+            let state = try store.queuedState(id, at: name)
             if state != .waiting { finishDelivery(id, state == .sent) }
         }
         return waiting.isEmpty ? checkInterval : .milliseconds(100)
@@ -234,7 +234,7 @@ package actor NotificationSender: NotificationSink {
 
     /// Starts to measure the waiting time of all queued messages.
     private func startWaits(_ store: TrackerStore) throws {
-        let all = Set(try store.waitingPosts(for: name))
+        let all = Set(try store.waitingNotifications(for: name))
         waitStarts = waitStarts.filter { all.contains($0.key) }
         for sequence in all where waitStarts[sequence] == nil { waitStarts[sequence] = .now }
     }
@@ -251,7 +251,7 @@ package actor NotificationSender: NotificationSink {
     func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws
         -> QueuedNotification.State
     {
-        let (state, sequence, droppedCount) = try tracker.store.post(
+        let (state, sequence, droppedCount) = try tracker.store.enqueue(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
         if droppedCount > 0 {
             dependencies.log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
@@ -283,7 +283,7 @@ package actor NotificationSender: NotificationSink {
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
-        if let new { dependencies.log(.on("\(new)")) } else { dependencies.log(.off) }
+        if let new { dependencies.log(.enabled("\(new)")) } else { dependencies.log(.disabled) }
         // New settings might resolve the error.
         if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
         target = new
@@ -295,7 +295,7 @@ package actor NotificationSender: NotificationSink {
     private func report(_ problem: String) {
         guard problem != lastProblem, !Task.isCancelled else { return }
         lastProblem = problem
-        dependencies.log(.trouble(problem))
+        dependencies.log(.failed(problem))
     }
 
     /// Stores an error, which `status` and `doctor` show.

@@ -11,7 +11,7 @@ enum DeliveryOutcome: Hashable, Sendable {
     private static let longest: Double = 3600
 
     /// Parses `Retry-After`: seconds, or a date (RFC 9110).
-    static func pause(_ text: String?, now: Instant) -> Duration? {
+    static func retryPause(_ text: String?, now: Instant) -> Duration? {
         guard let text else { return nil }
         let seconds: Double
         if let number = Double(text), number.isFinite {

@@ -11,8 +11,7 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name of the setting with the credential.
-    var credential: String { self == .webhook ? "secret" : "token" }
+    var credentialSetting: String { self == .webhook ? "secret" : "token" }
 
     /// Whether outdated notifications are sent too. A webhook's receiver records all; a phone shows only the latest.
     var sendsLate: Bool { self == .webhook }

@@ -58,7 +58,7 @@ extension NotificationTarget {
             return .later(
                 """
                 The server at \(server) rejects the credential (status \(response.status)): set \
-                \(channel.rawValue).\(channel.credential) or \(channel.rawValue).\(channel.credential)File
+                \(channel.rawValue).\(channel.credentialSetting) or \(channel.rawValue).\(channel.credentialSetting)File
                 """,
                 after: nil)
         case 404:
@@ -69,7 +69,7 @@ extension NotificationTarget {
         default:
             return .later(
                 "The server at \(server) answered with status \(response.status)",
-                after: DeliveryOutcome.pause(response.header("Retry-After"), now: now))
+                after: DeliveryOutcome.retryPause(response.header("Retry-After"), now: now))
         }
     }
 

@@ -60,10 +60,10 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func firstLine(of path: String, _ channel: NotificationChannel) throws -> String {
-        let name = "\(channel.rawValue).\(channel.credential)File"
+        let name = "\(channel.rawValue).\(channel.credentialSetting)File"
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path) (\(name)) \(error.words).")
+            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path) (\(name)) \(error.reason).")
         }
         let line =
             (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
@@ -71,7 +71,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         guard Settings.isToken(line) else {
             throw WrongInput(
                 "\(channel.rawValue)TokenFile",
-                "The first line of \(path) (\(name)) is not a valid \(channel.credential).")
+                "The first line of \(path) (\(name)) is not a valid \(channel.credentialSetting).")
         }
         return line
     }

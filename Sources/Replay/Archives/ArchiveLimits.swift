@@ -42,7 +42,7 @@ final class ArchiveBudget {
 
     /// Counts unpacked bytes, and checks the time.
     /// - Throws: `CaptureError` if a limit is exceeded.
-    func spend(_ count: Int) throws(CaptureError) {
+    func countBytes(_ count: Int) throws(CaptureError) {
         bytes += count
         guard bytes <= limits.bytes else { throw Self.rejection("more than \(Self.size(limits.bytes)) unpacked") }
         guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
@@ -54,10 +54,10 @@ final class ArchiveBudget {
         }
     }
 
-    func spendMember() throws(CaptureError) {
+    func countMember() throws(CaptureError) {
         members += 1
         guard members <= limits.members else { throw Self.rejection("more than \(limits.members) files") }
-        try spend(0)
+        try countBytes(0)
     }
 
     private static func rejection(_ why: String) -> CaptureError {

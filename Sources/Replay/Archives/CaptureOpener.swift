@@ -126,7 +126,7 @@ package struct CaptureOpener: Sendable {
         while !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
-            try budget?.spend(piece.count)
+            try budget?.countBytes(piece.count)
             try spool.write(piece)
         }
         let size = lseek(spool.descriptor, 0, SEEK_CUR)

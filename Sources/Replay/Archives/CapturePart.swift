@@ -7,7 +7,7 @@ package final class CapturePart {
     /// The name for messages: the file as the user wrote it (or `standard input`), and the member.
     package let name: String
     /// The name for reports: the file as the user wrote it (`-` for standard input), and the member.
-    package let place: String
+    package let reportName: String
     /// The reason why only a part of the capture was unpacked; `nil` if it was unpacked completely.
     package let readingError: String?
     let order: CaptureOrder
@@ -17,25 +17,25 @@ package final class CapturePart {
     package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
     init(path: String, order: CaptureOrder, _ source: OpenedCapture? = nil) {
-        (self.path, name, place, readingError) = (path, Self.shown(path), path, nil)
+        (self.path, name, reportName, readingError) = (path, Self.displayName(path), path, nil)
         (self.order, spool, self.source) = (order, nil, source)
     }
 
     /// A name for messages: the file and the member.
-    static func shown(_ path: String, _ place: String = "") -> String {
-        (path == "-" ? "standard input" : path) + (place.isEmpty ? "" : ": \(place)")
+    static func displayName(_ path: String, _ member: String = "") -> String {
+        (path == "-" ? "standard input" : path) + (member.isEmpty ? "" : ": \(member)")
     }
 
     /// - Parameters:
     ///   - original: as the user wrote it.
-    ///   - inside: the member; empty for the whole file.
+    ///   - member: the member; empty for the whole file.
     init(
-        _ file: SpoolFile, of original: String, _ inside: String = "", order: CaptureOrder = CaptureOrder(),
+        _ file: SpoolFile, of original: String, _ member: String = "", order: CaptureOrder = CaptureOrder(),
         readingError: String? = nil
     ) {
         self.order = order
-        (path, name) = (file.path, Self.shown(original, inside))
-        place = inside.isEmpty ? original : name
+        (path, name) = (file.path, Self.displayName(original, member))
+        reportName = member.isEmpty ? original : name
         (self.readingError, spool, source) = (readingError, file, nil)
     }
 }

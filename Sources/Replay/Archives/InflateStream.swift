@@ -87,7 +87,7 @@ final class InflateStream {
         isFinished = true
     }
 
-    /// Appends packed bytes to the unused ones, which move to the front.
+    /// Moves the unused packed bytes to the front of the input buffer, and reads more bytes after them.
     private func fill() {
         let rest = Int(stream.pointee.avail_in)
         if let next = stream.pointee.next_in, let base = packed.baseAddress { memmove(base, next, rest) }

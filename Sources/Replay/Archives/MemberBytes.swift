@@ -5,7 +5,7 @@ final class MemberBytes {
     private let reader: ArchiveReader
     private let budget: ArchiveBudget
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    private(set) var isOver = false
+    private(set) var isAtEnd = false
     private(set) var readingError: String?
 
     init(_ reader: ArchiveReader, _ budget: ArchiveBudget) { (self.reader, self.budget) = (reader, budget) }
@@ -13,7 +13,7 @@ final class MemberBytes {
     /// The first bytes of the member, up to the given number.
     func head(_ length: Int) throws -> [UInt8] {
         var head: [UInt8] = []
-        while head.count < length, !isOver {
+        while head.count < length, !isAtEnd {
             let count = try next()
             head += buffer.prefix(count)
         }
@@ -22,7 +22,7 @@ final class MemberBytes {
 
     /// Passes all bytes that were not delivered yet.
     func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        while !isOver {
+        while !isAtEnd {
             let count = try next()
             try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
@@ -34,11 +34,11 @@ final class MemberBytes {
             count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
         } catch let error as CaptureError {
             readingError = error.sentence
-            isOver = true
+            isAtEnd = true
             return 0
         }
-        if count == 0 { isOver = true }
-        try budget.spend(count)
+        if count == 0 { isAtEnd = true }
+        try budget.countBytes(count)
         return count
     }
 }

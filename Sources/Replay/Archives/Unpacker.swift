@@ -39,7 +39,7 @@ final class Unpacker {
             let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            try budget.spend(count)
+            try budget.countBytes(count)
             buffer.withUnsafeBytes { scanner.scan(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
         scanner.finish()
@@ -56,7 +56,7 @@ final class Unpacker {
 
     private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, entry: String, depth: Int) throws {
         // The central directory of a complete zip allows skipping members. All bytes of other archives are read.
-        let canSkip = kind == .zip && Self.hasDirectory(descriptor)
+        let canSkip = kind == .zip && Self.hasCentralDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
         let reader = try ArchiveReader(descriptor, kind)
         while true {
@@ -69,7 +69,7 @@ final class Unpacker {
                 return
             }
             guard let member else { return }
-            try budget.spendMember()
+            try budget.countMember()
             let name =
                 member.name.isEmpty
                 ? entry : entry.isEmpty ? Self.printable(member.name) : "\(entry): \(Self.printable(member.name))"
@@ -89,7 +89,7 @@ final class Unpacker {
         _ bytes: MemberBytes, _ entry: String, isOnly: Bool, depth: Int, canSkip: Bool
     ) throws {
         let head = try bytes.head(ContentProbe.longestHead)
-        switch ContentProbe(head, isLast: bytes.isOver) {
+        switch ContentProbe(head, isLast: bytes.isAtEnd) {
         // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
@@ -170,11 +170,11 @@ final class Unpacker {
                 let spool = try SpoolFile(for: path)
                 try spool.write(file)
                 spool.rewind()
-                let inside = entry.isEmpty ? "packed log" : "\(entry): packed log"
+                let member = entry.isEmpty ? "packed log" : "\(entry): packed log"
                 found.append(
                     Found(
                         part: CapturePart(
-                            spool, of: path, inside, order: Self.order(of: file),
+                            spool, of: path, member, order: Self.order(of: file),
                             readingError: log.readingError ?? readingError),
                         entry: entry,
                         isPackedLog: true))
@@ -192,7 +192,7 @@ final class Unpacker {
         try deflated.withUnsafeBytes { bytes in
             let stream = InflateStream(.zlib, bytes)
             while let piece = stream.next() {
-                try budget.spend(piece.count)
+                try budget.countBytes(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {
                     throw CaptureError(.broken, at: 0, "the packed log is larger than \(PackedLog.longest >> 20) MiB")
                 }
@@ -277,7 +277,7 @@ final class Unpacker {
     }
 
     /// Whether a zip is complete, so that the central directory is at its end.
-    private static func hasDirectory(_ descriptor: CInt) -> Bool {
+    private static func hasCentralDirectory(_ descriptor: CInt) -> Bool {
         let size = lseek(descriptor, 0, SEEK_END)
         let start = max(0, size - 66_000)
         var end = [UInt8](repeating: 0, count: max(0, size - start))

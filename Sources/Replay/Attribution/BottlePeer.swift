@@ -1,7 +1,7 @@
 package import Bluetooth
 package import BottleProtocol
 
-/// A device (or the capturing host) as the end of connections, over all connections with the same address.
+/// An endpoint of connections: a device, or the capturing host. Connections with one address share one object.
 package final class BottlePeer {
     package internal(set) var address: BluetoothAddress?
     package let firstConnection: Int
@@ -41,7 +41,7 @@ package final class BottlePeer {
     /// Whether the name or received frames show a bottle. UUIDs do not, because other devices use the same.
     package var isBottle: Bool { hasResponded || name.map(BottleName.isBottle) == true }
 
-    func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
+    func setProfile(_ profile: BottleProfile?, _ basis: AttributionBasis) {
         if let profile { self.profile = profile }
         self.basis = basis
     }

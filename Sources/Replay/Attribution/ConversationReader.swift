@@ -28,13 +28,13 @@ struct ObservedTransfer {
     var handle: UInt16
     /// The type of the characteristic or descriptor, if known.
     var uuid: BluetoothUUID?
-    var travel: ValueFacts.Travel
+    var kind: ValueFacts.Kind
     var bytes: [UInt8]
     var frame: Int
     var time: Duration?
 
     /// Whether the value is of a bottle's command or response characteristic.
-    var isOfBottle: Bool {
+    var belongsToBottle: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
         case .other, .unknown: false
@@ -52,40 +52,40 @@ final class ConversationReader {
 
     /// The handles from the caller, for captures without discovery.
     private let given: GivenHandles
-    private var peerBook = PeerStore()
+    private var peerStore = PeerStore()
     private var connections: [Int: ConnectionSides] = [:]
     private var last: ConnectionSides?
     private var stream: LogStream?
     private let sink: Sink
     /// Whether to read values in addition to discovery.
-    private let followsValues: Bool
+    private let readsValues: Bool
     /// Called for every whole value of any characteristic, before it is interpreted.
     var onValue: ((ObservedTransfer) -> Void)?
 
-    init(given: GivenHandles = GivenHandles(), followsValues: Bool = true, _ sink: @escaping Sink) {
+    init(given: GivenHandles = GivenHandles(), readsValues: Bool = true, _ sink: @escaping Sink) {
         self.given = given
-        self.followsValues = followsValues
+        self.readsValues = readsValues
         self.sink = sink
     }
 
-    var peers: [BottlePeer] { peerBook.all }
+    var peers: [BottlePeer] { peerStore.all }
 
     func addNames(from head: CaptureFileFacts) {
-        for (address, name) in head.names { peerBook.update(name: name, of: address) }
-        if head.names.isEmpty, let name = head.name { peerBook.unaddressedName = name }
+        for (address, name) in head.names { peerStore.update(name: name, of: address) }
+        if head.names.isEmpty, let name = head.name { peerStore.unaddressedName = name }
     }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .att(let observation):
-            if let stream, onValue == nil, stream.takes(observation, bytes) { return }
+            if let stream, onValue == nil, stream.accepts(observation, bytes) { return }
             try receive(observation, bytes)
         case .connected(let connection): _ = sides(of: connection)
         case .disconnected(let connection, _):
             (stream, last) = (nil, nil)
             if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
         case .advertised(let advertiser):
-            if let name = AdvertisingData.name(in: bytes) { peerBook.update(name: name, of: advertiser.address) }
+            if let name = AdvertisingData.name(in: bytes) { peerStore.update(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
         }
     }
@@ -107,11 +107,11 @@ final class ConversationReader {
         let log: LogDecoder
 
         @inline(__always)
-        func takes(_ observation: ATTObservation, _ pdu: RawSpan) -> Bool {
+        func accepts(_ observation: ATTObservation, _ pdu: RawSpan) -> Bool {
             guard observation.connection.id == connection, observation.direction == direction, pdu.byteCount > 3,
                 pdu.byte(0) == 0x1B, UInt16(pdu.byte(1)) | UInt16(pdu.byte(2)) << 8 == handle
             else { return false }
-            return log.takeNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
+            return log.appendNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
         }
     }
 
@@ -142,9 +142,9 @@ final class ConversationReader {
 
     private func makeSides(_ connection: ObservedConnection) -> ConnectionSides {
         let address = connection.peer.flatMap { $0.value == 0 ? nil : $0 }
-        let remote = peerBook.peer(
+        let remote = peerStore.peer(
             address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
-        let host = peerBook.peer(.host(connection.adapter), connection: connection.id)
+        let host = peerStore.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
         // The highest bits of a random address: 11 static, 00 and 01 private (Core 5.4, Vol 6 Part B, 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
@@ -158,7 +158,7 @@ final class ConversationReader {
             try deliverReading(side)
             if let observation = sides.lastObservation { try finishLog(side, observation) }
         }
-        peerBook.endConnection(of: sides.remote.peer)
+        peerStore.endConnection(of: sides.remote.peer)
     }
 
     /// The server of a PDU: it sends odd opcodes and receives even ones. For an unknown direction, the remote device.
@@ -173,7 +173,7 @@ final class ConversationReader {
         stream = nil
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let isValue = opcode == .notification || opcode == .indication
-        if isValue, !followsValues { return }
+        if isValue, !readsValues { return }
         let sides = sides(of: observation.connection)
         sides.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
@@ -292,21 +292,21 @@ final class ConversationReader {
     @inline(__always)
     private func value(
         _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ travel: ValueFacts.Travel
+        _ kind: ValueFacts.Kind
     ) throws {
-        report(bytes, handle, side, observation, travel)
+        report(bytes, handle, side, observation, kind)
         try interpret(bytes, of: handle, side, observation)
     }
 
     @inline(__always)
     private func report(
         _ bytes: RawSpan, _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ travel: ValueFacts.Travel
+        _ kind: ValueFacts.Kind
     ) {
         guard let onValue else { return }
         onValue(
             ObservedTransfer(
-                side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, travel: travel,
+                side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, kind: kind,
                 bytes: bytes.bytes(), frame: observation.frame, time: observation.time))
     }
 
@@ -317,7 +317,7 @@ final class ConversationReader {
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
             if side.peer.responseHandle != handle || side.peer.basis != basis {
-                side.peer.note(profile, basis)
+                side.peer.setProfile(profile, basis)
                 side.peer.responseHandle = handle
             }
             try side.log.receive(bytes, frame: observation.frame, time: observation.time) {
@@ -357,20 +357,20 @@ final class ConversationReader {
         } else if side.peer.address == nil, let address = BluetoothAddress(text) {
             // On links without addresses, the emulated bottle has its address as serial number.
             side.peer.openConnections -= 1
-            side.peer = peerBook.identify(side.peer, as: address)
+            side.peer = peerStore.identify(side.peer, as: address)
             side.peer.openConnections += 1
         }
     }
 
     private func write(
         _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ travel: ValueFacts.Travel
+        _ kind: ValueFacts.Kind
     ) throws {
-        report(bytes.span.bytes, handle, side, observation, travel)
+        report(bytes.span.bytes, handle, side, observation, kind)
         switch side.role(of: handle, given) {
         // Also report writes to the response characteristic, because a bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
-            side.peer.note(profile, basis)
+            side.peer.setProfile(profile, basis)
             try command(bytes, to: handle, side, observation)
         case .unknown where given.isEmpty && FrameFormat.isCommand(bytes):
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
@@ -391,7 +391,7 @@ final class ConversationReader {
     private func command(_ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws
     {
         let command = HostCommand(decoding: bytes)
-        if command.asksForLog { try finishLog(side, observation) }
+        if command.requestsLog { try finishLog(side, observation) }
         // Other devices have characteristics with the same UUID.
         if case .unknown = command, !side.peer.isBottle { return }
         side.peer.commandCount += 1
@@ -414,13 +414,13 @@ final class ConversationReader {
         let draftWrites = side.guess.shortWrites.filter {
             HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle
         }
-        let wasAsked = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
-        guard isLog || (wasAsked && FrameFormat.isMessage(value)) else { return }
+        let wasRequested = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
+        guard isLog || (wasRequested && FrameFormat.isMessage(value)) else { return }
         side.guess.response = handle
-        side.guess.lacksCommand = !wasAsked
+        side.guess.lacksCommand = !wasRequested
         if side.guess.command == nil { side.guess.command = draftWrites.first?.handle }
         side.resetRoles()
-        side.peer.note(nil, .guessed)
+        side.peer.setProfile(nil, .guessed)
         for write in draftWrites where write.handle == side.guess.command {
             try command(write.bytes, to: write.handle, side, write.observation)
         }

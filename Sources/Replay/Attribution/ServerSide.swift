@@ -23,7 +23,7 @@ final class ServerSide {
     private var lastRole: HandleRole?
     /// The types as text by handle; empty if unknown.
     private var typeTexts: [UInt16: [UInt8]] = [:]
-    private var lastText: (handle: UInt16, text: [UInt8])?
+    private var cachedText: (handle: UInt16, text: [UInt8])?
 
     init(peer: BottlePeer, connection: ObservedConnection, isHost: Bool) {
         self.peer = peer
@@ -75,7 +75,7 @@ final class ServerSide {
         roles.removeAll(keepingCapacity: true)
         typeTexts.removeAll(keepingCapacity: true)
         lastRole = nil
-        lastText = nil
+        cachedText = nil
     }
 
     /// Whether the format of values can show a bottle, because no discovery does.
@@ -86,11 +86,11 @@ final class ServerSide {
 
     /// The type as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {
-        if let lastText, lastText.handle == handle { return lastText.text.isEmpty ? nil : lastText.text }
+        if let cachedText, cachedText.handle == handle { return cachedText.text.isEmpty ? nil : cachedText.text }
         let known = typeTexts[handle]
         let text = known ?? type(at: handle).map { Array($0.description.utf8) } ?? []
         if known == nil { typeTexts[handle] = text }
-        lastText = (handle, text)
+        cachedText = (handle, text)
         return text.isEmpty ? nil : text
     }
 }
@@ -183,7 +183,7 @@ extension HostCommand {
         if case .draftDump = self { true } else { false }
     }
 
-    var asksForLog: Bool {
+    var requestsLog: Bool {
         switch self {
         case .drinkLog, .draftDump: true
         default: false

@@ -9,10 +9,10 @@ package struct ObservedPeripheral: Sendable {
     /// The number of connections in which the peripheral was the server.
     package var connections: Int
     /// The number of ATT PDUs from the peripheral.
-    package var answers: Int
+    package var pduCount: Int
 
     /// Whether the capture has unencrypted responses of the peripheral.
-    package var hasResponded: Bool { answers > 0 }
+    package var hasResponded: Bool { pduCount > 0 }
 }
 
 /// The error for conversations that exceed the memory limit.
@@ -76,7 +76,7 @@ package final class ProfileReader {
             drafts[key].map { draft in
                 ObservedPeripheral(
                     profile: draft.profile, label: Self.label(key), connections: draft.conversations.count,
-                    answers: draft.answers)
+                    pduCount: draft.pduCount)
             }
         }
     }
@@ -171,7 +171,7 @@ private final class ProfileDraft {
     var advertisement: [UInt8]?
     var scanResponse: [UInt8]?
     var mtu: Int?
-    var answers = 0
+    var pduCount = 0
     var encryptedConnections = 0
     /// The number of Read Multiple requests, whose responses do not have the lengths of the values.
     var multipleReads = 0
@@ -347,7 +347,7 @@ private final class ProfileSession {
 
     func receiveResponse(_ pdu: RawSpan, _ observation: ATTObservation) {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
-        draft.answers += 1
+        draft.pduCount += 1
         switch opcode {
         case .notification, .indication:
             guard let handle = pdu.little16(at: 1) else { return }
@@ -369,7 +369,7 @@ private final class ProfileSession {
         let delay = Self.milliseconds(from: pendingRequest.at, to: observation.time)
         switch opcode {
         case .errorResponse:
-            // An error for the next part ends the value.
+            // An error response to Read Blob ends the value that is read in parts.
             if pendingRequest.request.opcode == 0x0C { return finishReading() }
             let code = pdu.byteCount > 4 ? pdu.byte(4) : 0x0E
             respond(pendingRequest.exchange, PeripheralProfile.Response(error: max(1, code), afterMs: delay))

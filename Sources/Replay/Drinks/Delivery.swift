@@ -77,7 +77,7 @@ extension DrinkReader {
         package var unfinishedTransfers = 0
         /// The number of values of the response characteristic that are not frames.
         package var malformed = 0
-        /// The number of dropped records from devices that resemble a bottle, in a capture with a certain bottle.
+        /// The number of dropped records from devices that resemble a bottle, in a capture with a confirmed bottle.
         package var lookalikes = 0
 
         package init() {}

@@ -40,8 +40,8 @@ final class DrinkIndex {
     /// One page per day, by the year, month and day bytes packed into 17 bits.
     private var pages: [UInt32: Page] = [:]
     private var unpackedDrinks: Set<UInt64> = []
-    private var lastDay = UInt32.max
-    private var lastPage: Page?
+    private var cachedDay = UInt32.max
+    private var cachedPage: Page?
 
     deinit {
         for page in pages.values {
@@ -59,8 +59,8 @@ final class DrinkIndex {
         guard let (day, drink) = Self.packed(wall, amount) else {
             return unpackedDrinks.insert(wall << 16 | UInt64(amount)).inserted
         }
-        if day != lastDay { selectPage(of: day) }
-        return lastPage?.pointee.insert(drink) ?? false
+        if day != cachedDay { selectPage(of: day) }
+        return cachedPage?.pointee.insert(drink) ?? false
     }
 
     func contains(wall: UInt64, amount: UInt16) -> Bool {
@@ -82,13 +82,13 @@ final class DrinkIndex {
     }
 
     private func selectPage(of day: UInt32) {
-        lastDay = day
-        lastPage = pages[day]
-        guard lastPage == nil else { return }
+        cachedDay = day
+        cachedPage = pages[day]
+        guard cachedPage == nil else { return }
         let page = Page.allocate(capacity: 1)
         page.initialize(to: FlatSet())
         pages[day] = page
-        lastPage = page
+        cachedPage = page
     }
 }
 

@@ -15,20 +15,20 @@ package final class DrinkReader: EventReader {
     private var lastFile: FileState?
     private var conversation: ConversationReader?
     private var lastPeers: [BottlePeer] = []
-    /// The records of devices that resemble a bottle, held until the capture shows a certain bottle or ends.
-    private var held: [(batch: RecordBatch, peer: BottlePeer)] = []
-    private var heldCount = 0
-    private static let maximumHeld = 20_000
-    private var decision = Decision.open
+    /// The records of devices that resemble a bottle, held until the capture shows a confirmed bottle or ends.
+    private var heldBatches: [(batch: RecordBatch, peer: BottlePeer)] = []
+    private var heldRecordCount = 0
+    private static let maximumHeldRecords = 20_000
+    private var decision = Decision.undecided
     private var gate: TrafficGate?
     private let hasFilter: Bool
 
     /// The decision about records of devices that resemble a bottle only by the format of their values.
     private enum Decision {
-        case open
-        /// The capture has a certain bottle, so these records do not count.
-        case refuted
-        /// The capture has no certain bottle up to the limit of held records, so they count.
+        case undecided
+        /// The capture has a confirmed bottle, so these records do not count.
+        case notCounted
+        /// The capture has no confirmed bottle up to the limit of held records, so they count.
         case accepted
     }
 
@@ -45,7 +45,7 @@ package final class DrinkReader: EventReader {
     /// The state of reading one file. A local variable of `read` holds it, because the runtime would check each access
     /// to a stored property.
     private struct FileState {
-        var isBegun = false
+        var hasStarted = false
         var reassembler = ConversationReassembler()
         var conversation: ConversationReader?
         var last: Duration?
@@ -72,11 +72,11 @@ package final class DrinkReader: EventReader {
         do {
             try file.forEachPacket { head in
                 // A text capture has its names before its first packet.
-                if !state.isBegun { try? begin(&state, at: nil, .text) }
+                if !state.hasStarted { try? begin(&state, at: nil, .text) }
                 addNames(from: head)
                 state.conversation = conversation
             } _: { packet, bytes in
-                if !state.isBegun { try begin(&state, at: packet.time, packet.content.level) }
+                if !state.hasStarted { try begin(&state, at: packet.time, packet.content.level) }
                 if let time = packet.time {
                     state.last = time
                     if hasFilter { gate?.start(at: time) }
@@ -98,12 +98,12 @@ package final class DrinkReader: EventReader {
     }
 
     private func end(_ state: FileState, isLast: Bool) throws {
-        if state.isBegun { lastFile = state }
+        if state.hasStarted { lastFile = state }
         if isLast { try finishCapture() }
     }
 
     private func begin(_ state: inout FileState, at time: Duration?, _ level: CaptureFormat.Level?) throws {
-        state.isBegun = true
+        state.hasStarted = true
         if let lastFile, lastFile.isContinued(at: time, level) {
             state.reassembler = lastFile.reassembler
         } else {
@@ -127,12 +127,12 @@ package final class DrinkReader: EventReader {
     package func finishCapture() throws {
         try conversation?.finish()
         lastFile = nil
-        if decision == .refuted {
-            tally.lookalikes += heldCount
+        if decision == .notCounted {
+            tally.lookalikes += heldRecordCount
         } else {
             try acceptHeldRecords()
         }
-        (decision, held, heldCount) = (.open, [], 0)
+        (decision, heldBatches, heldRecordCount) = (.undecided, [], 0)
         lastPeers = peers
         conversation = nil
     }
@@ -161,10 +161,10 @@ package final class DrinkReader: EventReader {
         if let selected = options.bottle, peer.address != selected { return }
         if origin.hasWeakEvidence, decision != .accepted {
             let count = batch.bytes.count / DrinkRecord.size
-            guard decision == .open else { return tally.lookalikes += count }
-            held.append((batch, peer))
-            heldCount += count
-            if heldCount > Self.maximumHeld { try acceptHeldRecords() }
+            guard decision == .undecided else { return tally.lookalikes += count }
+            heldBatches.append((batch, peer))
+            heldRecordCount += count
+            if heldRecordCount > Self.maximumHeldRecords { try acceptHeldRecords() }
             return
         }
         try process(batch, peer)
@@ -217,23 +217,23 @@ package final class DrinkReader: EventReader {
         try sink(delivery)
     }
 
-    /// Decides that held records do not count, because `peer` is a certain bottle (protocol spec P3.4, rule 8). Held
+    /// Decides that held records do not count, because `peer` is a confirmed bottle (protocol spec P3.4, rule 8). Held
     /// records of `peer` itself count.
     private func rejectLookalikes(for peer: BottlePeer) throws {
-        if decision == .open { decision = .refuted }
-        guard !held.isEmpty else { return }
-        let ofPeer = held.filter { $0.peer === peer }
-        held.removeAll { $0.peer === peer }
+        if decision == .undecided { decision = .notCounted }
+        guard !heldBatches.isEmpty else { return }
+        let ofPeer = heldBatches.filter { $0.peer === peer }
+        heldBatches.removeAll { $0.peer === peer }
         for (batch, _) in ofPeer {
-            heldCount -= batch.bytes.count / DrinkRecord.size
+            heldRecordCount -= batch.bytes.count / DrinkRecord.size
             try process(batch, peer)
         }
     }
 
     private func acceptHeldRecords() throws {
         decision = .accepted
-        let batches = held
-        (held, heldCount) = ([], 0)
+        let batches = heldBatches
+        (heldBatches, heldRecordCount) = ([], 0)
         for (batch, peer) in batches { try process(batch, peer) }
     }
 

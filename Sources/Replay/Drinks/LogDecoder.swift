@@ -60,39 +60,39 @@ final class LogDecoder {
     /// the last ones of `records`.
     private var previous: [UInt8] = []
     private var lastSize = 0
-    private var general: LogAssembler?
+    private var logAssembler: LogAssembler?
 
     var isOpen: Bool { length > 0 }
 
     /// Adds the next value of the response characteristic.
     func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
-        if takeNext(value, frame: frame, time: time) { return }
-        if general == nil {
+        if appendNext(value, frame: frame, time: time) { return }
+        if logAssembler == nil {
             if isRepeat(value) { return }
             if appendFirstOrLast(value, frame: frame, time: time) {
-                if received == length { try closeFast(nil, value, emit) }
+                if received == length { try endFastPath(nil, value, emit) }
                 return
             }
             if let message = Self.message(value) {
-                remember(value)
+                storePrevious(value)
                 return try emit(.message(message))
             }
-            try startGeneral(emit)
+            try leaveFastPath(emit)
         }
-        let events = general?.receive(value.bytes(), from: PayloadPart(frame: frame, time: time)) ?? []
+        let events = logAssembler?.receive(value.bytes(), from: PayloadPart(frame: frame, time: time)) ?? []
         try Self.forward(events, emit)
     }
 
     /// Ends an open frame, because the connection has ended or the log is requested again.
     func finish(_ emit: (LogOutput) throws -> Void) rethrows {
-        if var open = general {
-            general = nil
+        if var open = logAssembler {
+            logAssembler = nil
             try Self.forward(open.finish(), emit)
         } else if length > 0 {
             let failure = DecodeFailure(
-                what: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
+                problem: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
                 needed: length, found: received)
-            try closeFast(failure, nil, emit)
+            try endFastPath(failure, nil, emit)
         }
         previous.removeAll(keepingCapacity: true)
         lastSize = 0
@@ -100,7 +100,7 @@ final class LogDecoder {
 
     /// Adds a value in the middle of a frame that is one whole entry of records and not a repetition.
     @inline(__always)
-    func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+    func appendNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         let size = value.byteCount
         guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else {
             return false
@@ -120,16 +120,16 @@ final class LogDecoder {
         guard value.byteCount >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else {
             return false
         }
-        let announced = Self.announced(value)
-        guard value.byteCount - Frame.headerSize <= announced, isEntry(value, at: Frame.headerSize) else {
+        let lengthField = Self.lengthField(value)
+        guard value.byteCount - Frame.headerSize <= lengthField, isEntry(value, at: Frame.headerSize) else {
             return false
         }
-        length = announced
+        length = lengthField
         append(value, from: Frame.headerSize + 2, frame: frame, time: time)
         return true
     }
 
-    private static func announced(_ value: RawSpan) -> Int { Int(value.byte(2)) << 8 | Int(value.byte(3)) }
+    private static func lengthField(_ value: RawSpan) -> Int { Int(value.byte(2)) << 8 | Int(value.byte(3)) }
 
     /// Whether the bytes from `start` are one entry of whole records.
     @inline(__always)
@@ -148,10 +148,10 @@ final class LogDecoder {
         sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
     }
 
-    private func closeFast(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
+    private func endFastPath(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
         length = 0
         received = 0
-        if let last { remember(last) }
+        if let last { storePrevious(last) }
         defer {
             records.removeAll(keepingCapacity: true)
             sources.removeAll(keepingCapacity: true)
@@ -168,7 +168,7 @@ final class LogDecoder {
         guard value.byteCount == lastSize else { return false }
         let start = sources.count == 1 ? Frame.headerSize : 0
         if start > 0 {
-            guard value.byte(0) == 0x50, value.byte(1) == 0x54, Self.announced(value) == length else { return false }
+            guard value.byte(0) == 0x50, value.byte(1) == 0x54, Self.lengthField(value) == length else { return false }
         }
         return isEntry(value, at: start) && hasSameRecords(value, from: start + 2)
     }
@@ -195,7 +195,7 @@ final class LogDecoder {
         return memcmp(first, second, one.count) == 0
     }
 
-    private func remember(_ value: RawSpan) {
+    private func storePrevious(_ value: RawSpan) {
         lastSize = 0
         previous.removeAll(keepingCapacity: true)
         value.withUnsafeBytes { previous.append(contentsOf: $0) }
@@ -204,13 +204,13 @@ final class LogDecoder {
     /// Decodes a value that is a whole RP or RT frame (protocol spec P3.4, rule 2); `nil` for any other value.
     private static func message(_ value: RawSpan) -> Frame? {
         guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
-            value.byte(1) == 0x50 || value.byte(1) == 0x54, announced(value) == value.byteCount - Frame.headerSize
+            value.byte(1) == 0x50 || value.byte(1) == 0x54, lengthField(value) == value.byteCount - Frame.headerSize
         else { return nil }
         return try? Frame(decoding: value.bytes())
     }
 
     /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
-    private func startGeneral(_ emit: (LogOutput) throws -> Void) rethrows {
+    private func leaveFastPath(_ emit: (LogOutput) throws -> Void) rethrows {
         var assembler = LogAssembler()
         var start = 0
         for (index, source) in sources.enumerated() {
@@ -225,7 +225,7 @@ final class LogDecoder {
         sources.removeAll(keepingCapacity: true)
         (length, received, lastSize) = (0, 0, 0)
         previous.removeAll(keepingCapacity: true)
-        general = assembler
+        logAssembler = assembler
     }
 
     private static func forward(_ events: [AssemblyEvent], _ emit: (LogOutput) throws -> Void) rethrows {

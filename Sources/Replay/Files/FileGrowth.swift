@@ -9,12 +9,12 @@ package final class FileGrowth {
     package enum Change: Sendable, Hashable {
         case grown
         /// The file was truncated to fewer bytes than were read.
-        case cut(to: Int)
+        case truncated(to: Int)
         /// The bytes that were read have changed: the file was rewritten in place.
         case overwritten
         case replaced
         /// The reader of the output has closed it.
-        case unread
+        case outputClosed
     }
 
     /// The event that ended the reading; `nil` for the end of a pipe, or before the end.
@@ -77,7 +77,7 @@ package final class FileGrowth {
                 throw CaptureFileError(path: path, errno: errno)
             }
             if descriptors.count > 1, descriptors[1].revents & Int16(POLLERR | POLLNVAL) != 0 {
-                end = .unread
+                end = .outputClosed
                 return false
             }
             discardEvents()
@@ -92,7 +92,7 @@ package final class FileGrowth {
         var openedFile = stat()
         guard fstat(file, &openedFile) == 0 else { throw CaptureFileError(path: path, errno: errno) }
         let size = Int(openedFile.st_size)
-        if size < position { return .cut(to: size) }
+        if size < position { return .truncated(to: size) }
         guard fingerprint == Fingerprint(of: file, upTo: position) else { return .overwritten }
         if size > position { return .grown }
         var pathFile = stat()

@@ -6,10 +6,10 @@ package import Bluetooth
 package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
-    let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
+    let conversation = ConversationReader(given: GivenHandles(), readsValues: false) { _, _ in }
     let timestampWriter = TimestampWriter()
     private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
-    private var peerConnection = -1
+    private var cachedPeerConnection = -1
     private var peer: [UInt8] = []
 
     private var gate: TrafficGate?
@@ -50,7 +50,7 @@ package final class ATTLines {
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
-            let matched = followsRequests ? pairs.match(observation, pdu).answered : nil
+            let matched = followsRequests ? pairs.match(observation, pdu).matchedRequest : nil
             if !hasFilter || gate?.selects(event, pdu) == true {
                 written += 1
                 if let selectedColumns {
@@ -241,8 +241,8 @@ package final class ATTLines {
     private static let green = Array("\u{1B}[32m".utf8)
 
     private func putPeer(_ observation: ATTObservation, quoted: Bool) {
-        if peerConnection != observation.connection.id {
-            peerConnection = observation.connection.id
+        if cachedPeerConnection != observation.connection.id {
+            cachedPeerConnection = observation.connection.id
             peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []
         }
         if peer.isEmpty {

@@ -33,7 +33,7 @@ package final class LineBuffer {
         if let failure { throw failure }
     }
 
-    /// The number of bytes put so far.
+    /// The number of bytes written to the buffer so far.
     var position: Int { drained + count }
 
     /// The bytes put since a position; `nil` if some were already passed to the sink.

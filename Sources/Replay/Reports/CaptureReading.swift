@@ -17,7 +17,7 @@ package struct CaptureReading: Sendable, Equatable {
 
     package init() {}
 
-    /// Reads a whole capture. `readingError` is set after an error in its bytes, with the data before it.
+    /// Reads a whole capture. An error in its bytes sets `readingError`; the data before the error is kept.
     package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var file = CaptureFile(path: path)
         var bytes: [UInt8] = []

@@ -62,7 +62,7 @@ package struct CaptureSummary {
     private var gate: TrafficGate?
     private var list = ConnectionList()
 
-    /// Reads a whole file. `readingError` is set after an error in its bytes, with the data before it.
+    /// Reads a whole file. An error in its bytes sets `readingError`; the data before the error is kept.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
@@ -147,7 +147,7 @@ package final class ReportContent {
     package private(set) var days: [String: Day] = [:]
     package private(set) var tally = DrinkReader.Tally()
 
-    /// Reads a whole file. `readingError` is set after an error in its bytes, with the data before it.
+    /// Reads a whole file. An error in its bytes sets `readingError`; the data before the error is kept.
     /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())

@@ -107,17 +107,17 @@ extension CaptureStatistics {
                     count: orphans))
         }
         found += clocks.flatMap { Self.anomalies(of: $0.peer, $0.readings) }
-        if backwardSteps > 0, let widestStep {
+        if backwardSteps > 0, let largestStep {
             let times = backwardSteps == 1 ? "once" : "\(backwardSteps) times"
             found.append(
                 Anomaly(
                     kind: .recorderClock,
                     sentence:
                         """
-                        Times go backwards \(times), at most by \(durationText(widestStep.by)) \
-                        (frame \(widestStep.frame)).
+                        Times go backwards \(times), at most by \(durationText(largestStep.by)) \
+                        (frame \(largestStep.frame)).
                         """,
-                    count: backwardSteps, frame: widestStep.frame))
+                    count: backwardSteps, frame: largestStep.frame))
         }
         return Anomaly.Kind.allCases.flatMap { kind in
             let all = found.filter { $0.kind == kind }, rest = all.dropFirst(Self.maximumPerKind)

@@ -23,15 +23,15 @@ package final class CaptureStatistics: EventReader {
     package private(set) var total = TrafficCounts()
     /// Requests by opcode, with their responses; including indications.
     package var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
-        byRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
+        countsByRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
     }
     package private(set) var drops: [DropReason: Int] = [:]
     /// The clock readings of bottles, in order of first connection; at most 64.
-    package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
+    package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockStore.clocks }
     /// The number of PDUs with an earlier time than the previous one on the same adapter, as after a clock change.
     package private(set) var backwardSteps = 0
     /// The largest of those steps, and its record.
-    package private(set) var widestStep: (frame: Int, by: Duration)?
+    package private(set) var largestStep: (frame: Int, by: Duration)?
     /// The number of responses whose request is not in the capture.
     package private(set) var orphans = 0
     package let timeline: Timeline?
@@ -39,12 +39,12 @@ package final class CaptureStatistics: EventReader {
     private var list = ConnectionList()
     private var attributes: [AttributeKey: CharacteristicStatistics] = [:]
     private var lastAttribute: (key: AttributeKey, value: CharacteristicStatistics)?
-    private var byRequest: [UInt8: TrafficCounts] = [:]
+    private var countsByRequest: [UInt8: TrafficCounts] = [:]
     private var pairs = RequestPairs()
     private var gate: TrafficGate
     private let isFiltered: Bool
     private let conversation: ConversationReader
-    private let clockBook: ClockBook
+    private let clockStore: ClockStore
     private var lastTimes: [UInt32: Duration] = [:]
     private var now: Duration?
 
@@ -64,9 +64,9 @@ package final class CaptureStatistics: EventReader {
         self.timeline = timeline
         gate = TrafficGate(filter)
         isFiltered = !filter.isEmpty
-        let clockBook = ClockBook()
-        self.clockBook = clockBook
-        conversation = ConversationReader(given: given) { clockBook.add($0, $1) }
+        let clockStore = ClockStore()
+        self.clockStore = clockStore
+        conversation = ConversationReader(given: given) { clockStore.add($0, $1) }
     }
 
     package var peers: [BottlePeer] { conversation.peers }
@@ -117,7 +117,7 @@ package final class CaptureStatistics: EventReader {
             now = max(now ?? time, time)
         }
         let step = pairs.match(observation, pdu)
-        let matched = step.answered
+        let matched = step.matchedRequest
         if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)
@@ -138,7 +138,7 @@ package final class CaptureStatistics: EventReader {
             total.add(error: code)
             connection?.counts.add(error: code)
             attribute?.counts.add(error: code)
-            if let matched { byRequest[matched.opcode]?.add(error: code) }
+            if let matched { countsByRequest[matched.opcode]?.add(error: code) }
         }
         if let connection { checkMTU(of: pdu, opcode, observation, connection) }
     }
@@ -150,22 +150,22 @@ package final class CaptureStatistics: EventReader {
     ) -> Duration? {
         switch step {
         case .request(let request, let unanswered):
-            byRequest[request.opcode, default: TrafficCounts()].add(
+            countsByRequest[request.opcode, default: TrafficCounts()].add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             guard let unanswered else { return nil }
             countUnanswered(unanswered, at: observation.time, observation.connection, opcode)
             connection?.overlappingRequests += 1
             if connection?.firstOverlapping == nil { connection?.firstOverlapping = observation.frame }
             return nil
-        case .answer(let request):
+        case .response(let request):
             var latency: Duration?
             if let sent = request.time, let received = observation.time { latency = received - sent }
-            total.answered(after: latency)
-            connection?.counts.answered(after: latency)
-            attribute?.counts.answered(after: latency)
-            byRequest[request.opcode, default: TrafficCounts()].add(
+            total.addResponse(after: latency)
+            connection?.counts.addResponse(after: latency)
+            attribute?.counts.addResponse(after: latency)
+            countsByRequest[request.opcode, default: TrafficCounts()].add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
-            byRequest[request.opcode]?.answered(after: latency)
+            countsByRequest[request.opcode]?.addResponse(after: latency)
             return latency
         case .orphan:
             orphans += 1
@@ -197,7 +197,7 @@ package final class CaptureStatistics: EventReader {
         let adapter = observation.connection.adapter
         if let before = lastTimes[adapter], time < before {
             backwardSteps += 1
-            if widestStep.map({ before - time > $0.by }) ?? true { widestStep = (observation.frame, before - time) }
+            if largestStep.map({ before - time > $0.by }) ?? true { largestStep = (observation.frame, before - time) }
         }
         if lastTimes[adapter] != nil || lastTimes.count < 1024 { lastTimes[adapter] = time }
     }
@@ -215,12 +215,12 @@ package final class CaptureStatistics: EventReader {
     ) {
         var wait: Duration?
         if let sent = request.time, let time { wait = time - sent }
-        total.missed(after: wait)
-        byRequest[request.opcode]?.missed(after: wait)
+        total.addUnanswered(after: wait)
+        countsByRequest[request.opcode]?.addUnanswered(after: wait)
         guard let observed else { return }
-        list.find(observed)?.counts.missed(after: wait)
+        list.find(observed)?.counts.addUnanswered(after: wait)
         if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) {
-            attributes[key]?.counts.missed(after: wait)
+            attributes[key]?.counts.addUnanswered(after: wait)
         }
     }
 
@@ -266,7 +266,7 @@ package final class CaptureStatistics: EventReader {
 }
 
 /// Stores the clock readings of each bottle.
-private final class ClockBook {
+private final class ClockStore {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
     private static let maximumClocks = 64
 

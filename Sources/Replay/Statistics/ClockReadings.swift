@@ -42,21 +42,21 @@ package struct ClockReadings: Sendable {
     package var drift: Duration? {
         guard let last, let zone else { return nil }
         let rest = last.offset - zone
-        return abs(rest) <= Self.largestDrift ? rest : nil
+        return abs(rest) <= Self.maximumDrift ? rest : nil
     }
 
     /// The bottle's clock minus UTC, if the clock is wrong in every time zone; `nil` if it can be correct.
     package var error: Duration? {
         guard let offset = last?.offset ?? latestRecord?.offset else { return nil }
-        if last == nil, offset <= Self.furthestZone { return nil }
-        return last == nil || drift == nil || abs(offset) > Self.furthestZone + Self.largestDrift ? offset : nil
+        if last == nil, offset <= Self.maximumZoneOffset { return nil }
+        return last == nil || drift == nil || abs(offset) > Self.maximumZoneOffset + Self.maximumDrift ? offset : nil
     }
 
-    private static let furthestZone = Duration.seconds(14 * 3600)
-    private static let largestDrift = Duration.seconds(450)
+    private static let maximumZoneOffset = Duration.seconds(14 * 3600)
+    private static let maximumDrift = Duration.seconds(450)
 
     static func nearestZone(_ offset: Duration) -> Duration? {
-        guard abs(offset) <= furthestZone + largestDrift else { return nil }
+        guard abs(offset) <= maximumZoneOffset + maximumDrift else { return nil }
         let quarters = (Double(offset.components.seconds) / 900).rounded()
         return .seconds(Int64(quarters) * 900)
     }

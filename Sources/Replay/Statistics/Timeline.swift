@@ -5,7 +5,7 @@ package import Bluetooth
 /// All intervals have the same width, and only those with traffic are stored. If there are too many, the width doubles.
 package final class Timeline {
     /// The traffic counts of an interval.
-    package struct Piece: Sendable, Equatable {
+    package struct IntervalCounts: Sendable, Equatable {
         /// The number of PDUs sent by the host (in link-layer captures: the central).
         package var sent = 0
         /// The number of PDUs sent to the host, or with unknown direction.
@@ -13,7 +13,7 @@ package final class Timeline {
         package var errors = 0
         package var bytes = 0
 
-        fileprivate mutating func add(_ other: Piece) {
+        fileprivate mutating func add(_ other: IntervalCounts) {
             sent += other.sent
             received += other.received
             errors += other.errors
@@ -35,19 +35,19 @@ package final class Timeline {
         package var length: Int
         /// The time from the request to this response.
         package var latency: Duration?
-        /// The first bytes of the PDU, at most `longestStart`.
+        /// The first bytes of the PDU, at most `maximumStartLength`.
         package var start: [UInt8]
     }
 
     /// The maximum number of intervals; with more, the width doubles.
-    package static let maximumPieces = 2048
+    package static let maximumIntervals = 2048
     /// The number of PDUs that are stored from the start.
     package static let maximumEntries = 5000
     /// The number of later error responses and late responses that are stored.
     package static let maximumNotable = 1000
-    package static let longestStart = 24
+    package static let maximumStartLength = 24
     /// The time from which a response is late.
-    package static let late = Duration.milliseconds(500)
+    package static let lateThreshold = Duration.milliseconds(500)
 
     /// The width of an interval in nanoseconds.
     package private(set) var width: Int64 = 100_000
@@ -55,16 +55,16 @@ package final class Timeline {
     package private(set) var entries: [Entry] = []
     package private(set) var count = 0
     /// The number of PDUs without a time, which are in no interval.
-    package private(set) var timeless = 0
+    package private(set) var pdusWithoutTime = 0
     /// The number of stored PDUs after the first `maximumEntries`.
     private var notableCount = 0
-    private var intervals: [Int64: Piece] = [:]
+    private var countsByIndex: [Int64: IntervalCounts] = [:]
 
     package init() {}
 
     /// The intervals in order, each with its start.
-    package var pieces: [(begin: Duration, piece: Piece)] {
-        intervals.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
+    package var intervals: [(begin: Duration, counts: IntervalCounts)] {
+        countsByIndex.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
     }
 
     /// Adds a PDU.
@@ -75,11 +75,11 @@ package final class Timeline {
         guard let opcode = pdu.first else { return }
         count += 1
         if let time = observation.time {
-            note(time, opcode, observation.direction, pdu.byteCount)
+            addToInterval(time, opcode, observation.direction, pdu.byteCount)
         } else {
-            timeless += 1
+            pdusWithoutTime += 1
         }
-        let isNotable = opcode == 0x01 || latency.map { $0 >= Self.late } == true
+        let isNotable = opcode == 0x01 || latency.map { $0 >= Self.lateThreshold } == true
         guard entries.count < Self.maximumEntries || (isNotable && notableCount < Self.maximumNotable) else { return }
         if entries.count >= Self.maximumEntries { notableCount += 1 }
         entries.append(
@@ -87,13 +87,13 @@ package final class Timeline {
                 frame: observation.frame, time: observation.time, connection: observation.connection.id,
                 direction: observation.direction,
                 opcode: ATTOpcode(rawValue: opcode), handle: handle, length: pdu.byteCount, latency: latency,
-                start: pdu.extracting(0..<min(pdu.byteCount, Self.longestStart)).bytes()))
+                start: pdu.extracting(0..<min(pdu.byteCount, Self.maximumStartLength)).bytes()))
     }
 
-    private func note(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {
-        while intervals.count >= Self.maximumPieces, intervals[number(of: time)] == nil { doubleWidth() }
-        intervals[number(of: time), default: Piece()].add(
-            Piece(
+    private func addToInterval(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {
+        while countsByIndex.count >= Self.maximumIntervals, countsByIndex[number(of: time)] == nil { doubleWidth() }
+        countsByIndex[number(of: time), default: IntervalCounts()].add(
+            IntervalCounts(
                 sent: direction == .sent ? 1 : 0, received: direction == .sent ? 0 : 1, errors: opcode == 0x01 ? 1 : 0,
                 bytes: bytes))
     }
@@ -109,9 +109,9 @@ package final class Timeline {
     /// Doubles the width, and merges the intervals in pairs.
     private func doubleWidth() {
         width *= 2
-        var wider: [Int64: Piece] = [:]
+        var wider: [Int64: IntervalCounts] = [:]
         // The shift rounds down, also below zero.
-        for (number, piece) in intervals { wider[number >> 1, default: Piece()].add(piece) }
-        intervals = wider
+        for (number, counts) in countsByIndex { wider[number >> 1, default: IntervalCounts()].add(counts) }
+        countsByIndex = wider
     }
 }

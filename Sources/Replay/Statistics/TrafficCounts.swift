@@ -5,14 +5,14 @@ package struct TrafficCounts: Sendable {
     package internal(set) var pdus = 0
     package internal(set) var requests = 0
     /// Responses, including error responses and confirmations.
-    package internal(set) var answers = 0
+    package internal(set) var responses = 0
     package internal(set) var notifications = 0
     package internal(set) var indications = 0
     /// Write Commands, with or without a signature.
     package internal(set) var commands = 0
     package internal(set) var latency = LatencyHistogram()
     /// The number of responses before their request (clock set back), which are not in `latency`.
-    package internal(set) var backwardAnswers = 0
+    package internal(set) var backwardResponses = 0
     /// The number of requests without a response for at least 30 s (Core 5.4, Vol 3 Part F, 3.3.3).
     package internal(set) var timeouts = 0
     /// The number of other requests without a response in the capture.
@@ -39,8 +39,8 @@ package struct TrafficCounts: Sendable {
     private var second: (number: Int64, bytes: Int) = (.min, 0)
 
     /// The transaction timeout of ATT.
-    package static let answerLimit = Duration.seconds(30)
-    private static let longestPause = Duration.seconds(1)
+    package static let responseTimeout = Duration.seconds(30)
+    private static let maximumPause = Duration.seconds(1)
 
     package init() {}
 
@@ -58,17 +58,17 @@ package struct TrafficCounts: Sendable {
         switch opcode {
         case 0x1B, 0x23: notifications += 1
         case 0x1D: indications += 1
-        case 0x1E: answers += 1
+        case 0x1E: responses += 1
         default:
             if opcode & 0x40 != 0 { commands += 1 }
             if TrafficKind.isRequest[Int(opcode)] { requests += 1 }
-            if TrafficKind.isResponse[Int(opcode)] { answers += 1 }
+            if TrafficKind.isResponse[Int(opcode)] { responses += 1 }
         }
         valueBytes += bytes
         if firstFrame == nil { firstFrame = frame }
         guard let time else { return }
         if first == nil { first = time }
-        if let last, time > last, time - last <= Self.longestPause { activeTime += time - last }
+        if let last, time > last, time - last <= Self.maximumPause { activeTime += time - last }
         last = time
         let number = time.components.seconds
         second = second.number == number ? (number, second.bytes + bytes) : (number, bytes)
@@ -77,16 +77,16 @@ package struct TrafficCounts: Sendable {
 
     mutating func add(error code: UInt8) { errorTally.add(code) }
 
-    mutating func answered(after latency: Duration?) {
+    mutating func addResponse(after latency: Duration?) {
         guard let latency else { return }
-        guard latency >= .zero else { return backwardAnswers += 1 }
+        guard latency >= .zero else { return backwardResponses += 1 }
         self.latency.add(latency)
-        if latency >= Self.answerLimit { timeouts += 1 }
+        if latency >= Self.responseTimeout { timeouts += 1 }
     }
 
     /// Counts a request without a response; `wait` is the observed time, or `nil` if the capture has no times.
-    mutating func missed(after wait: Duration?) {
-        if let wait, wait >= Self.answerLimit { timeouts += 1 } else { unanswered += 1 }
+    mutating func addUnanswered(after wait: Duration?) {
+        if let wait, wait >= Self.responseTimeout { timeouts += 1 } else { unanswered += 1 }
     }
 }
 

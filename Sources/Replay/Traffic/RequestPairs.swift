@@ -16,14 +16,14 @@ struct RequestPairs {
     enum Step {
         /// A new request. `unanswered` is the previous request of the same side if it had no response.
         case request(Request, unanswered: Request?)
-        case answer(Request)
+        case response(Request)
         /// A response whose request is not in the capture.
         case orphan
         case other
 
         /// The request of a response; `nil` for other PDUs.
-        var answered: Request? {
-            if case .answer(let request) = self { request } else { nil }
+        var matchedRequest: Request? {
+            if case .response(let request) = self { request } else { nil }
         }
     }
 
@@ -55,7 +55,7 @@ struct RequestPairs {
         let key = key(observation, observation.direction?.opposite, isIndication: opcode == 0x1E)
         guard let request = pending[key], Self.isAnswer(pdu, opcode, to: request) else { return .orphan }
         pending[key] = nil
-        return .answer(request)
+        return .response(request)
     }
 
     /// Ends a connection and returns its requests without a response.

@@ -40,7 +40,7 @@ package struct TrafficGate {
         switch event {
         case .att(let observation):
             guard followsRequests else { return selects(observation, pdu, matched: nil) }
-            return selects(observation, pdu, matched: pairs.match(observation, pdu).answered)
+            return selects(observation, pdu, matched: pairs.match(observation, pdu).matchedRequest)
         case .disconnected(let connection, _):
             _ = pairs.end(connection.id)
             return true

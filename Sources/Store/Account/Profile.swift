@@ -12,7 +12,7 @@ extension TrackerStore {
 
     /// Whether the store has been used: setup is finished, or there is a setting, bottle, drink or session. Before
     /// that, no reminders.
-    package func hasBegun() throws -> Bool {
+    package func hasBeenUsed() throws -> Bool {
         try read { db in
             try ["setting", "day", "drink", "bottle", "session", "profile WHERE onboardedAt IS NOT NULL"].contains {
                 try db.has("FROM \($0)")

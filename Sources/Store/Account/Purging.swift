@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 extension TrackerStore {
-    /// Deletes all rows of all tables, except the stale retained topics. Readers of positions see a new store.
+    /// Deletes all rows of all tables, except the stale retained topics. Positions in the change stream become invalid.
     package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -10,7 +10,7 @@ extension TrackerStore {
             for table in try Self.tables(db) where table != "leaving" {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }
-            // Triggers have counted the deleted drinks.
+            // The triggers have recorded the deleted drinks, so delete the counters last.
             try db.execute(sql: "DELETE FROM counter; DELETE FROM sqlite_sequence")
             try DrinkPositions.initialise(db)
         }

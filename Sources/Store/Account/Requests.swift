@@ -19,7 +19,7 @@ package final class IdempotentRequest: Sendable {
     private let stored = Mutex(false)
 
     /// - Parameter bytes: the whole request.
-    package init(key: String, asking bytes: some Sequence<UInt8>, at now: Instant) {
+    package init(key: String, content bytes: some Sequence<UInt8>, at now: Instant) {
         self.key = key
         fingerprint = SHA256.hex(bytes)
         self.now = now
@@ -45,7 +45,7 @@ package final class IdempotentRequest: Sendable {
 
 extension TrackerStore {
     /// A copy whose next write executes this request, or throws `IdempotentRequest.Repeated`.
-    package func running(_ request: IdempotentRequest) -> TrackerStore {
+    package func executing(_ request: IdempotentRequest) -> TrackerStore {
         var store = self
         store.pendingRequest = request
         return store
@@ -86,10 +86,10 @@ extension TrackerStore {
     }
 
     /// Stores a request before an action outside the store, for example a command to the bottle.
-    package func begin(_ request: IdempotentRequest) throws { try running(request).write { _ in } }
+    package func begin(_ request: IdempotentRequest) throws { try executing(request).write { _ in } }
 
     /// Deletes a failed request, so that the client can retry it.
-    package func forget(_ request: IdempotentRequest) throws {
+    package func delete(_ request: IdempotentRequest) throws {
         guard request.isStored else { return }
         try write { db in try db.run("DELETE FROM request WHERE key = ?", [request.key]) }
     }
@@ -97,7 +97,7 @@ extension TrackerStore {
     /// Stores the response to a request.
     /// - Parameter answer: `nil` for a response with a secret, which is sent once.
     package func keep(_ answer: KnownRequest.Answer?, to request: IdempotentRequest) throws {
-        // A purge has deleted the row.
+        // Insert the row again if a purge has deleted it.
         try write { db in
             try db.run(
                 """

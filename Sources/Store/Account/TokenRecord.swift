@@ -36,7 +36,7 @@ extension TrackerStore {
     }
 
     /// Returns a token that is neither revoked nor expired. Stores its use once a day.
-    package func use(token: String, at now: Instant) throws -> TokenRecord? {
+    package func authenticate(_ token: String, at now: Instant) throws -> TokenRecord? {
         let record = try read { db in
             try TokenRecord.fetchOne(
                 db, sql: "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL",

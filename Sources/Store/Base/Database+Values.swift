@@ -53,7 +53,7 @@ extension Database {
     }
 }
 
-/// The table `counter`, which stores numbers by name.
+/// Access to the table `counter`, which stores integers by name.
 enum Counter {
     static func value(_ name: String, _ db: Database) throws -> Int {
         try Int.fetchOne(db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name]) ?? 0

@@ -111,7 +111,7 @@ extension StoreError {
 /// Texts for file errors by errno. Foundation's own texts contain a domain and a number.
 package enum FileErrorText {
     /// The error as a clause: `No space left on device`. Errors of other types keep their description.
-    package static func words(_ error: any Error) -> String {
+    package static func text(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }
         let outer = error as NSError
         var error = outer

@@ -7,8 +7,8 @@ package struct Offer: Sendable {
     /// The evaluation with the claimed decisions only.
     package let evaluation: Evaluation
     let claims: Claims
-    /// Whether another process ended during this delivery. It is completed with the same texts before new decisions.
-    package let isLeft: Bool
+    /// Whether the process that began this delivery has ended. Complete it with the same texts before new decisions.
+    package let isAbandoned: Bool
 
     /// One visible notification. It answers all decisions with the same text.
     package struct Banner: Sendable {

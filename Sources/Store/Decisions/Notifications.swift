@@ -76,9 +76,9 @@ extension TrackerStore {
     }
 
     /// The newest position, and the last position whose notification was deleted.
-    package func deliveryPositions() throws -> (newest: Int64, forgotten: Int64) {
+    package func deliveryPositions() throws -> (newest: Int64, lastDeleted: Int64) {
         try read { db in
-            (try NotificationTable.newestPosition(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
+            (try NotificationTable.newestPosition(db), Int64(try Counter.value(NotificationTable.lastDeleted, db)))
         }
     }
 
@@ -206,8 +206,8 @@ enum NotificationTable {
         }
         // Delete by position, because the clock can be set back.
         let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
-        if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
-            try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
+        if let lastDeleted = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
+            try Counter.set(Self.lastDeleted, max(lastDeleted, try Counter.value(Self.lastDeleted, db)), db)
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
@@ -225,15 +225,15 @@ enum NotificationTable {
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")
         )
-        return max(stored ?? 0, claimed ?? 0, Int64(try Counter.value(forgotten, db)))
+        return max(stored ?? 0, claimed ?? 0, Int64(try Counter.value(lastDeleted, db)))
     }
 
-    /// The counter of the last deleted position.
-    static let forgotten = "notification.forgotten"
+    /// The name of the counter for the position of the last deleted notification.
+    static let lastDeleted = "notification.forgotten"
 
-    /// The counter of the last time that notifications were read.
+    /// The name of the counter for the time when the user last read the notifications.
     static let lastReadTime = "notification.opened"
-    /// The counter of the last position at that time. Used in addition, because the clock can be wrong.
+    /// The name of the counter for the newest position at `lastReadTime`, which a wrong clock does not affect.
     static let lastReadPosition = "notification.openedThrough"
 
     /// The number of unread notifications in a period, without those that were printed on a terminal.

@@ -16,7 +16,7 @@ extension TrackerStore {
             errors.append(
                 """
                 Writing the health files failed (the store is not affected): \
-                \(FileErrorText.words(error))
+                \(FileErrorText.text(error))
                 """
             )
         }

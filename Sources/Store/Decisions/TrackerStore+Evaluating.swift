@@ -15,12 +15,12 @@ extension TrackerStore {
         let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
         return DayIntake(
             day: today,
-            folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
+            folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.explicitNow) })
     }
 
     /// Evaluates without delivering or saving.
     /// - Parameter canNotify: whether a notification channel is available (`notifications` in the state).
-    package func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
+    package func preview(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
         var facts = try facts(context)
         facts.hasNotificationServer = canNotify
         return Tracker.evaluate(facts, now: context.now)
@@ -32,7 +32,7 @@ extension TrackerStore {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
         let offer = try offer(context)
         var evaluation = offer.evaluation
-        for id in evaluation.closes { sinks.forEach { $0.close(id: id) } }
+        for id in evaluation.idsToClose { sinks.forEach { $0.close(id: id) } }
         for banner in offer.banners {
             let names = sinks.filter { $0.deliver(banner.shown) }.map(\.name)
             try settle(banner, of: offer, shownBy: names, context)
@@ -44,7 +44,7 @@ extension TrackerStore {
     /// Evaluates and claims every decision in one transaction, so that one process delivers it. The caller delivers the
     /// banners and calls `settle` for each. If the process ends in between, its claims expire (`Claims.leaseSeconds`),
     /// and the same decisions are offered again with the same ids (tracker spec B7).
-    /// - Parameter canNotify: as in `look`. Without a channel nothing is claimed or written.
+    /// - Parameter canNotify: as in `preview`. Without a channel nothing is claimed or written.
     ///
     /// One process delivers at a time, so that all channels have the same order. A delivery that an ended process left
     /// incomplete comes first.
@@ -54,12 +54,12 @@ extension TrackerStore {
             var evaluation = try evaluate(context, canNotify: canNotify, db)
             guard canNotify else {
                 evaluation.decisions = try evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }
-                return Offer(evaluation: evaluation, claims: claims, isLeft: false)
+                return Offer(evaluation: evaluation, claims: claims, isAbandoned: false)
             }
-            var isLeft = false
+            var isAbandoned = false
             switch try claims.unfinished(db) {
             case .inProgress: evaluation.decisions = []
-            case .abandoned(let rest): (evaluation.decisions, isLeft) = (rest, true)
+            case .abandoned(let rest): (evaluation.decisions, isAbandoned) = (rest, true)
             case .nothing:
                 evaluation.decisions = try begin(
                     evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
@@ -67,11 +67,11 @@ extension TrackerStore {
             for decision in evaluation.decisions {
                 _ = try claims.acquire(decision.notificationId, db, delivery: decision)
             }
-            return Offer(evaluation: evaluation, claims: claims, isLeft: isLeft)
+            return Offer(evaluation: evaluation, claims: claims, isAbandoned: isAbandoned)
         }
     }
 
-    /// Assigns positions to the decisions. A decision that was already sent keeps its text.
+    /// Assigns positions to the decisions. A decision that a channel has already sent keeps its text.
     private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
         -> [TrackerNotification]
     {
@@ -100,9 +100,9 @@ extension TrackerStore {
         throws
     {
         try write { db in
-            // The ended process might have shown it. Its id must keep its text.
+            // The ended process might have shown the notification, so its text must not change.
             for decision in banner.answers
-            where try offer.claims.release(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
+            where try offer.claims.release(decision.notificationId, db) && (!names.isEmpty || offer.isAbandoned) {
                 try accept(decision, db)
                 try NotificationTable.insert(
                     decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)
@@ -117,7 +117,7 @@ extension TrackerStore {
             let settings = try SettingTable.settings(db)
             let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
             guard var day = try engineDay(today, db) else { return }
-            day.allowAllAgain()
+            day.clearSentReminders()
             try save(day, db)
         }
     }
@@ -155,7 +155,7 @@ extension TrackerStore {
         var facts = TrackerFacts(
             settings: settings, zone: context.zone, days: [today: intake],
             engineDay: try engineDay(today, db), waterline: try waterlineFacts(context, db))
-        facts.hold = context.hold
+        facts.reminderHold = context.reminderHold
         let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
@@ -173,12 +173,11 @@ extension TrackerStore {
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
         // `--now` can be before the start of the session.
-        guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else {
-            return nil
-        }
+        guard let session = try SessionTable.active(db), context.explicitNow.map({ session.startTime <= $0 }) ?? true
+        else { return nil }
         return WaterlineFacts(
             session: session,
-            logs: try SessionTable.loggedEntries(session.id, db).filter { $0.isKnown(at: context.asked) },
+            logs: try SessionTable.loggedEntries(session.id, db).filter { $0.isKnown(at: context.explicitNow) },
             sips: try SessionTable.sips(of: session, at: context.now, db),
             excluded: try SessionTable.excluded(session.id, db),
             reminders: try reminders(of: session.id, db))

@@ -2,7 +2,7 @@ import GRDB
 package import TrackerCore
 
 extension TrackerStore {
-    /// The position of the newest change; 0 if there is none.
+    /// The position of the newest drink change; 0 if there is none.
     package func lastDrinkPosition() throws -> Int64 {
         try read(DrinkPositions.last)
     }

@@ -10,9 +10,9 @@ package struct DayTotal: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     /// The counted drinks of a day, oldest first, then by key.
-    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
-    package func drinks(on day: LocalDay, knownAt asked: Instant? = nil) throws -> [StoredDrink] {
-        try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: asked) }
+    /// - Parameter moment: the moment of `--now`; `nil` counts all stored drinks.
+    package func drinks(on day: LocalDay, knownAt moment: Instant? = nil) throws -> [StoredDrink] {
+        try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: moment) }
     }
 
     package func countedDrinks() throws -> Int {
@@ -20,15 +20,15 @@ extension TrackerStore {
     }
 
     /// The days with counted drinks between two days, inclusive, ascending.
-    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
-    package func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws
+    /// - Parameter moment: the moment of `--now`; `nil` counts all stored drinks.
+    package func totals(from first: LocalDay, through last: LocalDay, knownAt moment: Instant? = nil) throws
         -> [DayTotal]
     {
         try read { db in
             // As in `Drink.isKnown(at:)`. Without a moment, the index covers the query.
-            let known = asked == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
+            let known = moment == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
             var arguments: StatementArguments = [first, last]
-            if let asked { arguments += [asked, asked] }
+            if let moment { arguments += [moment, moment] }
             return try DayTotal.fetchAll(
                 db.cachedStatement(
                     sql: """

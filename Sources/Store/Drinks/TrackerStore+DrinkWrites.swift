@@ -15,7 +15,7 @@ extension TrackerStore {
                 [context.makeID(), instant, context.zone.id, day, ml, context.source, context.now])
             let number = db.lastInsertedRowID
             try ChangeLog.record([.drink(number, before: nil)], "log \(ml) ml", context, db)
-            return try existing(number, db)
+            return try storedDrink(number, db)
         }
     }
 
@@ -58,7 +58,7 @@ extension TrackerStore {
             let number = db.lastInsertedRowID
             try ChangeLog.record([before, .drink(number, before: nil)], "edit of \(old.ml) ml", context, db)
             try refreshSummaries(around: [newInstant], context, db)
-            return try existing(number, db)
+            return try storedDrink(number, db)
         }
     }
 
@@ -96,8 +96,8 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// The instant of a local time on a drink's day; before the boundary hour, on the next date. Of two instants, the
-    /// one nearer to the old time.
+    /// The instant of a local time on a drink's day. A time before the boundary hour is on the next date. If the time
+    /// occurs twice, returns the instant nearer to the old one.
     /// - Parameter calendar: in the drink's time zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
         // If the boundary hour has changed since the drink was stored, use the date nearest to the old time.
@@ -116,7 +116,7 @@ extension TrackerStore {
         return drink
     }
 
-    private func existing(_ number: Int64, _ db: Database) throws -> StoredDrink {
+    private func storedDrink(_ number: Int64, _ db: Database) throws -> StoredDrink {
         guard let drink = try DrinkTable.drink(number, db) else {
             preconditionFailure("row \(number) is missing, although this transaction wrote it")
         }

@@ -8,11 +8,11 @@ package struct FailedPoll: Hashable, Sendable {
     /// The time by the host's clock; `nil` if the name has none.
     package var at: Instant?
     /// The lines of the trace. The first line has the reason.
-    package var story: [String]
+    package var trace: [String]
     package var bytes: Int
 
-    init(id: String, story: [String], bytes: Int) {
-        (self.id, self.story, self.bytes) = (id, story, bytes)
+    init(id: String, trace: [String], bytes: Int) {
+        (self.id, self.trace, self.bytes) = (id, trace, bytes)
         at = Self.time(id)
     }
 
@@ -52,7 +52,7 @@ package enum FailedPollFiles {
             let lines = trace.split(whereSeparator: \.isNewline).map(String.init)
             return (
                 attributes[.modificationDate] as? Date ?? .distantPast,
-                FailedPoll(id: id, story: lines, bytes: (attributes[.size] as? NSNumber)?.intValue ?? 0)
+                FailedPoll(id: id, trace: lines, bytes: (attributes[.size] as? NSNumber)?.intValue ?? 0)
             )
         }
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)

@@ -5,7 +5,7 @@ package import Foundation
 package enum SmallFile {
     package struct Failure: Error, Hashable, Sendable {
         /// The description, to be written after the file's name, for example "is a directory".
-        package var words: String
+        package var reason: String
         package var isAbsence = false
     }
 
@@ -16,18 +16,18 @@ package enum SmallFile {
         // open(2) fails for a socket.
         guard descriptor >= 0 else {
             throw kind(of: path)
-                ?? Failure(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
+                ?? Failure(reason: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
-            throw Failure(words: "cannot be read: \(String(cString: strerror(errno)))")
+            throw Failure(reason: "cannot be read: \(String(cString: strerror(errno)))")
         }
         if let failure = kind(status.st_mode) { throw failure }
         do {
             return try handle.read(upToCount: limit) ?? Data()
         } catch {
-            throw Failure(words: "cannot be read: \(FileErrorText.words(error))")
+            throw Failure(reason: "cannot be read: \(FileErrorText.text(error))")
         }
     }
 
@@ -42,10 +42,10 @@ package enum SmallFile {
     private static func kind(_ mode: mode_t) -> Failure? {
         switch mode & S_IFMT {
         case S_IFREG: nil
-        case S_IFDIR: Failure(words: "is a directory")
-        case S_IFIFO: Failure(words: "is a pipe, which might never end")
-        case S_IFSOCK: Failure(words: "is a socket")
-        default: Failure(words: "is a device")
+        case S_IFDIR: Failure(reason: "is a directory")
+        case S_IFIFO: Failure(reason: "is a pipe, which might never end")
+        case S_IFSOCK: Failure(reason: "is a socket")
+        default: Failure(reason: "is a device")
         }
     }
 }

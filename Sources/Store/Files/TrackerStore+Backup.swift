@@ -88,7 +88,7 @@ extension TrackerStore {
     private func check(_ file: String, _ copy: String) throws -> [String] {
         // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .reading)
-        guard source.found != .nothing else {
+        guard source.fileState != .nothing else {
             throw StoreError(.foreign, "The file is not a backup", at: file)
         }
         defer { try? source.database.close() }
@@ -153,7 +153,7 @@ extension TrackerStore {
                 """)
     }
 
-    /// Names the backup in errors, without advice about the store.
+    /// Runs `body` and converts its errors about the store to errors about the backup file.
     private static func withBackupErrors<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()

@@ -9,10 +9,10 @@ extension TrackerStore {
     /// Call it after a commit. An error does not affect the store, and the next call repairs the files.
     package func updateHealthFiles() throws {
         guard path != ":memory:", try needsHealthFiles() else { return }
-        try HealthFile.makeFolder(beside: path)
+        try HealthFile.createFolder(beside: path)
         let lock = try HealthFile.lock(beside: path)
         defer { close(lock) }
-        // Check again under the lock.
+        // Another process might have written the files before this one got the lock.
         guard try needsHealthFiles() else { return }
         let files = HealthFile.both(beside: path)
         let position = try readSeparately { db in
@@ -40,12 +40,12 @@ extension TrackerStore {
     /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
-        if try settings().healthEnabled { try? HealthFile.makeFolder(beside: path) }
+        if try settings().healthEnabled { try? HealthFile.createFolder(beside: path) }
         let lock = HealthFile.isFolder(beside: path) ? try HealthFile.lock(beside: path) : nil
         defer { if let lock { close(lock) } }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let states = StateFile.leftovers(StateFile.name(beside: path), in: folder).map { "\(folder)/\($0)" }
-        for file in HealthFile.both(beside: path).map(\.path) + [path + StateFile.ending] + states {
+        let states = StateFile.unfinishedFiles(StateFile.name(beside: path), in: folder).map { "\(folder)/\($0)" }
+        for file in HealthFile.both(beside: path).map(\.path) + [path + StateFile.suffix] + states {
             var info = stat()
             // Files of other types do not belong to the store.
             guard lstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT else {
@@ -81,7 +81,7 @@ private struct HealthFile {
         URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent("health").path
     }
 
-    static func makeFolder(beside store: String) throws {
+    static func createFolder(beside store: String) throws {
         let folder = folder(beside: store)
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder) }
     }
@@ -107,7 +107,7 @@ private struct HealthFile {
             at: folder)
     }
 
-    /// The pause between attempts in microseconds.
+    /// The pause between attempts to lock in microseconds.
     private static let pause: UInt32 = 5000
     private static let attempts = 1000
 
@@ -126,7 +126,7 @@ private struct HealthFile {
         defer { unlink(new) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var export = HealthExport(format)
-        var bytes = Array(export.opening.utf8)
+        var bytes = Array(export.header.utf8)
         try drinks.forEachDrink { drink, original, record in
             export.append(drink, insteadOf: original, record: record, to: &bytes)
             guard bytes.count >= 1 << 16 else { return }

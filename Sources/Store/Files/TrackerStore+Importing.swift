@@ -50,7 +50,7 @@ extension TrackerStore {
             var exportedAt: Instant?
             try db.inTransaction(.deferred) {
                 exportedAt = try produce { sample in
-                    try Self.refuseAhead(sample, context)
+                    try Self.rejectFuture(sample, context)
                     if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
                 return .commit
@@ -68,7 +68,7 @@ extension TrackerStore {
     static let maxSampleLeadSeconds: Double = 600
 
     /// Rejects a sample in the future, except exported drinks, whose time is known.
-    private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
+    private static func rejectFuture(_ sample: HealthSample, _ context: WriteContext) throws {
         guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > maxSampleLeadSeconds else { return }
         throw Refusal(
             "notInTheFuture",

@@ -27,7 +27,7 @@ extension TrackerStore {
 
     /// Records that the phone has these drinks.
     /// - Returns: the number of new ones.
-    package func noteGiven(_ keys: [String]) throws -> Int {
+    package func recordPhoneDrinks(_ keys: [String]) throws -> Int {
         try write { db in
             var count = 0
             for key in Set(keys) {

@@ -4,12 +4,12 @@ import Synchronization
 
 extension TrackerStore {
     /// `STORE-state.json` next to the store, for other programs; `nil` for a store in memory.
-    package var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
+    package var stateFile: String? { path == ":memory:" ? nil : path + StateFile.suffix }
 
     /// Replaces the state file, readable by its owner only. No fsync, because each change writes it again.
     package func writeStateFile(_ bytes: [UInt8]) throws {
         guard let file = stateFile else { return }
-        try StateFile.turn.withLock { _ in
+        try StateFile.writeLock.withLock { _ in
             // Several services can use one store, so the temporary name is unique.
             let new = "\(file).\(getpid())\(StateFile.unfinished)"
             unlink(new)
@@ -29,16 +29,16 @@ extension TrackerStore {
 }
 
 enum StateFile {
-    static let ending = "-state.json"
+    static let suffix = "-state.json"
     /// The suffix of an incomplete file.
     static let unfinished = ".new"
     /// Serialises the writers of this process.
-    static let turn = Mutex(())
+    static let writeLock = Mutex(())
 
-    static func name(beside store: String) -> String { URL(fileURLWithPath: store).lastPathComponent + ending }
+    static func name(beside store: String) -> String { URL(fileURLWithPath: store).lastPathComponent + suffix }
 
     /// The incomplete files of killed processes.
-    static func leftovers(_ name: String, in folder: String) -> [String] {
+    static func unfinishedFiles(_ name: String, in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
             $0.hasPrefix(name + ".") && $0.hasSuffix(unfinished)
         }

@@ -16,7 +16,7 @@ extension TrackerStore {
     /// The last light that was written to the bottle; `off` if there is none.
     package func light(ofBottle bottle: String) throws -> BottleLight {
         try read { db in
-            let id = try BottleTable.known(bottle, db)
+            let id = try BottleTable.find(bottle, db)
             return try String.fetchOne(db, sql: "SELECT light FROM bottle WHERE id = ?", arguments: [id]).flatMap(
                 BottleLight.init) ?? .off
         }
@@ -24,7 +24,7 @@ extension TrackerStore {
 
     package func recordLight(_ light: BottleLight, ofBottle bottle: String) throws {
         try write { db in
-            guard let id = try BottleTable.known(bottle, db) else { return }
+            guard let id = try BottleTable.find(bottle, db) else { return }
             try db.run("UPDATE bottle SET light = ? WHERE id = ?", [light.rawValue, id])
         }
     }

@@ -4,7 +4,7 @@ package import TrackerCore
 /// A record of the journal, for the subcommands about quarantine.
 package struct JournalRow: Hashable, Sendable {
     package var id: Int64
-    /// The current name of the record's bottle.
+    /// The current name of the bottle that wrote the record.
     package var bottle: String
     package var raw: [UInt8]
     /// The decoded wall-clock time, if valid.

@@ -5,7 +5,7 @@ import TrackerCore
 /// Writes journal entries in one transaction, with cached lookups.
 struct JournalWriter {
     /// The instants of new or changed drinks.
-    private(set) var touched: [Instant] = []
+    private(set) var changedInstants: [Instant] = []
 
     private let db: Database
     private let dayZone: String?
@@ -88,7 +88,7 @@ struct JournalWriter {
                 AND (reason IS NOT :reason OR reading IS NOT :reading)
             """,
             [
-                "reason": reason, "pieced": JournalQuarantine.pieced, "reading": entry.reading,
+                "reason": reason, "pieced": JournalQuarantine.fragmented, "reading": entry.reading,
                 "wall": entry.wall?.description, "ml": entry.amountMl, "about": entry.about,
                 "received": entry.received, "id": row,
             ])
@@ -158,7 +158,8 @@ struct JournalWriter {
         case ("drink", .drink(let instant, let zone)):
             try rewrite(oldKey, entry, at: instant, zone, isMoved: row.wall != Self.wall(entry), bottle)
         case ("drink", _):
-            touched += try Instant.fetchAll(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey])
+            changedInstants += try Instant.fetchAll(
+                db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey])
             // Keep a tombstone: the drink stays deleted if the old reading returns.
             try db.run("DELETE FROM drink WHERE key = ? AND deleted = 0", [oldKey])
         case (_, .drink):
@@ -189,7 +190,7 @@ struct JournalWriter {
                 "zone": newZone, "day": try calendar(newZone).day(of: instant), "old": oldKey,
             ])
         try db.run("UPDATE drink SET instead = ? WHERE instead = ?", [key, oldKey])
-        touched += [old, isMoved ? instant : old]
+        changedInstants += [old, isMoved ? instant : old]
     }
 
     /// Stores the drink of an entry whose verdict is a drink.
@@ -206,7 +207,7 @@ struct JournalWriter {
                 Self.key(entry, bottle), instant, zone, try calendar(zone).day(of: instant), entry.amountMl, bottle.id,
                 entry.received,
             ])
-        touched.append(instant)
+        changedInstants.append(instant)
         guard db.changesCount > 0 else { return false }
         try replaceSamples(of: entry, at: instant)
         return true
@@ -234,7 +235,7 @@ struct JournalWriter {
 
     // MARK: - Entries of another journal
 
-    /// Adds an entry from another store. An entry that this store has keeps its reading.
+    /// Adds an entry from another store. An entry that this store already has keeps its dialect and amount.
     mutating func importEntry(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waitingName) = (wire.entry, nil as String?)
         let localNames = try localNames(of: wire)
@@ -261,7 +262,7 @@ struct JournalWriter {
                 edit.key, edit.at, edit.zone, try calendar(edit.zone).day(of: edit.at), edit.ml, bottle.id,
                 entry.received, key,
             ])
-        touched.append(edit.at)
+        changedInstants.append(edit.at)
         return outcome
     }
 
@@ -285,12 +286,12 @@ struct JournalWriter {
         if let found = localNames[names] { return found }
         var (found, rows): ([String], Set<Int64>) = ([], [])
         for name in names {
-            if let id = try BottleTable.identified(name, db), rows.insert(id).inserted { found.append(name) }
+            if let id = try BottleTable.findIdentity(name, db), rows.insert(id).inserted { found.append(name) }
         }
         if found.isEmpty { found = [wire.entry.bottle] }
         let first = try bottle(found[0])
         if try !BottleTable.isOwn(first.id, db) {
-            for name in names where try BottleTable.identified(name, db) == nil {
+            for name in names where try BottleTable.findIdentity(name, db) == nil {
                 try db.run("INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", [name, first.id])
             }
         }
@@ -328,7 +329,7 @@ struct JournalWriter {
 
     private mutating func bottle(_ name: String) throws -> Bottle {
         if let bottle = bottles[name] { return bottle }
-        let id = try BottleTable.known(name, db) ?? BottleTable.identifier(of: name, db)
+        let id = try BottleTable.find(name, db) ?? BottleTable.findOrAdd(name, db)
         let origin = try String.fetchOne(db, sql: "SELECT origin FROM bottle WHERE id = ?", arguments: [id]) ?? name
         bottles[name] = (id, origin)
         return (id, origin)

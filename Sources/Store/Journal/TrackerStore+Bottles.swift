@@ -50,13 +50,13 @@ extension TrackerStore {
     @discardableResult
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try write { db in
-            let known = try BottleTable.identified(identity, db)
+            let known = try BottleTable.findIdentity(identity, db)
             guard let other else {
                 if let known, try BottleTable.isOwn(known, db) { return false }
-                try BottleTable.setOwn(BottleTable.identifier(of: identity, db), db)
+                try BottleTable.setOwn(BottleTable.findOrAdd(identity, db), db)
                 return true
             }
-            let bottle = try BottleTable.existing(other, db)
+            let bottle = try BottleTable.require(other, db)
             let isOwn = try BottleTable.isOwn(bottle, db)
             try BottleTable.setOwn(bottle, db)
             if known == bottle { return !isOwn }
@@ -75,7 +75,7 @@ extension TrackerStore {
     @discardableResult
     package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
-            let bottle = try BottleTable.existing(name, db)
+            let bottle = try BottleTable.require(name, db)
             guard try BottleTable.isOwn(bottle, db) else { return false }
             try BottleTable.release(bottle, db)
             return true

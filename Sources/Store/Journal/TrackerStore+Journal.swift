@@ -12,7 +12,7 @@ extension TrackerStore: Journal {
         return try write { db in
             var writer = try JournalWriter(db, hostZone: hostZone)
             let outcomes = try entries.map { try writer.append($0) }
-            try refreshSummaries(around: writer.touched, received: entries.map(\.received).max(), db)
+            try refreshSummaries(around: writer.changedInstants, received: entries.map(\.received).max(), db)
             return outcomes
         }
     }
@@ -32,31 +32,32 @@ extension TrackerStore: Journal {
     package func adopt(_ names: BottleNames) throws {
         // Write only if something is new, so that a known bottle does not wait for another process.
         let isDone = try read { db in
-            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.identified(names.identity, db) else {
+            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.findIdentity(names.identity, db)
+            else {
                 return false
             }
             return try BottleTable.isOwn(bottle, db)
         }
         guard !isDone else { return }
         try write { db in
-            if names.wasAdopted, let bottle = try BottleTable.identified(names.identity, db),
+            if names.wasAdopted, let bottle = try BottleTable.findIdentity(names.identity, db),
                 try !BottleTable.isOwn(bottle, db)
             {
                 throw ReleasedBottle(names.identity)
             }
-            try BottleTable.introduce(names, db)
-            try BottleTable.setOwn(BottleTable.identifier(of: names.identity, db), db)
+            try BottleTable.addNames(names, db)
+            try BottleTable.setOwn(BottleTable.findOrAdd(names.identity, db), db)
         }
     }
 
     package func isOwn(_ bottle: String) throws -> Bool {
-        try read { db in try BottleTable.identified(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
+        try read { db in try BottleTable.findIdentity(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
     package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     {
         try read { db in
-            guard let number = try BottleTable.known(bottle, db) else { return [] }
+            guard let number = try BottleTable.find(bottle, db) else { return [] }
             // Two index ranges, because most records need no new reading.
             let columns = "SELECT id, bottle, raw, received, reason, verdict FROM bottle_record"
             let rows = try Row.fetchAll(
@@ -84,7 +85,7 @@ extension TrackerStore: Journal {
     /// later ones by a clock that was ahead.
     package func finishPoll(_ report: PollRecord) throws {
         try write { db in
-            let bottle = try BottleTable.identifier(of: report.bottle, db)
+            let bottle = try BottleTable.findOrAdd(report.bottle, db)
             let ended = report.isClockDoubtful ? nil : report.endedAt
             try db.run(
                 """

@@ -1,7 +1,7 @@
 import GRDB
 package import TrackerCore
 
-/// The numbers of imported and of already known entries.
+/// The result of an import of journal entries: the numbers of new and of already known ones.
 package struct WireOutcome: Hashable, Sendable {
     package var added = 0
     package var known = 0
@@ -36,7 +36,7 @@ extension TrackerStore {
 
     /// Imports entries of another journal in one transaction: all or none. Known entries do not change. Deletions and
     /// corrections are imported. New bottles are known and not adopted.
-    package func take(_ entries: [WireEntry]) throws -> WireOutcome {
+    package func importEntries(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
             var outcome = WireOutcome()
@@ -44,7 +44,7 @@ extension TrackerStore {
             for entry in entries {
                 if try writer.importEntry(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
             }
-            try refreshSummaries(around: writer.touched, received: entries.map(\.entry.received).max(), db)
+            try refreshSummaries(around: writer.changedInstants, received: entries.map(\.entry.received).max(), db)
             return outcome
         }
     }

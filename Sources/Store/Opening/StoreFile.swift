@@ -13,7 +13,7 @@ struct StoreFile {
     /// The size of the WAL in bytes; `nil` if there is none.
     let walBytes: Int?
     /// Whether the file has another hard link.
-    let hasOtherNames: Bool
+    let hasOtherHardLinks: Bool
 
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
     init(_ given: String) throws {
@@ -33,7 +33,7 @@ struct StoreFile {
                     .cannotOpen, "The store's path is too long or has a loop of links", at: given,
                     code: "pathLeadsNowhere")
             default:
-                (exists, isEmpty, walBytes, hasOtherNames) = (false, true, nil, false)
+                (exists, isEmpty, walBytes, hasOtherHardLinks) = (false, true, nil, false)
                 return
             }
         }
@@ -53,7 +53,7 @@ struct StoreFile {
         guard status.st_size != 1 else {
             throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
         }
-        (exists, isEmpty, hasOtherNames) = (true, status.st_size == 0, status.st_nlink > 1)
+        (exists, isEmpty, hasOtherHardLinks) = (true, status.st_size == 0, status.st_nlink > 1)
         var log = stat()
         walBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
     }
@@ -63,7 +63,7 @@ struct StoreFile {
 
     /// Rejects a file with several names. SQLite derives the names of the WAL and the locks from the path, so two
     /// processes with two names of one file lose commits.
-    func refuseOtherNames(_ given: String) throws {
+    func rejectHardLinks(_ given: String) throws {
         if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
             Self.isMounted(path, in: mounts)
         {
@@ -75,7 +75,7 @@ struct StoreFile {
                 """,
                 at: given, code: "isMounted")
         }
-        guard hasOtherNames else { return }
+        guard hasOtherHardLinks else { return }
         throw StoreError(
             .cannotOpen,
             """
@@ -96,9 +96,9 @@ struct StoreFile {
     }
 
     /// Creates the empty file and its directories with permissions for the owner only.
-    func make() throws {
+    func create() throws {
         guard !exists else { return }
-        try Self.makeFolders(Self.folder(of: path), store: path)
+        try Self.createFolders(Self.folder(of: path), store: path)
         // open(2) would need close(2), which releases locks. If mknod(2) fails, SQLite reports the error.
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
@@ -135,11 +135,11 @@ struct StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func makeFolders(_ folder: String, store: String) throws {
+    private static func createFolders(_ folder: String, store: String) throws {
         var status = stat()
         if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         let parent = Self.folder(of: folder)
-        if parent != folder, folder != "." { try makeFolders(parent, store: store) }
+        if parent != folder, folder != "." { try createFolders(parent, store: store) }
         // Another process might have created the directory.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
             status.st_mode & S_IFMT == S_IFDIR

@@ -5,15 +5,15 @@ import Synchronization
 enum StoreOpening {
     struct Opened {
         var database: any DatabaseWriter
-        var found: TrackerStore.Found
+        var fileState: TrackerStore.FileState
         var removedSettings: [String] = []
     }
 
     /// Opens or creates the file, and converts an older schema.
     static func forWriting(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> Opened {
         let file = try StoreFile(path)
-        try file.refuseOtherNames(path)
-        try file.make()
+        try file.rejectHardLinks(path)
+        try file.create()
         // Restrict permissions before opening, because SQLite copies them to the WAL. Other files keep theirs.
         if file.isEmpty { file.restrictPermissions() }
         let opened = try TrackerStore.convertingErrors(at: path) {
@@ -25,7 +25,7 @@ enum StoreOpening {
                 let removed = try Schema.bringUpToDate(database, path: path) {
                     try StoreCopy.write(file.name, to: StoreCopy.beforeConversion(of: path))
                 }
-                return Opened(database: database, found: .store, removedSettings: removed)
+                return Opened(database: database, fileState: .store, removedSettings: removed)
             }
         }
         // The file is a store, so also restrict the files that SQLite created.
@@ -36,7 +36,7 @@ enum StoreOpening {
     static func forReading(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
         guard file.exists, !file.isEmpty || file.walBytes != nil else {
-            return Opened(database: try inMemory(), found: .nothing)
+            return Opened(database: try inMemory(), fileState: .nothing)
         }
         var firstProblem: (any Error)?
         for mode in ReadMode.allCases where mode.fits(file) {
@@ -78,27 +78,27 @@ enum StoreOpening {
     private enum ReadMode: CaseIterable {
         /// There is a WAL of an open or killed program. A read-only connection neither checkpoints nor deletes it.
         case withWAL
-        /// No program has the store open. SQLite creates a WAL for its locks and deletes it at the end.
-        case alone
+        /// No program has the store open. SQLite creates a WAL for its locks and deletes it on closing.
+        case withoutWAL
         /// No file can be created next to the store, and the WAL is empty or missing.
         case immutable
 
         func fits(_ file: StoreFile) -> Bool {
             switch self {
             case .withWAL: file.walBytes != nil
-            case .alone: file.walBytes == nil && file.canCreateWAL
+            case .withoutWAL: file.walBytes == nil && file.canCreateWAL
             case .immutable: (file.walBytes ?? 0) == 0
             }
         }
 
         func open(_ file: StoreFile, path: String) throws -> DatabaseQueue {
             var configuration = StoreOpening.baseConfiguration()
-            configuration.readonly = self != .alone
+            configuration.readonly = self != .withoutWAL
             configuration.prepareDatabase { db in try StoreOpening.rejectOtherDatabases(db, path: path) }
             let name =
                 switch self {
                 case .withWAL: file.name
-                case .alone: file.uri("mode=rw")
+                case .withoutWAL: file.uri("mode=rw")
                 case .immutable: file.uri("immutable=1")
                 }
             return try DatabaseQueue(path: name, configuration: configuration)
@@ -108,13 +108,13 @@ enum StoreOpening {
     /// The database, or a converted copy in memory of a store of 0.9.
     private static func upToDate(_ database: DatabaseQueue, path: String) throws -> Opened {
         switch try database.read({ try Schema.state($0, path: path, checksTables: false) }) {
-        case .current: return Opened(database: database, found: .store)
-        case .empty: return Opened(database: try inMemory(), found: .nothing)
+        case .current: return Opened(database: database, fileState: .store)
+        case .empty: return Opened(database: try inMemory(), fileState: .nothing)
         case .release09:
             let copy = try DatabaseQueue(configuration: baseConfiguration())
             try database.backup(to: copy)
             let removed = try Schema.bringUpToDate(copy, path: path)
-            return Opened(database: copy, found: .older, removedSettings: removed)
+            return Opened(database: copy, fileState: .older, removedSettings: removed)
         }
     }
 

@@ -18,7 +18,7 @@ package struct TrackerStore: Sendable {
     }
 
     /// The state of the file when the store was opened.
-    package enum Found: Hashable, Sendable {
+    package enum FileState: Hashable, Sendable {
         case store
         /// There is no file, or it is empty. Reads return the values of a new store.
         case nothing
@@ -29,7 +29,7 @@ package struct TrackerStore: Sendable {
     /// The path as given; `":memory:"` for a store in memory.
     package let path: String
     package let access: Access
-    package let found: Found
+    package let fileState: FileState
     /// The names of settings that the conversion from 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
@@ -74,8 +74,8 @@ package struct TrackerStore: Sendable {
     }
 
     package init(inMemory hostZone: String?) throws {
-        self.init(
-            StoreOpening.Opened(database: try StoreOpening.inMemory(), found: .store), ":memory:", hostZone, .writing)
+        let opened = StoreOpening.Opened(database: try StoreOpening.inMemory(), fileState: .store)
+        self.init(opened, ":memory:", hostZone, .writing)
     }
 
     private init(
@@ -83,7 +83,7 @@ package struct TrackerStore: Sendable {
         _ beforeStatement: (@Sendable (Database) -> Void)? = nil
     ) {
         (self.path, self.access, shared) = (path, access, Shared(hostZone, beforeStatement))
-        (database, found, removedSettings) = (opened.database, opened.found, opened.removedSettings)
+        (database, fileState, removedSettings) = (opened.database, opened.fileState, opened.removedSettings)
         files = access == .writing && path != ":memory:" ? Files(path) : nil
     }
 

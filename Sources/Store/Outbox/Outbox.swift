@@ -96,7 +96,7 @@ enum SyncStateTable {
         try Int.fetchOne(db, sql: "SELECT refused FROM sync_state") ?? 0
     }
 
-    /// Deletes the status of another server.
+    /// Deletes the sync status, which belongs to the previous server.
     static func delete(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM sync_state; DELETE FROM sync_refusal")
     }
@@ -150,7 +150,7 @@ enum OutboxWriter {
             [name, id, operation.rawValue, payload, updatedAt])
     }
 
-    /// Queues everything, for a new server.
+    /// Queues every synchronised row, for a new server.
     static func enqueueAll(at now: Instant, _ db: Database) throws {
         for id in try String.fetchAll(db, sql: "SELECT id FROM profile") {
             try enqueue(.user(id), op: .createUser, at: now, db)

@@ -5,9 +5,9 @@ package import TrackerCore
 /// The result of merging rows of the sync server.
 package struct MergeOutcome: Hashable, Sendable {
     /// The number of newer rows, which replaced stored ones.
-    package var taken = 0
+    package var applied = 0
     /// The number of rows that are not newer than the stored ones.
-    package var kept = 0
+    package var unchanged = 0
     /// The number of invalid rows.
     package var refused = 0
     /// The first hundred rejected rows, with the reason.
@@ -25,7 +25,7 @@ package struct RemoteRefusal: Hashable, Sendable {
     package var entity: RemoteEntity
     /// The id of the row; empty if the row has none.
     package var id: String
-    /// The reason, as the end of a sentence.
+    /// The reason as the end of the sentence "session abc: …".
     package var reason: String
 }
 
@@ -147,13 +147,13 @@ extension TrackerStore {
                     // A savepoint per row, so that an invalid one does not affect others.
                     try db.inSavepoint {
                         if try mergeRow(row, entity, context.now, db) {
-                            outcome.taken += 1
+                            outcome.applied += 1
                             if let session = String.fromDatabaseValue(row["sessionId"] ?? .null) {
                                 sessions.insert(session)
                             }
                             if entity == .logEntry { try countWater(id, context, db) }
                         } else {
-                            outcome.kept += 1
+                            outcome.unchanged += 1
                         }
                         return .commit
                     }
@@ -200,7 +200,7 @@ extension TrackerStore {
 
 /// A row in the JSON of the server.
 struct RemoteElement: Decodable {
-    /// `nil` if the element is not an object of plain values.
+    /// The values by column; `nil` if the element is not an object of plain values.
     let columns: [String: DatabaseValue]?
 
     init(from decoder: any Decoder) throws {

@@ -41,7 +41,7 @@ extension TrackerStore {
     ///   - sendsLate: `false` drops the waiting notifications of the same kind.
     ///   - makeKey: creates a secret for its buttons.
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
-    package func post(
+    package func enqueue(
         _ announcement: Announcement, to channel: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
     ) throws -> (state: QueuedNotification.State, sequence: Int64, droppedCount: Int) {
         try write { db in
@@ -122,13 +122,12 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, channel), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
-            // Store this even after the time limit of the delivery. A delivery in progress reads the state when it is
-            // recorded.
+            // The delivery that queued this notification can have ended at its time limit, without this channel.
             if state == .sent { try NotificationTable.add(channel, to: message.announcement.id, db) }
         }
     }
 
-    package func postState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
+    package func queuedState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
         try read { db in
             try String.fetchOne(
                 db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [channel, id]
@@ -137,7 +136,7 @@ extension TrackerStore {
     }
 
     /// The states of all notifications at a channel, by notification id.
-    package func postStates(at channel: String) throws -> [String: QueuedNotification.State] {
+    package func queuedStates(at channel: String) throws -> [String: QueuedNotification.State] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [channel])
                 .reduce(into: [:]) { states, row in
@@ -147,7 +146,7 @@ extension TrackerStore {
     }
 
     /// The sequence numbers of waiting notifications of a channel.
-    package func waitingPosts(for channel: String) throws -> [Int64] {
+    package func waitingNotifications(for channel: String) throws -> [Int64] {
         try read { db in
             try Int64.fetchAll(
                 db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
@@ -156,7 +155,7 @@ extension TrackerStore {
     }
 
     /// Drops the waiting notifications of a kind that no longer apply.
-    package func dropPosts(_ kind: String, from channel: String) throws {
+    package func dropNotifications(_ kind: String, from channel: String) throws {
         try write { db in
             try db.run(
                 "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
@@ -165,7 +164,7 @@ extension TrackerStore {
     }
 
     /// The notification whose buttons this key authorises.
-    package func post(withKey key: String) throws -> QueuedNotification? {
+    package func queuedNotification(withKey key: String) throws -> QueuedNotification? {
         try read { db in
             try QueuedNotification.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key])
         }

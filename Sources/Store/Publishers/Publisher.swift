@@ -6,13 +6,13 @@ package struct Publisher: Hashable, Sendable, Decodable, FetchableRecord {
     package var name: String
     /// The client ID of this store, created once.
     package var id: String
-    /// The last confirmed change.
+    /// The position of the last change that the publisher confirmed.
     package var position: Int64
 }
 
 /// A change of a drink that waits for a publisher.
 package struct DrinkChange: Hashable, Sendable {
-    /// The position in the sequence of all changes.
+    /// The position in the sequence of drink changes.
     package var sequence: Int64
     package var key: String
     /// The drink after the change, with `isDeleted` if it is deleted; `nil` if the store no longer has it.
@@ -59,9 +59,9 @@ extension TrackerStore {
     /// - Parameter limit: a publisher with 1 to `limit` waiting changes stays open.
     /// - Returns: whether the publisher was open and is closed now.
     @discardableResult
-    package func closePublisher(_ name: String, sparing limit: Int = 0) throws -> Bool {
+    package func closePublisher(_ name: String, unlessWaitingAtMost limit: Int = 0) throws -> Bool {
         guard try read({ db in try Self.publisher(name, db) }) != nil else { return false }
-        if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
+        if limit > 0, (1...limit).contains(try waitingChanges(for: name)) { return false }
         try write { db in
             try db.run("UPDATE outlet SET isOpen = 0 WHERE name = ?", [name])
             try db.run("DELETE FROM told_through WHERE outlet = ?", [name])
@@ -92,7 +92,7 @@ extension TrackerStore {
         }
     }
 
-    package func waiting(for name: String) throws -> Int {
+    package func waitingChanges(for name: String) throws -> Int {
         try read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": name]) ?? 0
         }
@@ -102,7 +102,7 @@ extension TrackerStore {
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
     /// Confirms all changes up to a position, and deletes those that every publisher has confirmed.
-    package func delivered(_ name: String, through sequence: Int64) throws {
+    package func confirmChanges(of name: String, through sequence: Int64) throws {
         try write { db in
             try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, name])
             try Self.prune(db)
@@ -110,7 +110,7 @@ extension TrackerStore {
     }
 
     /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
-    package func lifetime(for name: String) throws -> Int {
+    package func lifetimeTotal(for name: String) throws -> Int {
         let (sum, sent) = try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0,
@@ -147,7 +147,7 @@ extension TrackerStore {
         }
     }
 
-    package func forgetRetained(_ topics: [String], of name: String) throws {
+    package func deleteRetained(_ topics: [String], of name: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
             for topic in topics {

@@ -5,9 +5,9 @@ package import TrackerCore
 /// A publisher that failed at the last attempt.
 package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
     /// The name: `mqtt`, `ntfy` or `webhook`.
-    package var outlet: String
+    package var publisher: String
     /// A message for the user.
-    package var words: String
+    package var message: String
     /// The first failure by the host's clock at that time; `nil` if unknown.
     package var since: Instant?
     /// The number of waiting drinks (MQTT) or notifications (others).
@@ -16,23 +16,23 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
-    package func recordProblem(_ words: String?, of name: String, at now: Instant) throws {
-        let words = words.map { String($0.prefix(Self.problemLimit)) }
+    package func recordProblem(_ message: String?, of name: String, at now: Instant) throws {
+        let message = message.map { String($0.prefix(Self.problemLimit)) }
         try write { db in
             try db.run(
                 """
                 UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE
                 troubleSince END, trouble = ?1 WHERE name = ?3 AND trouble IS NOT ?1
-                """, [words, now, name])
+                """, [message, now, name])
         }
     }
 
     /// Sets or clears (`nil`) the error of a notification channel.
     /// - Parameter settings: the settings of the attempt, stored as a hash.
-    package func recordChannelProblem(_ words: String?, of channel: String, with settings: String, at now: Instant)
+    package func recordChannelProblem(_ message: String?, of channel: String, with settings: String, at now: Instant)
         throws
     {
-        guard let words = words.map({ String($0.prefix(Self.problemLimit)) }) else {
+        guard let message = message.map({ String($0.prefix(Self.problemLimit)) }) else {
             return try clearChannelProblem(of: channel)
         }
         let hash = Self.hash(settings)
@@ -43,7 +43,7 @@ extension TrackerStore {
                 (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
                 excluded.words, settings = excluded.settings
                 WHERE words <> excluded.words OR settings <> excluded.settings
-                """, [channel, words, now, hash])
+                """, [channel, message, now, hash])
         }
     }
 
@@ -58,13 +58,13 @@ extension TrackerStore {
             try PublisherError.fetchAll(
                 db,
                 sql: """
-                    SELECT name AS outlet, trouble AS words, troubleSince AS since,
+                    SELECT name AS publisher, trouble AS message, troubleSince AS since,
                         (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting
                         FROM outlet WHERE isOpen AND trouble IS NOT NULL
                     UNION ALL SELECT outlet, words, since,
                         (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
                         FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
-                    ORDER BY outlet
+                    ORDER BY publisher
                     """)
         }
     }

@@ -3,7 +3,7 @@ import TrackerCore
 
 /// Stale retained topics at a broker, which a service deletes.
 package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
-    /// Empty if unknown.
+    /// The broker's address; empty if unknown.
     package var brokerAddress: String
     /// The client ID that published the topics.
     package var id: String
@@ -58,7 +58,7 @@ extension TrackerStore {
         }
     }
 
-    package func forget(_ staleTopics: StaleTopics) throws {
+    package func delete(_ staleTopics: StaleTopics) throws {
         try write { db in
             for topic in staleTopics.topics {
                 try db.run(

@@ -44,7 +44,7 @@ package enum PublisherLocation: Hashable, Sendable {
     /// The file is a copy, and the original file still exists.
     case copy(of: String)
     /// The file was published on another machine, where a service might still run.
-    case fromElsewhere(String)
+    case onAnotherMachine(String)
 }
 
 extension TrackerStore {
@@ -60,7 +60,7 @@ extension TrackerStore {
             try move(name, to: here)
             return .known
         }
-        guard known.machine == here.machine else { return .fromElsewhere(known.path) }
+        guard known.machine == here.machine else { return .onAnotherMachine(known.path) }
         guard try originalExists(known.path, as: name, beside: here.path) else {
             try move(name, to: here)
             return .known

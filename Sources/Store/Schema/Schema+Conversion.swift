@@ -15,7 +15,7 @@ extension Schema {
     /// - Returns: the names of the removed settings that the conversion deleted.
     static func convert(_ database: any DatabaseWriter, path: String, keep: () throws -> Void) throws -> [String] {
         try database.writeWithoutTransaction { db in
-            // No effect inside a transaction. With `legacy_alter_table`, RENAME does not change other tables.
+            // SQLite ignores `foreign_keys` inside a transaction. `legacy_alter_table`: RENAME changes no other table.
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
             defer { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON") }
             var removed: [String] = []

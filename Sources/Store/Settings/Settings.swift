@@ -32,7 +32,7 @@ extension TrackerStore {
             }
             try restartGrid(from: old, to: new, at: context.now, db)
             if let alias = new.bottle.alias, alias != old.bottle.alias {
-                if BottleTable.isAddress(alias), try BottleTable.identified(alias, db) == nil {
+                if BottleTable.isAddress(alias), try BottleTable.findIdentity(alias, db) == nil {
                     throw Refusal("aliasIsAddress", "invalid alias \"\(alias)\": an alias must not be an address")
                 }
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
@@ -57,10 +57,10 @@ extension TrackerStore {
     }
 
     /// Totals and goals between two days, inclusive.
-    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
-    package func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History
+    /// - Parameter moment: the moment of `--now`; `nil` counts all stored drinks.
+    package func history(from first: LocalDay, through last: LocalDay, knownAt moment: Instant? = nil) throws -> History
     {
-        let totals = try totals(from: first, through: last, knownAt: asked)
+        let totals = try totals(from: first, through: last, knownAt: moment)
         return History(
             totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
     }
@@ -76,11 +76,11 @@ extension TrackerStore {
     }
 
     /// The number of consecutive days that met their goal (tracker spec D3). Reads only the days of the streak.
-    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
-    package func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
+    /// - Parameter moment: the moment of `--now`; `nil` counts all stored drinks.
+    package func streak(today: LocalDay, knownAt moment: Instant? = nil) throws -> Int {
         var days = 32
         while true {
-            let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(
+            let streak = try history(from: today.adding(days: -days), through: today, knownAt: moment).streak(
                 today: today)
             if streak < days { return streak }
             days *= 4
@@ -93,7 +93,7 @@ extension TrackerStore {
     /// - Throws: `Refusal` for an unknown bottle.
     package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
         try read { db in
-            let id = try BottleTable.existing(bottle, db)
+            let id = try BottleTable.require(bottle, db)
             let own = try SettingTable.texts(ofBottle: id, db)
             return (try Self.settings(own, db).settings, Set(own.keys))
         }
@@ -102,7 +102,7 @@ extension TrackerStore {
     /// The effective settings of a bottle with its own; `nil` if it has none or is unknown.
     package func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
         try read { db in
-            guard let id = try BottleTable.known(bottle, db) else { return nil }
+            guard let id = try BottleTable.find(bottle, db) else { return nil }
             let own = try SettingTable.texts(ofBottle: id, db)
             return own.isEmpty ? nil : try Self.settings(own, db).settings.bottle
         }
@@ -116,7 +116,7 @@ extension TrackerStore {
         settings: Settings, own: Set<String>
     ) {
         try write { db in
-            let id = try BottleTable.existing(bottle, db)
+            let id = try BottleTable.require(bottle, db)
             var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
             for change in changes {
                 let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
@@ -124,7 +124,7 @@ extension TrackerStore {
                     guard let alias = change.text, !alias.isEmpty else {
                         throw SettingRefusal(
                             name: name, given: "",
-                            rule: "It must be a new name: a name can be changed, not removed.", kept: bottle)
+                            rule: "It must be a new name: a name can be changed, not removed.", currentValue: bottle)
                     }
                     try settings.set(name, to: alias)
                     try BottleTable.rename(bottle, to: settings.bottle.alias ?? alias, db)
@@ -183,7 +183,7 @@ enum SettingTable {
     }
 }
 
-/// The table `day`: the goals and the day from which each applies.
+/// Access to the table `day`, which stores the goals and the day from which each applies.
 enum DayGoals {
     /// The day from which the first goal applies.
     static let beginning = "0001-01-01"

@@ -1,14 +1,14 @@
 import GRDB
 import TrackerCore
 
-/// The tables `bottle` and `bottle_name`.
+/// Access to the tables `bottle` and `bottle_name`.
 enum BottleTable {
     /// The name of the counter of `BottleMemory.newestReceipt` (milliseconds since 1970-01-01 UTC).
     static let newestReceipt = "journal.newestReceipt"
 
     /// The row id of the bottle with this identity; adds an unknown one.
-    static func identifier(of name: String, _ db: Database) throws -> Int64 {
-        if let known = try identified(name, db) { return known }
+    static func findOrAdd(_ name: String, _ db: Database) throws -> Int64 {
+        if let known = try findIdentity(name, db) { return known }
         guard !["health", "session"].contains(name) else {
             throw Refusal("bottleNameReserved", "invalid bottle \"\(name)\": imported drinks have this name")
         }
@@ -19,7 +19,7 @@ enum BottleTable {
     }
 
     /// Finds a bottle by identity, then by alias, for names from the user.
-    static func known(_ name: String, _ db: Database) throws -> Int64? {
+    static func find(_ name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1"),
             arguments: [name])
@@ -27,8 +27,8 @@ enum BottleTable {
 
     /// Finds a bottle by identity, then by alias.
     /// - Throws: `Refusal` if no bottle has the name.
-    static func existing(_ name: String, _ db: Database) throws -> Int64 {
-        guard let id = try known(name, db) else {
+    static func require(_ name: String, _ db: Database) throws -> Int64 {
+        guard let id = try find(name, db) else {
             throw Refusal(
                 "unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
         }
@@ -36,7 +36,7 @@ enum BottleTable {
     }
 
     /// Finds a bottle by identity only, for bottles that answer a poll.
-    static func identified(_ name: String, _ db: Database) throws -> Int64? {
+    static func findIdentity(_ name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? AND isAlias = 0"),
             arguments: [name])
@@ -50,14 +50,14 @@ enum BottleTable {
     /// Sets or removes a bottle's alias. Its earlier names stay known.
     /// - Throws: `Refusal` if no bottle has the name `old`, or `new` is an address or names another bottle.
     static func rename(_ old: String, to new: String, _ db: Database) throws {
-        let id = try existing(old, db)
-        let taken = try known(new, db)
+        let id = try require(old, db)
+        let taken = try find(new, db)
         guard !new.isEmpty, taken == nil || taken == id else {
             throw Refusal(
                 "bottleNameTaken",
                 "\"\(new)\" is already another bottle with its own history. Choose another name.")
         }
-        if try identified(new, db) != id {
+        if try findIdentity(new, db) != id {
             guard !isAddress(new) else {
                 throw Refusal("aliasIsAddress", "invalid alias \"\(new)\": an alias must not be an address")
             }
@@ -72,16 +72,16 @@ enum BottleTable {
     }
 
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
-        guard let id = try identified(names.identity, db) else { return false }
+        guard let id = try findIdentity(names.identity, db) else { return false }
         guard let alias = names.alias else { return true }
-        return try known(alias, db) != nil || hasAlias(id, db)
+        return try find(alias, db) != nil || hasAlias(id, db)
     }
 
     /// Stores a bottle's identity and alias. An alias belongs to the first bottle that had it; a bottle with an alias
     /// keeps it (`rename` changes it).
-    static func introduce(_ names: BottleNames, _ db: Database) throws {
-        let id = try identifier(of: names.identity, db)
-        guard let alias = names.alias, !isAddress(alias), try known(alias, db) == nil, try !hasAlias(id, db) else {
+    static func addNames(_ names: BottleNames, _ db: Database) throws {
+        let id = try findOrAdd(names.identity, db)
+        guard let alias = names.alias, !isAddress(alias), try find(alias, db) == nil, try !hasAlias(id, db) else {
             return
         }
         try db.run("INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", [alias, id])
@@ -119,7 +119,7 @@ enum BottleTable {
             arguments: [newestReceipt])
         let row = try Row.fetchOne(
             db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
-            arguments: [try identified(bottle, db)])
+            arguments: [try findIdentity(bottle, db)])
         guard let row else { return BottleMemory(newestReceipt: newest) }
         return BottleMemory(
             lastCompletePoll: try row.decode(atIndex: 0), newestReceipt: newest,

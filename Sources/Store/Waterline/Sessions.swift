@@ -10,7 +10,7 @@ package struct SessionView: Hashable, Sendable {
     package var presetNames: [String: String]
     /// The millilitres that are not enough for a water yet.
     package var carryMl: Int
-    /// N of the rule "water every N drinks"; fixed at the end of the session.
+    /// N of the rule "water every N drinks", fixed at the end of the session.
     package var everyNDrinks: Int
     /// The warning threshold in drinks; fixed at the end of the session.
     package var warningThreshold: Int
@@ -214,7 +214,7 @@ struct SessionRules {
 extension LogEntry: FetchableRecord {}
 
 enum LogTable {
-    /// The start of a query for entries.
+    /// The SELECT and FROM clauses of a query for entries.
     static let rows = "SELECT *, type AS kind FROM log_entry"
 
     static func insert(_ log: LogEntry, _ deviceID: String, _ db: Database) throws -> Int64 {

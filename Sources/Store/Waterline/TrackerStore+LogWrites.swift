@@ -67,7 +67,7 @@ extension TrackerStore {
         _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            let (old, session) = try entered(name, db)
+            let (old, session) = try loggedEntry(name, db)
             var log = old
             log.timestamp = instant ?? log.timestamp
             if let estimate, log.kind == .alcohol {
@@ -96,7 +96,7 @@ extension TrackerStore {
     package func deleteLog(_ name: String, _ context: WriteContext) throws {
         try write { db in
             if try exclude(name, context, db) { return }
-            let (log, session) = try entered(name, db)
+            let (log, session) = try loggedEntry(name, db)
             try session.checkEdit(log, now: context.now)
             let before = try ChangedRow.log(log.seq, db)
             try db.run(
@@ -156,7 +156,7 @@ extension TrackerStore {
             [drink.key, drink.at, drink.zone, drink.localDay, drink.ml, drink.source.rawValue, context.now])
     }
 
-    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
+    private func loggedEntry(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
             throw Refusal("noSuchEntry", "There is no entry \"\(name)\".", category: .notFound, values: ["given": name])

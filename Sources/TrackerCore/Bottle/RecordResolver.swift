@@ -34,7 +34,7 @@ package struct RecordResolver: Sendable {
         case R2
         /// A poll after the first occurrence did not return the record: use the second.
         case R3
-        /// No evidence: use the first.
+        /// There is no evidence for the second occurrence: use the first.
         case R4
     }
 
@@ -56,7 +56,7 @@ package struct RecordResolver: Sendable {
         package var instant: Instant?
         package var rule: Rule
         /// The reason not to count the record; `nil` if the record counts.
-        package var doubt: QuarantineReason?
+        package var quarantineReason: QuarantineReason?
     }
 
     /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
@@ -81,7 +81,8 @@ package struct RecordResolver: Sendable {
         guard let instant = found.instant else { return found }
         let age = instant.seconds(to: received)
         guard age >= -Self.maxLeadSeconds, age <= Double(maxAgeDays) * 86_400 else {
-            return Resolution(wall: found.wall, instant: instant, rule: found.rule, doubt: .implausibleTimestamp)
+            return Resolution(
+                wall: found.wall, instant: instant, rule: found.rule, quarantineReason: .implausibleTimestamp)
         }
         return found
     }
@@ -118,8 +119,8 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    private func unresolved(_ doubt: QuarantineReason, _ wall: WallTime? = nil) -> Resolution {
-        Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
+    private func unresolved(_ reason: QuarantineReason, _ wall: WallTime? = nil) -> Resolution {
+        Resolution(wall: wall, instant: nil, rule: .unique, quarantineReason: reason)
     }
 
     /// The plausible years of a bottle's clock (protocol spec P3).
@@ -131,7 +132,7 @@ package struct RecordResolver: Sendable {
 extension RecordResolver.Resolution {
     /// The verdict for the journal: a drink, a record that is not a drink (`isDrink` is false, or 0 ml), or quarantine.
     package func verdict(amountMl: Int, isDrink: Bool, zone: Zone) -> JournalEntry.Verdict {
-        if let doubt { return .quarantined(reason: doubt.rawValue) }
+        if let quarantineReason { return .quarantined(reason: quarantineReason.rawValue) }
         guard isDrink else { return .notADrink(reason: "flag") }
         guard amountMl > 0 else { return .notADrink(reason: "zero") }
         guard let instant else {

@@ -46,7 +46,7 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The advice after the message. The next successful poll clears it.
+    /// The advice for the user, shown after the message until a poll succeeds.
     package var hint: String? {
         kind == .notFound ? "Could not find bottle. Make sure it's nearby." : message
     }

@@ -53,7 +53,7 @@ package enum Percent {
 package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
     /// The number of whole glasses drunk; at least `goal` if the goal is met.
     package var consumed: Int
-    /// The number of glasses that reach the goal, rounded up.
+    /// The number of glasses in the goal, rounded up.
     package var goal: Int
 
     /// Computes the label from amounts in millilitres.

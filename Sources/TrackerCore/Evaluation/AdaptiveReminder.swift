@@ -34,7 +34,7 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return next < end ? next : nil
     }
 
-    /// The earliest anchor is the window's start, so that yesterday's last drink causes no reminder this morning.
+    /// The start of the current interval: the last drink, or `start` if that drink was before the adaptive hours.
     private func anchor(lastDrink: Instant?) -> Instant { max(start, lastDrink ?? start) }
 
     private var intervalMilliseconds: Int64? {

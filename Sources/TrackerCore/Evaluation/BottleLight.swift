@@ -18,7 +18,7 @@ extension Evaluation {
 }
 
 extension HydrationReminders {
-    /// The light by the state of the selected engines, whether or not a notification was sent.
+    /// The light for the state of the selected reminder engines, whether or not a notification was sent.
     var light: BottleLight {
         guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
             now < activeHours.end.advanced(seconds: -BottleLight.leadSeconds)

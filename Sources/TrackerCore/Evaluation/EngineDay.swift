@@ -19,10 +19,10 @@ package struct EngineDay: Hashable, Sendable, Codable {
 
     package init(dayKey: LocalDay) { self.dayKey = dayKey }
 
-    package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
+    package func state(on day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
     /// Allows every reminder again, after the user has paused them.
-    package mutating func allowAllAgain() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
+    package mutating func clearSentReminders() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
 
     /// Records an accepted notification. A rejected notification changes nothing and is offered again.
     package mutating func accept(_ notification: TrackerNotification) {

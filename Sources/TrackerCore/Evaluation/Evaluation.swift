@@ -8,7 +8,7 @@ package struct Evaluation: Sendable {
     /// The decisions, the most important first; at most one is a hydration reminder.
     package var decisions: [TrackerNotification]
     /// The ids of notifications to close. Closing one that is not shown has no effect.
-    package var closes: [String]
+    package var idsToClose: [String]
     /// The reminder engine's state to save. Initially it contains no decision of this evaluation; `accept` adds them.
     package var engineDay: EngineDay
     /// The session's reminder state; `nil` without an active session.
@@ -37,14 +37,14 @@ package enum Tracker {
             now: now, facts: facts, hydration: hydration, waterline: waterline.map { WaterlineSnapshot($0) })
         return Evaluation(
             snapshot: snapshot, decisions: hydration.decisions + (waterline?.decisions ?? []),
-            closes: hydration.closes + closes(waterline), engineDay: hydration.state,
+            idsToClose: hydration.idsToClose + idsToClose(waterline), engineDay: hydration.state,
             waterlineReminders: waterline?.state,
             light: hydration.light,
             nextChange: nextChange(after: now, facts: facts, hydration: hydration, waterline: waterline))
     }
 
-    private static func closes(_ waterline: WaterlineReminders?) -> [String] {
-        if let waterline, waterline.session.isActive { return waterline.closes.map(\.id) }
+    private static func idsToClose(_ waterline: WaterlineReminders?) -> [String] {
+        if let waterline, waterline.session.isActive { return waterline.kindsToClose.map(\.id) }
         return NotificationKind.allCases.filter(\.isWaterline).map(\.id)
     }
 

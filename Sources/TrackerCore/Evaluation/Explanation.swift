@@ -16,7 +16,7 @@ package struct Explanation: Hashable, Sendable {
         package var conditions: [Condition]
         package var isSent: Bool { conditions.allSatisfy(\.holds) }
         /// The conditions that do not hold, in order.
-        package var deciding: [Condition] { conditions.filter { !$0.holds } }
+        package var failingConditions: [Condition] { conditions.filter { !$0.holds } }
     }
 
     package var at: Instant
@@ -33,7 +33,8 @@ package struct Explanation: Hashable, Sendable {
 extension Explanation.Reminder: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "kind": kind, "id": kind.id, "told": isSent, "decidedBy": deciding.map(\.name), "conditions": conditions,
+            "kind": kind, "id": kind.id, "told": isSent, "decidedBy": failingConditions.map(\.name),
+            "conditions": conditions,
         ])
     }
 }

@@ -7,7 +7,7 @@ extension HydrationReminders {
         ]
     }
 
-    private var setupFinished: ReminderGuard { ReminderGuard(.setupFinished, hold != .setup) }
+    private var setupFinished: ReminderGuard { ReminderGuard(.setupFinished, reminderHold != .setup) }
 
     var recoveryGuards: [ReminderGuard] {
         [
@@ -22,7 +22,7 @@ extension HydrationReminders {
         [
             ReminderGuard(.remindersOn, settings.remindersEnabled), ReminderGuard(.goalOpen, !pace.isGoalAchieved),
             ReminderGuard(.activeHours, !isQuiet), ReminderGuard(.notSnoozed, snoozedUntil == nil),
-            setupFinished, ReminderGuard(.firstPollEnded, hold != .firstPoll),
+            setupFinished, ReminderGuard(.firstPollEnded, reminderHold != .firstPoll),
             ReminderGuard(.engineChosen, isChosen(kind)),
         ] + engineGuards(kind) + [
             ReminderGuard(.underDailyLimit, !settings.dailyLimit || state.remindersSent < settings.maxPerDay),

@@ -9,13 +9,13 @@ struct HydrationReminders {
     let adaptive: AdaptiveReminder
     let activeHours: Pace.Window
     let isQuiet: Bool
-    let hold: ReminderHold?
+    let reminderHold: ReminderHold?
     /// The end of the user's pause; `nil` without one.
     let snoozedUntil: Instant?
     /// The state to save. It includes changes without a notification: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
-    private(set) var closes: [String] = []
+    private(set) var idsToClose: [String] = []
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: TrackerFacts) {
@@ -29,9 +29,9 @@ struct HydrationReminders {
         activeHours = Pace.Window(
             now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
         isQuiet = !activeHours.contains(now)
-        hold = facts.hold
+        reminderHold = facts.reminderHold
         snoozedUntil = facts.snoozedUntil.flatMap { $0 > now ? $0 : nil }
-        state = (facts.engineDay ?? EngineDay(dayKey: pace.dayKey)).rolled(to: pace.dayKey)
+        state = (facts.engineDay ?? EngineDay(dayKey: pace.dayKey)).state(on: pace.dayKey)
         decide()
         state.lastTotalMl = pace.dailyTotalMl
     }
@@ -44,10 +44,10 @@ struct HydrationReminders {
             lowerUrgency()
         }
         if snoozedUntil != nil || pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting {
-            closes.append(NotificationKind.pace.id)
+            idsToClose.append(NotificationKind.pace.id)
         }
-        if !pace.isGoalAchieved { closes.append(NotificationKind.goal.id) }
-        if pace.urgency > .onTrack { closes.append(NotificationKind.recovery.id) }
+        if !pace.isGoalAchieved { idsToClose.append(NotificationKind.goal.id) }
+        if pace.urgency > .onTrack { idsToClose.append(NotificationKind.recovery.id) }
         reachedGoal()
         recover()
         consider(.pace) {

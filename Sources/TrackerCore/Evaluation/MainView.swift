@@ -11,7 +11,7 @@ package enum Greeting {
     }
 }
 
-/// The age of the last drink (tracker spec B6): whole units, rounded down.
+/// An age as text, for example of the last drink (tracker spec B6): whole units, rounded down.
 package enum RelativeAge {
     /// `just now` under a minute and for future times, then `5 min ago`, `2 h ago`, `3 days ago`.
     package static func text(from past: Instant, to now: Instant) -> String {

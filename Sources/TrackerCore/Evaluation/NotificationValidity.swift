@@ -18,7 +18,7 @@ package struct NotificationValidity: Sendable {
     private func dayReason(_ sent: TrackerNotification) -> MissedReason? {
         let pace = evaluation.snapshot.pace
         guard sent.dayKey == pace.dayKey else { return .over }
-        guard !sent.kind.countsInLimit || !evaluation.closes.contains(sent.kind.id) else { return .answered }
+        guard !sent.kind.countsInLimit || !evaluation.idsToClose.contains(sent.kind.id) else { return .answered }
         switch sent.kind {
         case .goal: guard pace.isGoalAchieved else { return .over }
         case .recovery: guard pace.urgency == .onTrack else { return .over }

@@ -63,7 +63,7 @@ package struct PaceSnapshot: Hashable, Sendable {
     }
 
     /// This payload with a notification, for the one-shot topic only.
-    package func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
+    package func withNotification(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
         copy.notification = Notice(
             type: notification.kind.payloadType, title: notification.title, body: notification.body,

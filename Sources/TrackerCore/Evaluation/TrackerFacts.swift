@@ -19,7 +19,7 @@ package struct TrackerFacts: Sendable {
     /// The number of unread notifications about a Waterline session.
     package var unreadOfSessions = 0
     /// The reason why a service holds back hydration notifications; `nil` if it does not.
-    package var hold: ReminderHold?
+    package var reminderHold: ReminderHold?
     /// The end of the user's pause. If it is `nil` or past, the hydration reminders are not paused.
     package var snoozedUntil: Instant?
 

@@ -26,7 +26,6 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var unread: Int
     /// The number of unread notifications about a session. It is not in the payload.
     var unreadOfSessions: Int
-    /// The greeting by the time of day: `Good morning!`.
     package var greeting: String
     /// The relative time of today's last drink, or `nil`.
     package var lastDrinkAge: String?

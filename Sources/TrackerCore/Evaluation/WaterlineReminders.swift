@@ -72,7 +72,7 @@ struct WaterlineReminders {
     }
 
     /// The kinds that no longer apply, and those with the same text as a new notification.
-    var closes: [NotificationKind] {
+    var kindsToClose: [NotificationKind] {
         let lastWater = logs.filter { $0.kind == .water }.map(\.timestamp).max()
         let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
         let isOver: [(kind: NotificationKind, isOver: Bool)] = [
@@ -98,7 +98,7 @@ struct WaterlineReminders {
                 ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
-        // A point that was skipped counts as handled.
+        // A grid point without a notification, for example in silence, counts as handled.
         guard isSent else { return state.lastSlot = point }
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }

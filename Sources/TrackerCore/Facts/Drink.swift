@@ -38,10 +38,10 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
 
     package var counts: Bool { !isDeleted && ml > 0 }
 
-    /// Whether the drink counts for the moment `asked` (`--now`): it was drunk or stored by then. The second condition
+    /// Whether the drink counts at `moment` (`--now`): it was drunk or stored by then. The second condition
     /// is for a bottle whose clock is ahead.
-    /// - Parameter asked: `nil` counts all stored drinks.
-    package func isKnown(at asked: Instant?) -> Bool { asked.map { at <= $0 || updatedAt <= $0 } ?? true }
+    /// - Parameter moment: `nil` counts all stored drinks.
+    package func isKnown(at moment: Instant?) -> Bool { moment.map { at <= $0 || updatedAt <= $0 } ?? true }
 
     /// The key of a bottle's drink (A6): the bottle, the record's wall-clock time and the amount. It does not depend on
     /// the instant, on bytes of unknown meaning, or on the time of arrival.
@@ -55,7 +55,7 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// The order of the history: by instant, then by key.
     package static func isEarlier(_ left: Drink, _ right: Drink) -> Bool { (left.at, left.key) < (right.at, right.key) }
 
-    /// The range of manually logged amounts (D1).
+    /// The valid range of manually logged amounts in millilitres (tracker spec D1).
     package static let manualMl = 1...2000
 }
 

@@ -9,7 +9,7 @@ package struct JournalEntry: Hashable, Sendable {
     package var raw: [UInt8]
     /// The record's wall-clock time with the resolved year. `nil` for an invalid date; then `raw` is the identity.
     package var wall: WallTime?
-    /// The amount in millilitres, in the width of the reading.
+    /// The amount in millilitres, decoded with the width that `reading` names.
     package var amountMl: Int
     package var received: Instant
     package var verdict: Verdict
@@ -64,13 +64,13 @@ package struct JournalEntry: Hashable, Sendable {
 /// The gateway's reasons for quarantine, in addition to those of `RecordResolver`.
 package enum JournalQuarantine {
     /// The dialect rejects the bytes.
-    package static let refused = "refusedByDialect"
+    package static let rejectedByDialect = "refusedByDialect"
     /// The host's clock is not trusted, so nothing was dated.
     package static let hostClock = "hostClock"
     /// The bottle's clock was wrong when it wrote the record.
     package static let bottleClock = "bottleClock"
     /// The record arrived in fragments that can belong to two records. It counts when whole readings agree on it.
-    package static let pieced = "pieced"
+    package static let fragmented = "pieced"
 }
 
 /// The result of appending one entry.

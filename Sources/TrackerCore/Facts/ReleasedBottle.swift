@@ -1,4 +1,4 @@
-/// The user released this bottle from the store during a poll.
+/// The error for a bottle that the user released from the store during a poll.
 package struct ReleasedBottle: Error, Hashable, Sendable, CustomStringConvertible {
     package var bottle: String
 

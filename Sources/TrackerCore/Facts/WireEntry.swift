@@ -19,16 +19,15 @@ package struct WireEntry: Hashable, Sendable {
 
     /// The device id of the store that received the record from the bottle.
     package var gateway: String
-    /// The entry in that store's journal.
+    /// The entry in the journal of the store that received the record.
     package var entry: JournalEntry
     /// The bottle's other identities, at most `namesLimit`.
     package var names: [String]
-    /// Whether the user deleted the drink. It is known and does not count.
+    /// Whether the user deleted the drink. The receiving store keeps the entry and does not count it.
     package var isDeleted: Bool
     /// The user's replacement of the drink.
     package var edit: Edit?
 
-    /// The maximum number of other identities.
     package static let namesLimit = 16
 
     package init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil)

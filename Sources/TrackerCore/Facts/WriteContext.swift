@@ -8,7 +8,7 @@ package struct WriteContext: Sendable {
     /// Returns a new identifier at each call; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
     /// The reason why a service holds back hydration notifications; `nil` if it does not.
-    package var hold: ReminderHold?
+    package var reminderHold: ReminderHold?
     /// Whether the user set this moment (`--now`), so that later drinks do not count. Otherwise all drinks count.
     package var isExplicit: Bool
 
@@ -23,5 +23,5 @@ package struct WriteContext: Sendable {
     }
 
     /// The moment of `--now`; `nil` if the user did not set one.
-    package var asked: Instant? { isExplicit ? now : nil }
+    package var explicitNow: Instant? { isExplicit ? now : nil }
 }

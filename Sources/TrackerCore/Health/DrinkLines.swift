@@ -9,7 +9,7 @@ package struct DrinkLines: Sendable {
     package init(_ format: Format) { self.format = format }
 
     /// The header line, or an empty text.
-    package var opening: String {
+    package var header: String {
         format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
     }
 
@@ -38,7 +38,7 @@ package struct DrinkLines: Sendable {
             }
             bytes.append(UInt8(ascii: "}"))
         case .influx:
-            // No tags: the reader adds its user. A deleted drink becomes 0 ml: points cannot be deleted.
+            // The reader adds the tags. A deleted drink becomes 0 ml, because the format cannot delete a point.
             bytes += "drink ml=\(line.change == .deleted ? 0 : drink.ml)i,position=\(line.position)i".utf8
             for (name, text) in [
                 ("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone),

@@ -14,7 +14,7 @@ package struct ExportedRecord: Hashable, Sendable {
     }
 }
 
-/// Writes drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): an opening, one part
+/// Writes drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): a header, one part
 /// per drink, an end. The caller selects and orders the drinks.
 package struct HealthExport {
     package let format: HealthFiles.Format
@@ -25,7 +25,7 @@ package struct HealthExport {
 
     package static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
 
-    package var opening: String {
+    package var header: String {
         switch format {
         case .appleHealth: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
         case .csv: Self.csvHeader + "\n"
@@ -67,7 +67,7 @@ package struct HealthExport {
             Self.appendXML(drink.key, to: &bytes)
             if !Self.isInXML(drink.key) {
                 bytes +=
-                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))"
+                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.escapedKey)\" value=\"\(HealthFiles.escaped(drink.key))"
                     .utf8
             }
             let more = [
@@ -114,7 +114,7 @@ package struct HealthExport {
     /// A file of the counted drinks, oldest first.
     package static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
         var export = HealthExport(format)
-        var bytes = Array(export.opening.utf8)
+        var bytes = Array(export.header.utf8)
         for drink in drinks.filter(\.counts).sorted(by: Drink.isEarlier) { export.append(drink, to: &bytes) }
         return String(decoding: bytes, as: UTF8.self) + export.end
     }
@@ -143,7 +143,7 @@ package struct HealthExport {
         }
     }
 
-    static func appendCSV(_ text: String, to bytes: inout [UInt8]) { bytes += SpreadsheetCell.row(text).utf8 }
+    static func appendCSV(_ text: String, to bytes: inout [UInt8]) { bytes += SpreadsheetCell.quoted(text).utf8 }
 
     static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))

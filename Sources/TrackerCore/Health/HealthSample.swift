@@ -79,7 +79,7 @@ package enum HealthFiles {
     package static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
     /// The key of metadata for a drink key that XML cannot hold, next to `HKExternalUUID`. The value is `escaped`.
-    package static let wholeKey = "waterh-bench-key"
+    package static let escapedKey = "waterh-bench-key"
 
     /// The key of metadata for the original of a corrected drink. The value is `escaped`.
     package static let originalKey = "waterh-bench-original"

@@ -6,17 +6,17 @@ package enum SpreadsheetCell {
     private static let apostrophe = UInt8(ascii: "'")
 
     /// A text for a cell. Numbers need no escaping.
-    package static func shown(_ text: String) -> String { beginsFormula(text.utf8) ? "'" + text : text }
+    package static func escaped(_ text: String) -> String { beginsFormula(text.utf8) ? "'" + text : text }
 
-    /// The inverse of `shown`.
-    package static func read(_ cell: some Collection<UInt8>) -> String {
+    /// The inverse of `escaped`.
+    package static func unescaped(_ cell: some Collection<UInt8>) -> String {
         let isShown = cell.first == apostrophe && beginsFormula(cell)
         return String(decoding: isShown ? cell.dropFirst() : cell.dropFirst(0), as: UTF8.self)
     }
 
     /// A quoted cell (RFC 4180), for any separator.
-    package static func row(_ text: String) -> String {
-        let text = shown(text)
+    package static func quoted(_ text: String) -> String {
+        let text = escaped(text)
         guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return text }
         return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
     }

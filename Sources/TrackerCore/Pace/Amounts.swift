@@ -22,7 +22,7 @@ package enum Amounts {
     /// A number without a unit is in whole millilitres. With a unit it can have a decimal point or comma; an ounce is a
     /// US fluid ounce (`Ounces`). `1,250 ml` is the format of `millilitres`; other ambiguous amounts are rejected
     /// (`1.250 ml`). `nil` for anything else and above a million litres.
-    package static func typed(_ text: String) -> Int? {
+    package static func parse(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
         let unit = text.dropFirst(number.count).lowercased().filter { $0 != " " }

@@ -11,7 +11,7 @@ package enum Ounces {
     }
 
     /// Parses an amount in ounces, `8`, `8.5`, `8,5`, `8 oz`, or in a metric unit; `nil` if it is invalid.
-    package static func typed(_ text: String) -> Double? {
+    package static func parse(_ text: String) -> Double? {
         var number = text.lowercased().filter { $0 != " " }
         for unit in ["floz", "oz"] where number.hasSuffix(unit) {
             number.removeLast(unit.count)
@@ -21,6 +21,6 @@ package enum Ounces {
             !number.isEmpty && number.allSatisfy { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
             && number.count { !$0.isNumber } <= 1
         if isNumber { return Double(Escaping.replacing(number, [",": "."])) }
-        return Amounts.typed(text).map { Double($0) / mlPerOunce }
+        return Amounts.parse(text).map { Double($0) / mlPerOunce }
     }
 }

@@ -17,12 +17,12 @@ extension Problem {
 }
 
 package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
-    /// The requested object does not exist.
+    /// The requested object, such as a drink or a bottle, does not exist.
     case notFound
     /// A rule rejected the request. Nothing was changed.
     case refused
     case invalid
-    /// Another process uses the object. A retry can succeed.
+    /// Another process uses the store or the bottle. A retry can succeed.
     case busy
     case diskFull
     case damaged

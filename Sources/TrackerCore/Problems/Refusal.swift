@@ -1,4 +1,4 @@
-/// A rule rejected the request, and nothing was changed (commands: exit code 3, HTTP: 404, 409 or 422).
+/// The error for a request that a rule rejected. Nothing was changed (commands: exit code 3, HTTP: 404, 409, 422).
 package struct Refusal: Problem, Hashable {
     /// A stable name of the rule, such as `noActiveSession`.
     package var rule: String

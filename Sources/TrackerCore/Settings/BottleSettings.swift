@@ -15,7 +15,7 @@ package struct BottleSettings: Hashable, Sendable {
     package internal(set) var connectTimeoutSeconds = 5.0
     /// The delay before a response is read in the draft profile (0–5 s).
     package internal(set) var readDelaySeconds = 0.5
-    package internal(set) var hold = BottleHold.watching
+    package internal(set) var hold = ConnectionHold.watching
     /// Whether the bottle is polled outside the drinking hours.
     package internal(set) var pollWhenIdle = true
     /// The maximum age of a record (1–360 days).
@@ -42,7 +42,7 @@ package enum BottleMode: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether the service stays connected between polls, to receive a drink at once.
-package enum BottleHold: String, Hashable, Sendable, CaseIterable {
+package enum ConnectionHold: String, Hashable, Sendable, CaseIterable {
     case never
     /// While a viewer is active.
     case watching

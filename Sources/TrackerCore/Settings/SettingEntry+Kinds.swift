@@ -36,10 +36,10 @@ extension SettingEntry {
     }
 
     private static func wholeNumber(_ text: String, _ unit: String) -> Int? {
-        unit == "ml" ? Amounts.typed(text) : Int(text)
+        unit == "ml" ? Amounts.parse(text) : Int(text)
     }
 
-    /// A number in a range and of a step. `step` 0 allows any number of the range.
+    /// A setting with a number in a range and a step. `step` 0 allows any number of the range.
     static func decimal(
         _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>,
         step: Double = 0, _ unit: String
@@ -64,7 +64,7 @@ extension SettingEntry {
         }
     }
 
-    /// A time of day on a quarter of an hour.
+    /// A setting with a time of day in quarters of an hour.
     static func time(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
@@ -79,7 +79,7 @@ extension SettingEntry {
         }
     }
 
-    /// A full hour. `8` and `08:00` are equal.
+    /// An optional setting with a full hour. `8` and `08:00` are equal.
     static func optionalHour(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {

@@ -3,7 +3,7 @@ package enum SettingScope: Sendable, Comparable {
     /// Settings of the day, the user and the bottle.
     case day
     /// Addresses and credentials of other systems, which could receive the user's data.
-    case others
+    case otherSystems
     /// A file or directory of this machine that the service reads.
     case files
 
@@ -13,7 +13,7 @@ package enum SettingScope: Sendable, Comparable {
         if name.hasSuffix("file") || name == "health.inbox" {
             self = .files
         } else if ["mqtt.", "http.", "sync.", "ntfy.", "webhook."].contains(where: name.hasPrefix) {
-            self = .others
+            self = .otherSystems
         } else {
             self = .day
         }
@@ -22,7 +22,7 @@ package enum SettingScope: Sendable, Comparable {
     /// Whether the value can be a secret: the topic in an ntfy address, or a token in a webhook address. Clients
     /// without permission to change it cannot read it.
     package static func canBeSecretAddress(_ name: String) -> Bool {
-        name.lowercased().hasSuffix(".url") && SettingScope(of: name) == .others
+        name.lowercased().hasSuffix(".url") && SettingScope(of: name) == .otherSystems
     }
 
     /// Whether the setting is about Waterline and so hidden on interfaces without Waterline.

@@ -39,25 +39,25 @@ package struct SettingRefusal: Problem, Hashable {
     /// The rule as a sentence.
     package var rule: String
     /// The current value, as text; `nil` for an unknown setting.
-    package var kept: String?
+    package var currentValue: String?
 
-    package init(name: String, given: String, rule: String, kept: String?) {
+    package init(name: String, given: String, rule: String, currentValue: String?) {
         self.name = name
         self.given = given
         self.rule = rule
-        self.kept = kept
+        self.currentValue = currentValue
     }
 
-    package var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
-    package var category: ProblemCategory { kept == nil ? .notFound : .refused }
+    package var code: String { currentValue == nil ? "noSuchSetting" : "settingRule" }
+    package var category: ProblemCategory { currentValue == nil ? .notFound : .refused }
     package var values: [String: String] {
-        ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
+        ["name": name, "given": given, "rule": rule].merging(currentValue.map { ["kept": $0] } ?? [:]) { $1 }
     }
     package var sentence: String {
-        guard let kept else { return Settings.removal(of: name) ?? "unknown setting '\(name)'" }
+        guard let currentValue else { return Settings.removal(of: name) ?? "unknown setting '\(name)'" }
         let start = "It must be "
         let expected = rule.hasPrefix(start) ? "expected \(rule.dropFirst(start.count))" : rule
-        return "invalid \(name) '\(given)': \(expected) It stays \(kept.isEmpty ? "unset" : kept)."
+        return "invalid \(name) '\(given)': \(expected) It stays \(currentValue.isEmpty ? "unset" : currentValue)."
     }
 }
 
@@ -106,6 +106,6 @@ package struct SettingEntry: Sendable {
                 && (given.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
             name: name, given: mayBeSecret ? "(hidden)" : given, rule: withUnits(rule, settings.amountUnits),
-            kept: shown(settings).text)
+            currentValue: shown(settings).text)
     }
 }

@@ -135,7 +135,7 @@ extension Settings {
         let isAmbiguous = zip(pieces, pieces.dropFirst()).contains { before, after in
             before.last?.isNumber == true && after.first?.isNumber == true && after.last?.isNumber == false
         }
-        let parts = pieces.map { Amounts.typed(String($0.trimmingSpaces())) }
+        let parts = pieces.map { Amounts.parse(String($0.trimmingSpaces())) }
         let amounts = isAmbiguous ? [] : parts.compactMap(\.self)
         guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains)
         else { return false }

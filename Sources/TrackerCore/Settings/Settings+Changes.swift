@@ -18,7 +18,7 @@ extension Settings {
         if let id = changed.defaultPreset, id != defaultPreset, let presets, !presets.contains(id) {
             throw SettingRefusal(
                 name: "waterline.defaultPreset", given: id, rule: "It must be the id of one of your presets, or unset.",
-                kept: defaultPreset ?? "")
+                currentValue: defaultPreset ?? "")
         }
         if let broken = changed.violatedScheduleRule, let (name, text) = changes.first {
             throw Self.entry(name)?.refusal(text, broken, self) ?? Self.unknown(name, text)
@@ -26,7 +26,7 @@ extension Settings {
         self = changed
     }
 
-    /// The canonical name of a setting that a bottle can override.
+    /// Returns the canonical name of a setting that a bottle can override. Throws for any other setting.
     /// - Parameter given: the text for the error.
     package static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
         guard let entry = entry(name) else { throw unknown(name, given) }
@@ -34,7 +34,7 @@ extension Settings {
             throw SettingRefusal(
                 name: entry.name, given: given,
                 rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
-                kept: "as it is for all bottles")
+                currentValue: "as it is for all bottles")
         }
         return entry.name
     }
@@ -70,7 +70,8 @@ extension Settings {
             (settings.intervalWake, settings.intervalSleep) = (nil, nil)
             (settings.adaptiveStart, settings.adaptiveEnd) = (nil, nil)
             refused.append(
-                SettingRefusal(name: "schedule.wake", given: "the stored hours", rule: broken, kept: "at the defaults"))
+                SettingRefusal(
+                    name: "schedule.wake", given: "the stored hours", rule: broken, currentValue: "at the defaults"))
         }
         return (settings, refused)
     }
@@ -94,6 +95,6 @@ extension Settings {
     }
 
     private static func unknown(_ name: String, _ text: String) -> SettingRefusal {
-        SettingRefusal(name: name, given: text, rule: "There is no setting of this name.", kept: nil)
+        SettingRefusal(name: name, given: text, rule: "There is no setting of this name.", currentValue: nil)
     }
 }

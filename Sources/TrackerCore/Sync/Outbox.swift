@@ -12,7 +12,7 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
         }
     }
 
-    /// The operations of the original requirements.
+    /// The operations of the sync server's interface.
     package enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
         case createUser, upsertSession, addLogEntry, deleteLogEntry, upsertDrinkPreset
     }
@@ -52,11 +52,11 @@ package enum SendOutcome: Hashable, Sendable {
     /// The server requires another credential (401, 403, 407). The change itself is valid.
     case unauthorised(status: Int)
     /// The response is not from a sync server, for example from a captive portal.
-    case nonsense
+    case invalidResponse
     case unreachable
 }
 
-/// The rules of the queue. The store keeps its rows and adds a row in the transaction of the change.
+/// The queue of changes for the sync server. The store adds a row in the transaction of each change.
 package struct Outbox: Hashable, Sendable {
     /// The items by id, ascending.
     package private(set) var items: [OutboxItem]
@@ -81,7 +81,7 @@ package struct Outbox: Hashable, Sendable {
         case .sent: items.remove(at: index)
         case .refused(let status) where (400..<500).contains(status):
             items[index].rejection = "The server rejected it with HTTP status \(status)."
-        case .refused, .unauthorised, .nonsense, .unreachable:
+        case .refused, .unauthorised, .invalidResponse, .unreachable:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
         }

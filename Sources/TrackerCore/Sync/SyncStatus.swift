@@ -1,4 +1,4 @@
-/// The state of the sync icon (tracker spec E8).
+/// The state of synchronisation, as the sync icon shows it (tracker spec E8).
 package enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)
@@ -21,7 +21,7 @@ package struct SyncReport: Hashable, Sendable, Encodable {
     package var trouble: String?
     /// The number of the server's rows that were rejected at the last attempt.
     package var refused: Int
-    /// The first rejected rows, one sentence each.
+    /// The first rows that were rejected, as one sentence each.
     package var refusals: [String]
 
     package init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {

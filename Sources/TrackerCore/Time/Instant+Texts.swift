@@ -51,7 +51,6 @@ extension WallTime: CustomStringConvertible {
         return Int64(date.daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// The UTC time that many seconds after 1970.
     init(utcSeconds seconds: Int64) {
         let days = floorDivide(seconds, 86_400)
         let rest = Int(seconds - days * 86_400)

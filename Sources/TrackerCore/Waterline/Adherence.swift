@@ -3,8 +3,8 @@ package struct Adherence: Hashable, Sendable, Codable {
     package var met: Int
     package var missed: Int
 
-    /// A water after at least one drink is a met chance; N drinks without water are a missed one. Fewer than N drinks
-    /// at the end are not due, and a water without a drink before it does not count.
+    /// Counts chances. A water after at least one drink is a met chance, N drinks without water are a missed one. Fewer
+    /// drinks at the end are not due, and a water without a drink before it does not count.
     package init(_ kinds: some Sequence<LogEntry.Kind>, everyNDrinks: Int) {
         let rule = max(1, everyNDrinks)
         var count = 0

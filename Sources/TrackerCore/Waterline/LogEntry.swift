@@ -46,8 +46,8 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Whether the entry counts for a moment, as for a drink.
-    /// - Parameter asked: `nil` counts all stored entries.
-    package func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
+    /// - Parameter moment: `nil` counts all stored entries.
+    package func isKnown(at moment: Instant?) -> Bool { moment.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
 
     /// The estimate in thousandths of a standard drink. Sums of integers are exact.
     var thousandths: Int {

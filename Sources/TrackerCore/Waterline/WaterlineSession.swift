@@ -6,7 +6,7 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     /// The end; `nil` while the session is active.
     package var endTime: Instant?
     package var computedSummary: SessionSummary?
-    /// N of the rule at the end of the session.
+    /// N of the rule "water every N drinks", fixed at the end of the session.
     package var ruleN: Int?
     /// Whether edits are rejected. Late records of the bottle still change the summary.
     package var sealed: Bool

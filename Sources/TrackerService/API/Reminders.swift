@@ -51,10 +51,10 @@ extension TrackerAPI {
         }
         var delivery = try await offer(toAvailable: available, delivered)
         // Settle the unfinished delivery of another process before new decisions.
-        for banner in delivery.banners where delivery.offer.isLeft {
+        for banner in delivery.banners where delivery.offer.isAbandoned {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
-        guard delivery.offer.isLeft else { return delivery }
+        guard delivery.offer.isAbandoned else { return delivery }
         let second = try await offer(toAvailable: available, delivered)
         delivery.offer = second.offer
         delivery.banners += second.banners
@@ -73,7 +73,7 @@ extension TrackerAPI {
         }
         let start = ContinuousClock.now
         let offer = try store.offer(context, canNotify: !available.isEmpty)
-        for id in offer.evaluation.closes {
+        for id in offer.evaluation.idsToClose {
             for sink in available {
                 await result(within: sink.timeLimit) { await sink.close(id: id) }
             }
@@ -160,8 +160,8 @@ package actor ReminderLoop {
     ///   - sleep: must return early when its task is cancelled.
     package init(
         sinks: [any NotificationSink], tracker: @escaping @Sendable () async -> TrackerAPI,
-        trouble reportError: @escaping @Sendable (String) -> Void,
-        looked afterEvaluation: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
+        reportError: @escaping @Sendable (String) -> Void,
+        afterEvaluation: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.sinks = sinks
@@ -213,7 +213,7 @@ extension ReminderLoop {
     package func follow(_ writes: AsyncStream<Void>) async {
         await DayObserver(writes: writes) {
             if (try? await self.isChangedByOthers()) == true { await self.poke() }
-            // The method `run` handles changes by time.
+            // `ReminderLoop.run` handles changes by time.
             return .seconds(3600)
         }.run()
     }
@@ -231,7 +231,7 @@ extension ReminderLoop {
 /// Calls a closure after each write of any process, and at each change by time, at least every 60 s (tracker spec B8).
 package actor DayObserver {
     /// The pauses between evaluations after a write. A commit can be readable only some time after the file event.
-    package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
+    package static let pausesAfterWrite: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// The pauses for tasks that tolerate a delay of a second.
     package static let slowPauses: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
@@ -247,7 +247,7 @@ package actor DayObserver {
     }
 
     private let writes: AsyncStream<Void>
-    private let settling: [Duration]
+    private let pausesAfterWrite: [Duration]
     private let evaluate: @Sendable () async -> Duration
     private let sleep: @Sendable (Duration) async -> Void
     private var checksSinceWrite: Int
@@ -259,12 +259,12 @@ package actor DayObserver {
     ///   - sleep: must return early when its task is cancelled.
     ///   - evaluate: returns the time until the next change.
     package init(
-        writes: AsyncStream<Void>, settling: [Duration] = DayObserver.settling,
+        writes: AsyncStream<Void>, pausesAfterWrite: [Duration] = DayObserver.pausesAfterWrite,
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-        look evaluate: @escaping @Sendable () async -> Duration
+        evaluate: @escaping @Sendable () async -> Duration
     ) {
-        (self.writes, self.settling, self.evaluate, self.sleep) = (writes, settling, evaluate, sleep)
-        checksSinceWrite = settling.count
+        (self.writes, self.pausesAfterWrite, self.evaluate, self.sleep) = (writes, pausesAfterWrite, evaluate, sleep)
+        checksSinceWrite = pausesAfterWrite.count
     }
 
     package func run() async {
@@ -274,21 +274,23 @@ package actor DayObserver {
         let sleep = sleep
         while !Task.isCancelled {
             let untilChange = await evaluate()
-            let length = checksSinceWrite < settling.count ? min(untilChange, settling[checksSinceWrite]) : untilChange
-            checksSinceWrite = min(checksSinceWrite + 1, settling.count)
+            let length =
+                checksSinceWrite < pausesAfterWrite.count
+                ? min(untilChange, pausesAfterWrite[checksSinceWrite]) : untilChange
+            checksSinceWrite = min(checksSinceWrite + 1, pausesAfterWrite.count)
             // Combine frequent writes into one evaluation.
-            if await !pause.wait({ await sleep(length) }) { await sleep(settling[0]) }
+            if await !pause.wait({ await sleep(length) }) { await sleep(pausesAfterWrite[0]) }
         }
     }
 
     /// Calls `wake` after every write until the task is cancelled. `nil` without file events: the caller must poll.
     package static func waking(
-        _ watch: StoreWatch?, settling: [Duration] = slowPauses, _ wake: @escaping @Sendable () async -> Void
+        _ watch: StoreWatch?, pausesAfterWrite: [Duration] = slowPauses, _ wake: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never>? {
         guard let watch else { return nil }
         let writes = watch.writes
         return Task {
-            await DayObserver(writes: writes, settling: settling) {
+            await DayObserver(writes: writes, pausesAfterWrite: pausesAfterWrite) {
                 await wake()
                 return longestPause
             }.run()

@@ -36,8 +36,8 @@ extension TrackerAPI {
                         "noSessionEntry", "\(name) is not a session entry: change its amount in ml or its time.",
                         values: ["name": name])
                 }
-                let time = newValues.time ?? newValues.typed.flatMap(TimeOfDay.init)
-                let at = try time == nil ? newValues.typed.map(moment) ?? newValues.at : nil
+                let time = newValues.time ?? newValues.timeText.flatMap(TimeOfDay.init)
+                let at = try time == nil ? newValues.timeText.map(moment) ?? newValues.at : nil
                 return .drink(try outcome(store.editDrink(name, ml: newValues.ml, at: at, time: time, context)))
             }
             guard newValues.ml == nil, newValues.time == nil else {
@@ -46,7 +46,7 @@ extension TrackerAPI {
                     values: ["name": name])
             }
             let log = try store.editLog(
-                name, at: newValues.typed.map(moment) ?? newValues.at, estimate: newValues.estimate,
+                name, at: newValues.timeText.map(moment) ?? newValues.at, estimate: newValues.estimate,
                 amountOz: Self.checkedWater(newValues.oz), context)
             return .session(try latestSession(else: log.sessionID))
         }
@@ -217,8 +217,8 @@ extension TrackerAPI {
     @discardableResult
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try requireWaterlineAccess() }
-        let request = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
-        let tracker = running(request)
+        let request = IdempotentRequest(key: "press " + key, content: action.rawValue.utf8, at: now)
+        let tracker = executing(request)
         do {
             switch action {
             case .logCup: _ = try tracker.logDrink(.cup, at: instant)
@@ -245,7 +245,7 @@ extension TrackerAPI {
     /// Performs the action of a phone notification's button; `nil` for an unknown key. The key is valid for the buttons
     /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
-        guard let message = try store.post(withKey: key) else { return nil }
+        guard let message = try store.queuedNotification(withKey: key) else { return nil }
         // If the clock was ahead at sending, the message counts as new. If it was more than a day ahead, the message
         // cannot be assigned to a session.
         let age = message.since.seconds(to: now)

@@ -8,7 +8,7 @@ extension TrackerAPI {
     /// caller has access to Waterline.
     package func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
-        var bytes = Array(export.opening.utf8)
+        var bytes = Array(export.header.utf8)
         var count = 0
         try store.forEachDrink { drink, original, record in
             guard mayReadWaterline || !drink.belongsToSession else { return }
@@ -120,12 +120,12 @@ extension TrackerAPI {
     }
 
     /// Records the keys of drinks that the phone has written to its health records.
-    package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
+    package func recordPhoneDrinks(_ keys: [String]) throws -> PhoneReceipt {
         guard (1...Self.phoneBatchLimit).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) })
         else {
             throw WrongInput("keys", "invalid keys: expected a list of 1–\(Self.phoneBatchLimit) keys")
         }
-        return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
+        return try change { PhoneReceipt(noted: try store.recordPhoneDrinks(keys)) }
     }
 
     /// Imports new and changed files of the `health.inbox` directory (tracker spec D4).
@@ -139,7 +139,7 @@ extension TrackerAPI {
             return [
                 InboxReport(
                     name: folder,
-                    trouble: "The health.inbox directory cannot be read: \(FileErrorText.words(error))")
+                    trouble: "The health.inbox directory cannot be read: \(FileErrorText.text(error))")
             ]
         }
         var reports: [InboxReport] = []

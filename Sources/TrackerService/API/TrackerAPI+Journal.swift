@@ -41,7 +41,7 @@ extension TrackerAPI {
                 )
             }
             let options = PollOptions(settings: try store.settings().bottle, zone: zone)
-            let done = try reviewQuarantine(options)
+            let done = try resolveQuarantine(options)
             let resolved = done.count { $0.outcome == .promoted }
             return ResolveOutcome(
                 resolved: resolved, changed: done.count - resolved,
@@ -98,7 +98,7 @@ extension TrackerAPI {
             }
             try read { piece in try lines.feed(piece, append) }
             try lines.finish(append)
-            let outcome = try store.take(entries)
+            let outcome = try store.importEntries(entries)
             return JournalImportReport(added: outcome.added, known: outcome.known, state: try state())
         }
     }
@@ -209,18 +209,19 @@ extension TrackerAPI {
     }
 
     /// Determines the dates of every bottle's quarantined records again, with the settings of that bottle.
-    func reviewQuarantine(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+    func resolveQuarantine(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
             let own = AdoptedBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
-            return try QuarantineReview.run(store, bottles: [bottle.name], options: options.following(own), now: now)
+            return try QuarantineReview.run(
+                store, bottles: [bottle.name], options: options.applyingSettings(of: own), now: now)
         }
     }
 
     /// Determines the dates of quarantined records again without a poll.
     /// - Returns: the number of records that now have a date and count.
-    package func checkAgain(_ options: PollOptions) throws -> Int {
+    package func redateQuarantine(_ options: PollOptions) throws -> Int {
         try change {
-            try reviewQuarantine(options).count { $0.outcome == .promoted }
+            try resolveQuarantine(options).count { $0.outcome == .promoted }
         }
     }
 }
@@ -246,12 +247,12 @@ extension TrackerAPI {
     package func light(ofBottle bottle: String) throws -> BottleLight? {
         // The user might have released the bottle since the poll began.
         guard try store.isOwn(bottle) else { return nil }
-        return try changedLight(of: bottle, try store.look(context))
+        return try changedLight(of: bottle, try store.preview(context))
     }
 
     /// The store's own bottles whose light must be set by an extra poll; none in quiet hours.
     package func lightsDue() throws -> [String: BottleLight] {
-        let evaluation = try store.look(context)
+        let evaluation = try store.preview(context)
         guard !evaluation.snapshot.isQuiet else { return [:] }
         return try store.bottles().filter(\.isOwn).reduce(into: [:]) {
             $0[$1.name] = try changedLight(of: $1.name, evaluation)

@@ -162,7 +162,7 @@ extension TrackerAPI {
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens()) }
 
     /// Returns the record of a valid token, and stores the time of its use; `nil` for an unknown or expired one.
-    package func use(token: String) throws -> TokenRecord? { try store.use(token: token, at: now) }
+    package func authenticate(_ token: String) throws -> TokenRecord? { try store.authenticate(token, at: now) }
 
     /// Adds a token again after a purge has deleted it.
     package func restore(token: String, _ record: TokenRecord) throws {

@@ -52,12 +52,12 @@ package struct TrackerAPI: Sendable {
 
     /// The state of the day, without Waterline if the caller has no access to it.
     package func state() throws -> TrackerSnapshot {
-        let state = try store.look(context, canNotify: canNotify).snapshot
+        let state = try store.preview(context, canNotify: canNotify).snapshot
         return mayReadWaterline ? state : state.withoutWaterline
     }
 
     /// Parses a time: `14:00`, `2026-06-15T14:00`, or a time with an offset.
-    package func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
+    package func moment(_ text: String) throws -> Instant { try TimeText.parse(text, now: now, zone: zone) }
 
     /// A JSON object with sorted keys, equal on every interface.
     package static func json(_ report: some Encodable) throws -> String {
@@ -83,21 +83,21 @@ package struct TrackerAPI: Sendable {
 
 extension TrackerAPI {
     /// A copy whose first write executes this request once.
-    package func running(_ request: IdempotentRequest) -> TrackerAPI {
+    package func executing(_ request: IdempotentRequest) -> TrackerAPI {
         var tracker = self
-        tracker.store = store.running(request)
+        tracker.store = store.executing(request)
         return tracker
     }
 
     /// A copy with another `WriteContext.source`.
-    package func by(_ source: String) -> TrackerAPI {
+    package func withSource(_ source: String) -> TrackerAPI {
         var tracker = self
         tracker.context.source = source
         return tracker
     }
 
     /// A copy with or without access to Waterline.
-    package func seeing(waterline: Bool) -> TrackerAPI {
+    package func withAccess(waterline: Bool) -> TrackerAPI {
         var tracker = self
         tracker.mayReadWaterline = waterline
         return tracker
@@ -116,7 +116,7 @@ extension TrackerAPI {
 extension TrackerAPI {
     /// The state of the day, and the time until it changes without a write.
     package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, validFor: Duration) {
-        let evaluation = try store.look(context, canNotify: canNotify)
+        let evaluation = try store.preview(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
     }
 
@@ -128,7 +128,9 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// The counted drinks of the current day, oldest first.
-    package func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
+    package func drinksToday() throws -> [StoredDrink] {
+        try store.drinks(on: try today(), knownAt: context.explicitNow)
+    }
 
     /// The total of the current day in millilitres.
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
@@ -160,7 +162,8 @@ extension TrackerAPI {
             junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,
-            troubles: try store.publisherErrors(), listen: settings.service.httpListen, bottles: try store.bottles())
+            publisherErrors: try store.publisherErrors(), listen: settings.service.httpListen,
+            bottles: try store.bottles())
     }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
@@ -187,8 +190,8 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     package func day(_ day: LocalDay) throws -> DayDrinksReport {
-        let drinks = try store.drinks(on: day, knownAt: context.asked)
-        let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
+        let drinks = try store.drinks(on: day, knownAt: context.explicitNow)
+        let record = try store.history(from: day, through: day, knownAt: context.explicitNow)[day]
         return DayDrinksReport(day: DayReport(day: day, record: record), drinks: drinks.map(report))
     }
 
@@ -196,18 +199,18 @@ extension TrackerAPI {
     package func week(of day: LocalDay) throws -> WeekReport {
         let week = History.week(containing: day, firstDay: try store.settings().weekFirstDay)
         let today = try today()
-        let bars = try store.history(from: week.first ?? day, through: week.last ?? day, knownAt: context.asked).bars(
-            week: week, today: today)
+        let bars = try store.history(from: week.first ?? day, through: week.last ?? day, knownAt: context.explicitNow)
+            .bars(week: week, today: today)
         return WeekReport(
             days: zip(week, bars).map { DayReport(day: $0, record: $1) },
             totalMl: bars.reduce(0) { $0 + ($1?.totalMl ?? 0) },
-            streak: try store.streak(today: today, knownAt: context.asked))
+            streak: try store.streak(today: today, knownAt: context.explicitNow))
     }
 
     package func month(of day: LocalDay) throws -> MonthReport {
         let first = day.adding(days: 1 - day.day)
         let last = first.adding(days: LocalDay.length(ofMonth: first.month, year: first.year) - 1)
-        let days = try store.history(from: first, through: last, knownAt: context.asked).calendar(
+        let days = try store.history(from: first, through: last, knownAt: context.explicitNow).calendar(
             year: first.year, month: first.month, today: try today())
         return MonthReport(
             month: String(first.description.prefix(7)), days: days.map { DayReport(day: $0.day, record: $0.record) },
@@ -217,8 +220,8 @@ extension TrackerAPI {
     package func streak() throws -> StreakReport {
         let today = try today()
         return StreakReport(
-            streak: try store.streak(today: today, knownAt: context.asked),
-            record: try store.history(from: today, through: today, knownAt: context.asked)[today])
+            streak: try store.streak(today: today, knownAt: context.explicitNow),
+            record: try store.history(from: today, through: today, knownAt: context.explicitNow)[today])
     }
 }
 
@@ -248,7 +251,7 @@ extension TrackerAPI {
 
 extension TrackerAPI {
     /// The notifications that a channel accepted, at most `limit`.
-    package func shown(limit: Int = 50) throws -> ShownReport {
+    package func deliveredNotifications(limit: Int = 50) throws -> ShownReport {
         ShownReport(
             notifications: try store.notifications(limit: limit).map { sent in
                 ShownReport.Line(

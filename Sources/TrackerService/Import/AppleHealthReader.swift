@@ -16,8 +16,8 @@ final class AppleHealthReader {
     private(set) var exportedAt: Instant?
     private var depth = 0
     private var current: HealthSample?
-    /// Whether the current record has the metadata entry `HealthFiles.wholeKey`, which takes precedence.
-    private var hasWholeKey = false
+    /// Whether the current record has the metadata entry `HealthFiles.escapedKey`, which takes precedence.
+    private var hasEscapedKey = false
     /// The error of a callback, which cannot throw through C.
     private var callbackError: (any Error)?
 
@@ -148,7 +148,7 @@ final class AppleHealthReader {
             skipped = ((skipped?.count ?? 0) + 1, skipped?.unit ?? String(unit.prefix(40)), skipped?.line ?? line)
             return
         }
-        hasWholeKey = false
+        hasEscapedKey = false
         let value = attributes["value"] ?? ""
         var sample = try SampleFields.sample(
             date: attributes["startDate"] ?? "", value: SampleFields.number(value), shown: value, unit: unit,
@@ -160,10 +160,10 @@ final class AppleHealthReader {
     private func addMetadata(_ key: String, _ value: String) throws {
         switch key {
         case "HKExternalUUID":
-            if !hasWholeKey { current?.uuid = try SampleFields.name(value, key, line: line) }
-        case HealthFiles.wholeKey:
+            if !hasEscapedKey { current?.uuid = try SampleFields.name(value, key, line: line) }
+        case HealthFiles.escapedKey:
             current?.uuid = try unescaped(value, key)
-            hasWholeKey = true
+            hasEscapedKey = true
         case HealthFiles.originalKey: current?.original = try unescaped(value, key)
         case HealthFiles.bottleKey: current?.bottle = try unescaped(value, key)
         case HealthFiles.rawKey: current?.raw = try SampleFields.bytes(value, line: line)

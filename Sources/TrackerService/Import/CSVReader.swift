@@ -66,7 +66,7 @@ enum CSVReader {
     {
         func cell(_ name: String) -> String { columns[name].map { row.cells[$0] } ?? "" }
         func name(_ column: String) throws(HealthFileError) -> String? {
-            try SampleFields.name(SpreadsheetCell.read(cell(column).utf8), column, line: row.line)
+            try SampleFields.name(SpreadsheetCell.unescaped(cell(column).utf8), column, line: row.line)
         }
         let shown = cell("value_ml")
         var value: Double?

@@ -15,7 +15,7 @@ package final class HealthReader {
 
     private enum Input {
         case undetected
-        /// JSON or CSV, parsed at the end from `bytes`.
+        /// A JSON or CSV file, which `finish` parses from `bytes`.
         case text
         case xml(AppleHealthReader)
         case zip(ZipReader)

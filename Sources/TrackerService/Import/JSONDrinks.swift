@@ -51,7 +51,7 @@ struct HealthEntry: Decodable {
 
     private var texts: [Key: String] = [:]
     private var value: Double?
-    /// A key whose value has another type.
+    /// The first key whose value has an unexpected type.
     private var wrongKey: Key?
 
     init(from decoder: any Decoder) throws {

@@ -72,7 +72,7 @@ struct SampleFields {
         sample.source = source.map { DrinkSource(rawValue: $0) }
     }
 
-    /// A text for an error, truncated to 60 characters.
+    /// A text of the file for an error message, truncated to 60 characters.
     static func shown(_ text: String) -> String { text.utf8.count > 60 ? text.prefix(60) + "…" : text }
 
     static func instant(_ text: String) -> Instant? { text.utf8.count <= 40 ? Instant(iso: text) : nil }

@@ -27,7 +27,7 @@ final class ZipReader {
     func append(_ bytes: UnsafeRawBufferPointer) throws {
         packed += bytes.count
         do { try file.write(contentsOf: bytes) } catch {
-            throw HealthFileError(reason: "Saving the ZIP archive failed: \(FileErrorText.words(error))")
+            throw HealthFileError(reason: "Saving the ZIP archive failed: \(FileErrorText.text(error))")
         }
     }
 

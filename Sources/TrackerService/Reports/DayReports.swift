@@ -109,7 +109,7 @@ package struct SessionReport: Hashable, Sendable, Encodable {
 }
 
 package struct SessionStart: Hashable, Sendable, Encodable {
-    /// `started` is `false` if a session was already active.
+    /// The values of the response; `started` is `false` if a session was already active.
     package let started: Bool, session: SessionReport
 }
 

@@ -79,7 +79,7 @@ package struct ServiceClient: Sendable {
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
         recentPolls: @escaping @Sendable () async -> [PollLine],
         send: @escaping @Sendable ([String]) async throws -> String,
-        look noteViewer: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
+        noteViewer: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
     ) {
         self.status = status
         self.pollNow = pollNow

@@ -47,7 +47,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
 
 package struct ResolveOutcome: Hashable, Sendable, Encodable {
     package let resolved: Int
-    /// `changed` is the number of updated records.
+    /// The values of the response; `changed` is the number of updated records.
     package let changed: Int, waiting: Int, state: TrackerSnapshot
 }
 
@@ -74,8 +74,8 @@ extension KnownBottle: Encodable {
 extension FailedPoll: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "id": id, "at": at?.wholeSeconds, "reason": story.first ?? "There is no trace of this poll.",
-            "story": Array(story.dropFirst()), "bytes": bytes,
+            "id": id, "at": at?.wholeSeconds, "reason": trace.first ?? "There is no trace of this poll.",
+            "story": Array(trace.dropFirst()), "bytes": bytes,
         ])
     }
 }
@@ -94,7 +94,7 @@ package struct UpkeepReport: Sendable {
     package let refused: [SettingRefusal]
     package let outbox: Outbox
     package let sync: SyncReport
-    package let troubles: [PublisherError]
+    package let publisherErrors: [PublisherError]
     /// The address and port of the page.
     package let listen: String
     package let bottles: [KnownBottle]
@@ -137,7 +137,7 @@ package struct BottleSettingsReport: Hashable, Sendable, Encodable {
 }
 
 package struct SetupReport: Hashable, Sendable, Encodable {
-    /// `isFirst` shows whether setup had not been completed before.
+    /// The values of the response; `isFirst` is `false` if setup had been completed before.
     package let isFirst: Bool, settings: SettingsReport
     /// The presets; `nil` for a caller without access to Waterline.
     package let presets: [DrinkPreset]?
@@ -161,7 +161,7 @@ package struct TokenList: Hashable, Sendable, Encodable {
 
 /// A token with its secret, which no other report contains.
 package struct NewToken: Hashable, Sendable, Encodable {
-    /// `id` identifies the token for revocation.
+    /// The values of the response; `id` identifies the token for revocation.
     package let id: String, label: String, scope: Scope
     package let token: String
 }
@@ -199,21 +199,21 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 
 extension PublisherError: Encodable {
     package var title: String {
-        switch outlet {
+        switch publisher {
         case "mqtt": "MQTT"
         case "webhook": "Webhook"
-        default: outlet
+        default: publisher
         }
     }
 
     /// The error, its start and duration, and the number of waiting messages, as sentences.
     /// - Parameter at: formats an instant for the user.
     package func text(now: Instant, at: (Instant) -> String) -> String {
-        var sentences = [words.hasSuffix(".") ? words : words + "."]
+        var sentences = [message.hasSuffix(".") ? message : message + "."]
         if let since { sentences.append("Since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
         if waiting > 0 {
-            sentences.append(
-                "\(counted(waiting, outlet == "mqtt" ? "drink" : "notification")) \(waiting == 1 ? "waits" : "wait").")
+            let noun = publisher == "mqtt" ? "drink" : "notification"
+            sentences.append("\(counted(waiting, noun)) \(waiting == 1 ? "waits" : "wait").")
         }
         return sentences.joined(separator: " ")
     }
@@ -221,7 +221,7 @@ extension PublisherError: Encodable {
     /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "outlet": outlet, "trouble": words, "since": since?.wholeSeconds, "waiting": waiting,
+            "outlet": publisher, "trouble": message, "since": since?.wholeSeconds, "waiting": waiting,
         ])
     }
 }
@@ -253,7 +253,7 @@ package struct PurgeReport: Hashable, Sendable, Encodable {
 
 /// The result of importing one inbox file.
 package struct InboxReport: Hashable, Sendable, Encodable {
-    /// `name` is the file name without its directory.
+    /// The values of the response; `name` is the file name without its directory.
     package let name: String, added: Int, known: Int
     /// The reason why the file was rejected.
     package let trouble: String?
@@ -265,8 +265,8 @@ package struct InboxReport: Hashable, Sendable, Encodable {
         self.remarks = remarks
     }
 
-    /// A sentence for the log and the user.
-    package var words: String {
+    /// The result as one sentence for the log and the user.
+    package var summary: String {
         trouble.map { "\(name) was not imported: \($0)" }
             ?? (["\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."] + (remarks ?? []))
             .joined(separator: " ")
@@ -283,7 +283,7 @@ package struct PhoneDrinks: Hashable, Sendable, Encodable {
 package struct PhoneDrink: Hashable, Sendable, Encodable {
     /// The key that the phone reports after writing.
     package let key: String
-    /// `start` is in ISO 8601 with the offset in the drink's time zone.
+    /// The start in ISO 8601 with the offset of the drink's time zone, and the amount in millilitres.
     package let start: String, ml: Int
 
     init(_ drink: Drink) {

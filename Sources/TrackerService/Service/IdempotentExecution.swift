@@ -70,7 +70,7 @@ package struct IdempotentExecution: Sendable {
         return try finish(result, stored)
     }
 
-    private var executingTracker: TrackerAPI { recording == .withResponse ? tracker : tracker.running(request) }
+    private var executingTracker: TrackerAPI { recording == .withResponse ? tracker : tracker.executing(request) }
     private var name: [String] { [tracker.store.path, request.key] }
 
     /// Reserves the key in this process. Requests that record their key with a write are serialised by the store.
@@ -127,7 +127,7 @@ package struct IdempotentExecution: Sendable {
             return earlier
         case .failure(let error):
             // The client gets the error and can retry with the same key.
-            if recording != .withWrite { try? tracker.store.forget(request) }
+            if recording != .withWrite { try? tracker.store.delete(request) }
             throw error
         }
     }

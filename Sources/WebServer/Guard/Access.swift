@@ -66,7 +66,7 @@ struct Access: Sendable {
     /// The caller with the highest scope among several tokens: a browser can have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
         let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { text -> Caller? in
-            guard let record = try person.tracker().use(token: text) else { return nil }
+            guard let record = try person.tracker().authenticate(text) else { return nil }
             return Caller(scope: Scope(rawValue: record.scope), token: .init(text: text, id: record.id))
         }
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }
@@ -102,16 +102,16 @@ struct Access: Sendable {
         let scheme = origin[..<colon.lowerBound].lowercased()
         guard scheme == "http" || scheme == "https" else { return false }
         let standard = scheme == "https" ? ":443" : ":80"
-        func plain(_ text: Substring) -> String {
+        func normalised(_ text: Substring) -> String {
             let text = text.lowercased()
             return text.hasSuffix(standard) ? String(text.dropLast(standard.count)) : text
         }
-        return plain(origin[colon.upperBound...]) == plain(Substring(authority))
+        return normalised(origin[colon.upperBound...]) == normalised(Substring(authority))
     }
 
     /// The client to which the limit of wrong access codes applies: its IPv4 address, or the first 64 bits of its IPv6
     /// address. If a proxy on this machine connects, it is the last address in `X-Forwarded-For`.
-    static func peer(of request: Request, _ remote: SocketAddress?) -> String {
+    static func rateLimitKey(of request: Request, _ remote: SocketAddress?) -> String {
         guard let remote, let address = bytes(of: remote), address.first == 127 || address == loopback6 else {
             return remote.flatMap(bytes).map(name) ?? ""
         }

@@ -11,7 +11,7 @@ actor AccessCodes {
     /// The validity period of a code in seconds.
     static let lifetime: Double = 600
     /// The number of wrong codes after which a client must wait for the lifetime of a code.
-    static let guesses = 10
+    static let wrongCodeLimit = 10
     /// The pause after the first wrong code in seconds, doubled each time, and the longest pause.
     static let (firstPause, longestPause): (Double, Double) = (1, 60)
     /// The maximum number of clients whose wrong codes are counted.
@@ -29,7 +29,7 @@ actor AccessCodes {
         var label: String
     }
 
-    enum Verdict: Hashable, Sendable {
+    enum Outcome: Hashable, Sendable {
         case accepted(Grant)
         case wrong
         case used
@@ -40,20 +40,20 @@ actor AccessCodes {
     private struct Code {
         var text: String
         var grant: Grant
-        var until: Instant
+        var expiresAt: Instant
         /// The token for which the code was exchanged, and the idempotency key of that request; `nil` if unused.
         var use: (token: String, key: String?)?
     }
 
     private struct Client {
-        var wrong = 0
-        var guessed: Instant
+        var wrongCodes = 0
+        var lastWrongAt: Instant
         var notBefore: Instant
     }
 
     private var codes: [Code] = []
     private var clients: [String: Client] = [:]
-    private var (lastLine, unlogged): (Instant?, Int) = (nil, 0)
+    private var (lastLogged, unlogged): (Instant?, Int) = (nil, 0)
     private let random: @Sendable () -> UInt32
     private let uptime: @Sendable () -> Instant
     private let log: Logger
@@ -70,7 +70,7 @@ actor AccessCodes {
         removeExpired(uptime())
         if codes.count >= Self.codeLimit { codes.removeFirst() }
         let text = String((0..<Self.length).map { _ in Self.alphabet[Int(random() % UInt32(Self.alphabet.count))] })
-        codes.append(Code(text: text, grant: grant, until: uptime().advanced(seconds: Self.lifetime)))
+        codes.append(Code(text: text, grant: grant, expiresAt: uptime().advanced(seconds: Self.lifetime)))
         log.notice("Access code made for \"\(grant.label)\" with scope \(grant.scope.rawValue), by \(caller).")
         return text
     }
@@ -84,7 +84,7 @@ actor AccessCodes {
     func redeem(
         _ entered: String, key: String?, from client: String,
         make: @Sendable (Grant, _ lost: String?) throws -> NewToken
-    ) rethrows -> (verdict: Verdict, token: NewToken?) {
+    ) rethrows -> (outcome: Outcome, token: NewToken?) {
         let now = uptime()
         removeExpired(now)
         if let waiting = clients[client]?.notBefore, now < waiting {
@@ -100,7 +100,7 @@ actor AccessCodes {
             log.notice("Access code used for \"\(grant.label)\": token \(token.id.prefix(8)) made.")
             return (.accepted(grant), token)
         }
-        noteWrong(client, now)
+        recordWrongCode(client, now)
         return (index == nil ? .wrong : .used, nil)
     }
 
@@ -109,26 +109,26 @@ actor AccessCodes {
         return isSame(known, key)
     }
 
-    private func noteWrong(_ client: String, _ now: Instant) {
-        let wrong = (clients[client]?.wrong ?? 0) + 1
+    private func recordWrongCode(_ client: String, _ now: Instant) {
+        let wrongCodes = (clients[client]?.wrongCodes ?? 0) + 1
         if clients[client] == nil, clients.count >= Self.clientLimit,
-            let oldest = clients.min(by: { $0.value.guessed < $1.value.guessed })?.key
+            let oldest = clients.min(by: { $0.value.lastWrongAt < $1.value.lastWrongAt })?.key
         {
             clients[oldest] = nil
         }
-        let doubled = min(Self.longestPause, Self.firstPause * Double(1 << min(wrong - 1, 10)))
-        let pause = wrong >= Self.guesses ? Self.lifetime : doubled
-        clients[client] = Client(wrong: wrong, guessed: now, notBefore: now.advanced(seconds: pause))
+        let doubled = min(Self.longestPause, Self.firstPause * Double(1 << min(wrongCodes - 1, 10)))
+        let pause = wrongCodes >= Self.wrongCodeLimit ? Self.lifetime : doubled
+        clients[client] = Client(wrongCodes: wrongCodes, lastWrongAt: now, notBefore: now.advanced(seconds: pause))
         unlogged += 1
-        guard lastLine.map({ $0.seconds(to: now) >= Self.logPause }) ?? true else { return }
+        guard lastLogged.map({ $0.seconds(to: now) >= Self.logPause }) ?? true else { return }
         log.warning(
             "Wrong access code from \(client.isEmpty ? "this machine" : client) (\(unlogged) since the last line).")
-        (lastLine, unlogged) = (now, 0)
+        (lastLogged, unlogged) = (now, 0)
     }
 
     private func removeExpired(_ now: Instant) {
-        codes.removeAll { now >= $0.until }
-        clients = clients.filter { $0.value.guessed.seconds(to: now) < Self.lifetime }
+        codes.removeAll { now >= $0.expiresAt }
+        clients = clients.filter { $0.value.lastWrongAt.seconds(to: now) < Self.lifetime }
     }
 
     /// Normalises a code. Accepts small letters, blanks, and letters that look like digits.

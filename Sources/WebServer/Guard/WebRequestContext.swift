@@ -15,5 +15,5 @@ struct WebRequestContext: RequestContext {
     }
 
     /// `APICall` reads a body with its own limits.
-    var maxUploadSize: Int { Wire.bodyLimit }
+    var maxUploadSize: Int { JSONBody.sizeLimit }
 }

@@ -62,12 +62,12 @@ package struct HTTPListener: Sendable {
         case .tcp(let host, let port): address = .hostname(host, port: port)
         case .unix(let path): address = .unixDomainSocket(path: path)
         }
-        var quiet = log
-        quiet.logLevel = .error
+        var errorLog = log
+        errorLog.logLevel = .error
         let listener = Mutex<(any Channel)?>(nil)
         let server = Server(
             childChannelSetup: HTTP1Channel(
-                responder: Self.answering(responder, quiet),
+                responder: Self.responderWithDate(responder, errorLog),
                 configuration: .init(
                     additionalChannelHandlers: [ConnectionTimeouts()], idleTimeout: .seconds(Self.idleSeconds),
                     httpDecoderConfiguration: .init(
@@ -75,14 +75,14 @@ package struct HTTPListener: Sendable {
             configuration: ServerConfiguration(
                 address: address,
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.connectionCount(connectionLimit, files: Self.fileLimit), logger: quiet)),
+                    Self.connectionCount(connectionLimit, files: Self.fileLimit), logger: errorLog)),
             onServerRunning: { channel in
                 listener.withLock { $0 = channel }
                 await ready(channel.localAddress?.port)
-            }, eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet)
+            }, eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: errorLog)
         let serving = Task { try await server.run() }
         try await withTaskCancellationHandler {
-            do { try await serving.value } catch let error as IOError { throw NotListening(error) }
+            do { try await serving.value } catch let error as IOError { throw BindFailure(error) }
         } onCancel: {
             let channel = listener.withLock { $0 }
             Task {
@@ -110,7 +110,7 @@ package struct HTTPListener: Sendable {
     }
 
     /// The reason why an address cannot be bound, as text: NIO's error only names the failed system call.
-    struct NotListening: Error, CustomStringConvertible {
+    struct BindFailure: Error, CustomStringConvertible {
         let description: String
 
         init(_ error: IOError) {
@@ -125,7 +125,7 @@ package struct HTTPListener: Sendable {
     }
 
     /// Responds as Hummingbird's `Application` does, but computes the header `Date` for each response.
-    private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
+    private static func responderWithDate<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
         -> HTTPChannelHandler.Responder
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         return { (request, writer: consuming ResponseWriter, channel) in
@@ -146,7 +146,7 @@ package struct HTTPListener: Sendable {
                 try await writer.write(response: response.head, body: response.body)
             } catch is HTTPParserError {
                 // Hummingbird would respond to the original error with a second response.
-                throw BrokenWhileAnswered()
+                throw InvalidRequestDuringResponse()
             }
         }
     }
@@ -162,5 +162,5 @@ package struct HTTPListener: Sendable {
     }
 
     /// Invalid HTTP arrived during a response, so the connection ends.
-    private struct BrokenWhileAnswered: Error {}
+    private struct InvalidRequestDuringResponse: Error {}
 }

@@ -14,18 +14,18 @@ actor StateFeed {
         var tag: String
     }
 
-    struct Text: Sendable {
-        var whole: View
+    struct Views: Sendable {
+        var full: View
         /// The state for callers without access to Waterline. Its tag does not change with a session.
         var shared: View
 
-        func view(withWaterline: Bool) -> View { withWaterline ? whole : shared }
+        func view(withWaterline: Bool) -> View { withWaterline ? full : shared }
     }
 
     enum Event: Sendable {
         /// The state of the day: at the start of a stream, after a change, and every minute.
         /// - Parameter id: in the first event of a stream, the ID after which notifications follow.
-        case state(Text, id: Int64?)
+        case state(Views, id: Int64?)
         case notify(Notice)
         case gap(ByteBuffer)
         case session(ByteBuffer)
@@ -84,9 +84,9 @@ actor StateFeed {
     /// Notifications that were sent and might not be stored yet.
     private var recentNotices: [Notice] = []
 
-    private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
+    private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, views: Views)?
     /// The last state that the streams received.
-    private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
+    private var lastStreamed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var sentSession: ByteBuffer?
 
     init(
@@ -102,18 +102,18 @@ actor StateFeed {
 
     /// Returns the state, and reads the store only if it has changed. The result includes every write that was
     /// committed before the call.
-    func current() async throws -> Text {
+    func current() async throws -> Views {
         let status = await service?.status()
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
         let second = tracker.context.now.wholeSeconds
-        if let cached, cached.mark == mark, cached.second == second, cached.status == status { return cached.text }
+        if let cached, cached.mark == mark, cached.second == second, cached.status == status { return cached.views }
         let snapshot = try tracker.state()
-        let text = Text(
-            whole: View(snapshot, status, isWhole: true),
+        let views = Views(
+            full: View(snapshot, status, isWhole: true),
             shared: View(snapshot.withoutWaterline, status, isWhole: false))
-        cached = (mark, second, status, text)
-        return text
+        cached = (mark, second, status, views)
+        return views
     }
 
     // MARK: - Watching
@@ -147,7 +147,7 @@ actor StateFeed {
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
         continuation.yield(.state(state, id: receivedID))
         if let session { continuation.yield(.session(session)) }
-        if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
+        if let gap = missed?.gap { continuation.yield(.gap(JSONBody.encode(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
             token: token, isVisible: isVisible, showsNotifications: showsNotifications,
@@ -193,7 +193,7 @@ actor StateFeed {
     }
 
     /// Whether a client shows notifications to a user.
-    var isShown: Bool { watchers.values.contains { $0.showsNotifications } }
+    var hasViewer: Bool { watchers.values.contains { $0.showsNotifications } }
 
     /// Sends the notification to all streams if one of them shows it.
     /// - Returns: whether it was shown.
@@ -232,7 +232,7 @@ actor StateFeed {
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
     private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
         let tracker = try tracker()
-        let (newest, forgotten) = try tracker.store.deliveryPositions()
+        let (newest, deletedThrough) = try tracker.store.deliveryPositions()
         // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try tracker.store.deliveries(after: lastID, through: sent).map {
@@ -242,14 +242,14 @@ actor StateFeed {
         let all = (recorded + recentNotices.filter { $0.position > lastID && !stored.contains($0.position) }).sorted {
             $0.position < $1.position
         }
-        let isWhole = lastID >= forgotten && all.count <= Self.replayLimit
+        let isWhole = lastID >= deletedThrough && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
     }
 
     /// Sends changes while clients are connected.
     private func follow() async {
         var pinged = ContinuousClock.now
-        followed = nil
+        lastStreamed = nil
         sentSession = try? session()
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.checkInterval)
@@ -267,14 +267,14 @@ actor StateFeed {
         let status = await service?.status()
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
-        let isTick = followed.map { abs($0.at.seconds(to: tracker.now)) >= Self.tickSeconds } ?? true
-        guard isTick || mark != followed?.mark || status != followed?.status else { return }
+        let isTick = lastStreamed.map { abs($0.at.seconds(to: tracker.now)) >= Self.tickSeconds } ?? true
+        guard isTick || mark != lastStreamed?.mark || status != lastStreamed?.status else { return }
         try sendRecorded()
-        let text = try await current()
-        if text.whole.tag != followed?.tag {
-            for watcher in watchers.values { watcher.send(.state(text, id: nil)) }
+        let views = try await current()
+        if views.full.tag != lastStreamed?.tag {
+            for watcher in watchers.values { watcher.send(.state(views, id: nil)) }
         }
-        followed = (mark, status, text.whole.tag, tracker.now)
+        lastStreamed = (mark, status, views.full.tag, tracker.now)
         let session = try session()
         if session != sentSession {
             sentSession = session
@@ -283,12 +283,12 @@ actor StateFeed {
         }
     }
 
-    private func session() throws -> ByteBuffer? { try tracker().sessionIfAny().map(Wire.json) }
+    private func session() throws -> ByteBuffer? { try tracker().sessionIfAny().map(JSONBody.encode) }
 }
 
 extension StateFeed.View {
     fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool) {
-        bytes = Wire.json(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
+        bytes = JSONBody.encode(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
         var hasher = Hasher()
         hasher.combine(snapshot.timeless)
         hasher.combine(status)

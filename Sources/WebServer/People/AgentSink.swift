@@ -32,7 +32,6 @@ package actor AgentSink: NotificationSink {
 
     package nonisolated let name = "agent"
     package nonisolated let timeLimit = Duration.seconds(12)
-    /// The agents in the order of connection.
     private var agents: [Agent] = []
     private var requests: [UInt64: PendingRequest] = [:]
     private var lastNumber: UInt64 = 0

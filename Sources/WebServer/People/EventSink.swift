@@ -11,9 +11,9 @@ package final class EventSink: NotificationSink {
     package init() {}
 
     /// Sets the person whose pages show notifications; `nil` for none.
-    package func show(to person: Person?) { self.person.withLock { $0 = person } }
+    package func setPerson(_ person: Person?) { self.person.withLock { $0 = person } }
 
-    package func canShow() async -> Bool { await feed?.isShown ?? false }
+    package func canShow() async -> Bool { await feed?.hasViewer ?? false }
 
     package func deliver(_ notification: TrackerNotification) async -> Bool { await feed?.show(notification) ?? false }
 

@@ -13,13 +13,13 @@ extension Person {
     ///   - watch: reports writes to the store. If `nil`, the store is polled.
     ///   - every: the maximum age of values that change with time.
     ///   - reportError: receives errors; a repeated one only once.
-    package func keepStateFile(
+    package func updateStateFile(
         _ watch: StoreWatch? = nil, every: Duration = DayObserver.longestPause,
         trouble reportError: @escaping @Sendable (String) -> Void
     ) async {
         let keeper = StateFileKeeper(person: self, reportError: reportError)
         let pause = watch == nil ? Self.fileCheckInterval : every
-        await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, settling: DayObserver.slowPauses) {
+        await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, pausesAfterWrite: DayObserver.slowPauses) {
             await keeper.update()
             return pause
         }.run()
@@ -46,13 +46,13 @@ private actor StateFileKeeper {
             if written.map({ $0.mark != mark || abs($0.at.seconds(to: tracker.now)) >= StateFeed.tickSeconds - 1 })
                 ?? true
             {
-                let text = try await person.feed.current().whole
+                let text = try await person.feed.current().full
                 if text.tag != written?.tag { try tracker.store.writeStateFile(Array(text.bytes.readableBytesView)) }
                 written = (mark, tracker.now, text.tag)
             }
             lastProblem = nil
         } catch {
-            let message = FileErrorText.words(error)
+            let message = FileErrorText.text(error)
             if lastProblem != message { reportError(message) }
             lastProblem = message
         }

@@ -18,21 +18,22 @@ package struct Person: Sendable {
     let feed: StateFeed
 
     /// Called after a write, and when a client starts to show notifications, because a notification can then be due.
-    let wrote: @Sendable () async -> Void
+    let storeChanged: @Sendable () async -> Void
 
     package init(
         name: String, service: ServiceClient? = nil, agents: AgentSink? = nil,
         page: @escaping @Sendable () -> String? = { nil },
-        sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
+        sharesWaterline: @escaping @Sendable () -> Bool = { false },
+        storeChanged: @escaping @Sendable () async -> Void = {},
         tracker: @escaping @Sendable () throws -> TrackerAPI
     ) {
         self.name = name
         self.tracker = tracker
         self.service = service
         self.sharesWaterline = sharesWaterline
-        self.wrote = wrote
+        self.storeChanged = storeChanged
         self.agents = agents
         self.page = page
-        feed = StateFeed(tracker: tracker, service: service, viewerArrived: wrote)
+        feed = StateFeed(tracker: tracker, service: service, viewerArrived: storeChanged)
     }
 }

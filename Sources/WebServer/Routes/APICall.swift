@@ -19,8 +19,8 @@ struct APICall: Sendable {
 
     /// The application API, limited to the caller's access.
     func tracker() throws -> TrackerAPI {
-        let tracker = try person.tracker().seeing(waterline: mayReadWaterline)
-        return try source().map(tracker.by) ?? tracker
+        let tracker = try person.tracker().withAccess(waterline: mayReadWaterline)
+        return try source().map(tracker.withSource) ?? tracker
     }
 
     func service() throws -> ServiceClient {
@@ -47,7 +47,7 @@ struct APICall: Sendable {
 
     private static let forwardedSources = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
-    func part(_ name: String) throws -> String {
+    func parameter(_ name: String) throws -> String {
         guard let part = context.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
             part.utf8.count <= 256
         else {
@@ -74,7 +74,7 @@ struct APICall: Sendable {
     }
 
     /// Rejects a query with more than one of these parameters.
-    func allowOne(of names: Set<String>) throws {
+    func allowAtMostOne(of names: Set<String>) throws {
         let present = names.filter { query($0) != nil }.sorted()
         guard present.count <= 1 else {
             throw HTTPProblem.wrong(
@@ -84,13 +84,13 @@ struct APICall: Sendable {
     }
 
     /// Whether a parameter with only one valid value is present. Other values are rejected.
-    func queryIs(_ name: String, _ value: String) throws -> Bool {
+    func hasQuery(_ name: String, _ value: String) throws -> Bool {
         guard let present = query(name) else { return false }
         guard present == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" must be \"\(value)\".") }
         return true
     }
 
-    func wholeQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
+    func intQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = query(name) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
             throw HTTPProblem.wrong(
@@ -99,8 +99,7 @@ struct APICall: Sendable {
         return number
     }
 
-    /// The whole body, within its limits of size and time.
-    func body(upTo limit: Int = Wire.bodyLimit) async throws -> ByteBuffer {
+    func body(upTo limit: Int = JSONBody.sizeLimit) async throws -> ByteBuffer {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         let body = request.body
         return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in

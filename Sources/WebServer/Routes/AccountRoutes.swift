@@ -27,10 +27,10 @@ enum AccountRoutes {
         }
         // A caller may revoke its own token to sign out.
         table.action(.delete, "tokens/:token", needs: .read) { call, tracker in
-            let id = try call.part("token")
+            let id = try call.parameter("token")
             let isOwn = id == call.context.caller.token?.id
             if !isOwn { try call.context.caller.require(.admin) }
-            var answer = Answer.json(try tracker.revokeTokens(id))
+            var answer = APIResponse.json(try tracker.revokeTokens(id))
             log.notice("Token \(id.prefix(8)) revoked by \(call.context.caller.name).")
             if isOwn {
                 answer.headers[.setCookie] =
@@ -46,7 +46,7 @@ enum AccountRoutes {
                     "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
             let ownToken = try call.context.caller.token.flatMap { token in
-                try tracker.use(token: token.text).map { (token.text, $0) }
+                try tracker.authenticate(token.text).map { (token.text, $0) }
             }
             let report = try await tracker.purge()
             // The requesting browser stays signed in, because its page continues with setup.
@@ -94,21 +94,21 @@ enum AccountRoutes {
     /// Exchanges a code for a cookie, or for a token if the body requests one.
     private static func signIn(_ request: Request, _ context: WebRequestContext, _ person: Person, _ codes: AccessCodes)
         async throws
-        -> Answer
+        -> APIResponse
     {
         var fields = try Fields(try await APICall(request: request, context: context, person: person).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let client = Access.peer(of: request, context.remote)
-        let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
-            grant, lost in
+        let client = Access.rateLimitKey(of: request, context.remote)
+        let (outcome, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
+            grant, replaced in
             let tracker = try person.tracker()
             let created = try tracker.makeToken(label: grant.label, scope: grant.scope)
             // Another client may have revoked the token since.
-            if let lost { _ = try? tracker.revokeTokens(lost) }
+            if let replaced { _ = try? tracker.revokeTokens(replaced) }
             return created
         }
-        switch verdict {
+        switch outcome {
         case .wait(let seconds):
             throw HTTPProblem(
                 .tooManyRequests, "tooManyTries", "Too many wrong codes. Try again in \(seconds) s.",
@@ -116,7 +116,7 @@ enum AccountRoutes {
         case .used: throw usedCode
         case .accepted(let grant):
             guard let token else { throw wrongCode }
-            var answer = Answer.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
+            var answer = APIResponse.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
                 answer.headers[.setCookie] = """

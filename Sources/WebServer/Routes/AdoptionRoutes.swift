@@ -12,10 +12,10 @@ enum AdoptionRoutes {
             .json(["bottles": try await call.service().scan()])
         }
         table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, recording: .withResponse) { call, _ in
-            .json(try await call.service().readContents(try call.part("bottle")))
+            .json(try await call.service().readContents(try call.parameter("bottle")))
         }
         table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, recording: .withResponse) { call, tracker in
-            try tracker.store.hideInRange(try call.part("bottle"))
+            try tracker.store.hideInRange(try call.parameter("bottle"))
             return .json(["hidden": true])
         }
         table.write(.post, "bottles-in-range/:bottle/adopt", needs: .admin, recording: .withResponse) {
@@ -28,7 +28,7 @@ enum AdoptionRoutes {
             }
             let choice = AdoptionChoice(mode: mode, trustsClock: try fields.flag("trustClock") ?? false)
             try fields.finish()
-            let address = try call.part("bottle").uppercased()
+            let address = try call.parameter("bottle").uppercased()
             guard address.wholeMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/) != nil else {
                 throw HTTPProblem.wrong("wrongAddress", "invalid address '\(address)': expected six hex pairs")
             }

@@ -8,7 +8,7 @@ import TrackerService
 enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { call in
-            try call.needSession()
+            try call.requireLocalProgram()
             let (person, channel) = (call.person, call.context.channel)
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
@@ -18,7 +18,7 @@ enum AgentRoutes {
                     return try await writer.finish(nil)
                 }
                 // An agent is available now: deliver the notifications that had no channel.
-                await person.wrote()
+                await person.storeChanged()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
                 }
@@ -33,17 +33,17 @@ enum AgentRoutes {
                 status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
         table.write(.post, "agent/shown", needs: .log) { call, _, fields in
-            try call.needSession()
-            let (agent, id) = (try fields.needed("agent"), try fields.needed("id"))
+            try call.requireLocalProgram()
+            let (agent, id) = (try fields.required("agent"), try fields.required("id"))
             let isShown = try fields.flag("shown") ?? true
             try fields.finish()
             await call.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
         table.write(.post, "agent/press", needs: .log) { call, tracker, fields in
-            try call.needSession()
+            try call.requireLocalProgram()
             // A delayed button press contains the time of the press.
-            let (action, key) = (try fields.action(), try fields.needed("key"))
+            let (action, key) = (try fields.action(), try fields.required("key"))
             let at = try fields.moment("at", tracker)
             try fields.finish()
             guard key.utf8.count <= 256 else { throw HTTPProblem.wrong("tooLong", "\"key\" has more than 256 bytes.") }
@@ -53,9 +53,9 @@ enum AgentRoutes {
 
     private static func frame(_ event: AgentSink.Event, _ person: Person) -> ByteBuffer {
         switch event {
-        case .hello(let agent): EventFrame.bytes("hello", Wire.json(Hello(agent: agent, page: person.page())))
-        case .show(let announcement): EventFrame.bytes("show", Wire.json(announcement))
-        case .close(let id): EventFrame.bytes("close", Wire.json(["id": id]))
+        case .hello(let agent): EventFrame.bytes("hello", JSONBody.encode(Hello(agent: agent, page: person.page())))
+        case .show(let announcement): EventFrame.bytes("show", JSONBody.encode(announcement))
+        case .close(let id): EventFrame.bytes("close", JSONBody.encode(["id": id]))
         case .ping: EventFrame.ping
         }
     }
@@ -68,7 +68,7 @@ enum AgentRoutes {
 
 extension APICall {
     /// Allows only programs on this machine, because a confirmed notification counts as shown.
-    fileprivate func needSession() throws {
+    fileprivate func requireLocalProgram() throws {
         guard context.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine", "Only programs on the service's machine may show notifications.")
@@ -87,7 +87,7 @@ extension Fields {
         return action
     }
 
-    fileprivate mutating func needed(_ key: String) throws -> String {
+    fileprivate mutating func required(_ key: String) throws -> String {
         guard let text = try text(key), !text.isEmpty else {
             throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.")
         }

@@ -14,9 +14,9 @@ enum BottleRoutes {
         // Administrators only, because a kept poll has the traffic and the names of other devices.
         table.get("polls/kept", needs: .admin) { call in .json(["kept": try call.person.tracker().failedPolls()]) }
         table.get("polls/kept/:poll", needs: .admin) { call in
-            let id = try call.part("poll")
+            let id = try call.parameter("poll")
             let capture = try call.person.tracker().capture(ofKeptPoll: id)
-            return Answer(
+            return APIResponse(
                 type: "application/octet-stream", bytes: ByteBuffer(bytes: capture),
                 headers: [
                     .contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store",
@@ -35,7 +35,7 @@ enum BottleRoutes {
         }
         table.get("bottles") { call in .json(["bottles": try call.person.tracker().store.bottles()]) }
         table.get("bottles/:bottle/settings") { call in
-            .json(try call.person.tracker().settings(ofBottle: try call.part("bottle")))
+            .json(try call.person.tracker().settings(ofBottle: try call.parameter("bottle")))
         }
         table.write(.patch, "bottles/:bottle/settings", needs: .control) { call, tracker, fields in
             // `null` removes a bottle's own value.
@@ -45,20 +45,20 @@ enum BottleRoutes {
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
-            return .json(try tracker.set(changes, ofBottle: try call.part("bottle")))
+            return .json(try tracker.set(changes, ofBottle: try call.parameter("bottle")))
         }
         table.get("journal", query: ["limit"]) { call in
             return .json(
-                try call.person.tracker().journal(limit: try call.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
+                try call.person.tracker().journal(limit: try call.intQuery("limit", in: 1...10_000, otherwise: 100)))
         }
-        table.get("journal/:record") { call in .json(try call.person.tracker().record(try call.part("record"))) }
+        table.get("journal/:record") { call in .json(try call.person.tracker().record(try call.parameter("record"))) }
         table.action(.post, "journal/resolve", needs: .control) { _, tracker in .json(try tracker.resolveJournal()) }
         table.write(.patch, "journal/:record", needs: .control) { call, tracker, fields in
             guard let at = try fields.moment("at", tracker) else {
                 throw HTTPProblem.wrong("missingField", "\"at\" is missing: the time of the drink.")
             }
             try fields.finish()
-            return .json(try tracker.dateRecord(try call.part("record"), at: at))
+            return .json(try tracker.dateRecord(try call.parameter("record"), at: at))
         }
     }
 }

@@ -41,11 +41,11 @@ enum DrinkRoutes {
                 guard of == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"drink\" or \"of\", not both.") }
                 return .json(try tracker.undo(ofDrink: drink))
             }
-            guard let reach = reaches[of ?? "everything"] else {
+            guard let scope = undoScopes[of ?? "everything"] else {
                 throw HTTPProblem.wrong(
-                    "notAReach", "\"of\" must be one of \(reaches.keys.sorted().joined(separator: ", ")).")
+                    "notAReach", "\"of\" must be one of \(undoScopes.keys.sorted().joined(separator: ", ")).")
             }
-            return .json(try tracker.undo(reach))
+            return .json(try tracker.undo(scope))
         }
         table.write(.post, "snooze", needs: .log) { _, tracker, fields in
             let length = try Snooze(minutes: fields.integer("minutes"), until: fields.text("until"))
@@ -54,7 +54,7 @@ enum DrinkRoutes {
         }
         table.action(.post, "reset-today", needs: .log) { _, tracker in .json(try tracker.resetToday()) }
         table.get("history", query: ["day", "week", "month"]) { call in
-            try call.allowOne(of: ["day", "week", "month"])
+            try call.allowAtMostOne(of: ["day", "week", "month"])
             let tracker = try call.tracker()
             if let day = call.query("day") { return .json(try tracker.day(DayText.day(day, today: tracker.today()))) }
             if let month = call.query("month") { return .json(try tracker.month(of: DayText.month(month))) }
@@ -64,13 +64,13 @@ enum DrinkRoutes {
     }
 
     /// The values of the field `of`: the changes that undo considers.
-    private static let reaches: [String: UndoScope] = [
+    private static let undoScopes: [String: UndoScope] = [
         "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
     ]
 
     /// A drink's ID in the lists. Entries of a session have a separate path.
     private static func drink(_ call: APICall, _ tracker: TrackerAPI) throws -> String {
-        let name = try call.part("drink")
+        let name = try call.parameter("drink")
         guard try !tracker.store.drinks(named: name).isEmpty else {
             throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound)
         }
@@ -84,7 +84,6 @@ extension Fields {
         try text(key).map { try tracker.moment($0) }
     }
 
-    /// A time of day, such as `14:05`.
     mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
         try text(key).map { text in
             guard let time = TimeOfDay(text) else {

@@ -22,14 +22,14 @@ enum EventRoutes {
                 call.person, call.person.feed, call.context.channel, call.context.caller.isAdministrator
             )
             let token = call.context.caller.token
-            let showsNotifications = try call.queryIs("shows", "notifications")
+            let showsNotifications = try call.hasQuery("shows", "notifications")
             let parts =
                 fields.map {
                     Parts(
                         state: $0, hasSession: $0.contains("session"),
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
-            let isVisible = try !call.queryIs("looks", "no")
+            let isVisible = try !call.hasQuery("looks", "no")
             try await feed.checkStreamLimits(token?.id)
             let body = ResponseBody { writer in
                 let mayReadWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
@@ -104,7 +104,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try context.caller.token.map({ try person.tracker().use(token: $0.text) != nil }) ?? true
+                    guard try context.caller.token.map({ try person.tracker().authenticate($0.text) != nil }) ?? true
                     else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }

@@ -22,9 +22,9 @@ enum FileRoutes {
             }
         }
         for (path, scope) in [("import", Scope.control), ("shortcuts/samples", .log)] {
-            table.upload(path, needs: scope) { tracker, spool in
+            table.upload(path, needs: scope) { tracker, upload in
                 do {
-                    return .json(try tracker.importDrinks { feed in try spool.read(feed) })
+                    return .json(try tracker.importDrinks { feed in try upload.read(feed) })
                 } catch let error as HealthFileError {
                     throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
                 }
@@ -36,8 +36,8 @@ enum FileRoutes {
                 _ = try tracker.exportJournal(to: write)
             }
         }
-        table.upload("journal/import", needs: .control) { tracker, spool in
-            .json(try tracker.importJournal { feed in try spool.read(feed) })
+        table.upload("journal/import", needs: .control) { tracker, upload in
+            .json(try tracker.importJournal { feed in try upload.read(feed) })
         }
         // The backup contains sessions and the hashes of tokens.
         table.stream("backup", needs: .admin) { call in

@@ -9,36 +9,36 @@ import TrackerService
 enum IdempotentWrite {
     static func answer(
         _ call: APICall, _ recording: IdempotentExecution.Recording,
-        _ act: @Sendable (APICall, TrackerAPI, inout Fields) async throws -> Answer
+        _ perform: @Sendable (APICall, TrackerAPI, inout Fields) async throws -> APIResponse
     )
-        async throws -> Answer
+        async throws -> APIResponse
     {
         let body = try await call.body()
         try checkType(call.request, body)
-        return try await answer(call, recording, asking: Array(body.readableBytesView)) { tracker in
+        return try await answer(call, recording, content: Array(body.readableBytesView)) { tracker in
             var fields = try Fields(body)
-            return try await act(call, tracker, &fields)
+            return try await perform(call, tracker, &fields)
         }
     }
 
     /// Performs a write, or returns the stored response of an earlier request with the same idempotency key.
-    /// - Parameter what: the body or its hash, to detect another request with the same key.
+    /// - Parameter content: the body or its hash, to detect another request with the same key.
     static func answer(
-        _ call: APICall, _ recording: IdempotentExecution.Recording, asking what: [UInt8],
-        _ act: @Sendable (TrackerAPI) async throws -> Answer
-    ) async throws -> Answer {
+        _ call: APICall, _ recording: IdempotentExecution.Recording, content: [UInt8],
+        _ perform: @Sendable (TrackerAPI) async throws -> APIResponse
+    ) async throws -> APIResponse {
         let tracker = try call.tracker()
-        guard let key = try key(of: call.request) else { return try await act(tracker) }
+        guard let key = try key(of: call.request) else { return try await perform(tracker) }
         // The access is part of the request, so that a caller with less access does not get the stored response.
         let access = call.mayReadAddresses ? "" : call.mayReadWaterline ? " with Waterline" : " limited"
         let execution = IdempotentExecution(
             IdempotentRequest(
                 key: key,
-                asking: Array("\(call.request.method.rawValue) \(call.request.head.path ?? "") ".utf8) + what
+                content: Array("\(call.request.method.rawValue) \(call.request.head.path ?? "") ".utf8) + content
                     + access.utf8,
                 at: tracker.now),
             on: tracker, recording, keyName: "Idempotency-Key", reusedCode: "idempotencyKeyReused")
-        let outcome = try await execution.run(act) {
+        let outcome = try await execution.run(perform) {
             .init(status: $0.status.code, body: Array($0.bytes.readableBytesView))
         }
         switch outcome {
@@ -46,7 +46,7 @@ enum IdempotentWrite {
         case .repeated(let stored):
             var answer =
                 try stored.map {
-                    Answer(
+                    APIResponse(
                         status: .init(code: $0.status), type: $0.body.isEmpty ? "" : "application/json",
                         bytes: ByteBuffer(bytes: $0.body))
                 } ?? .json(["state": try tracker.state()])

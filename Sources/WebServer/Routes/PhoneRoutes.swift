@@ -6,12 +6,12 @@ import TrackerService
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks", query: ["days"]) { call in
-            .json(try call.tracker().drinksForPhone(days: try call.wholeQuery("days", in: 1...3650, otherwise: 7)))
+            .json(try call.tracker().drinksForPhone(days: try call.intQuery("days", in: 1...3650, otherwise: 7)))
         }
         table.write(.post, "shortcuts/done", needs: .log) { _, tracker, fields in
             let keys = try fields.texts("keys") ?? []
             try fields.finish()
-            return .json(try tracker.noteGiven(keys))
+            return .json(try tracker.recordPhoneDrinks(keys))
         }
     }
 }

@@ -14,9 +14,9 @@ enum PressRoutes {
             }
             let action = try fields.action()
             try fields.finish()
-            let tracker = try person.tracker().seeing(waterline: person.sharesWaterline())
+            let tracker = try person.tracker().withAccess(waterline: person.sharesWaterline())
             guard let done = try tracker.press(action, withKey: key) else { throw unknownNotification }
-            await person.wrote()
+            await person.storeChanged()
             return .json(["done": done])
         }
     }

@@ -7,7 +7,7 @@ import TrackerService
 final class RouteTable {
     static let base = "/api/v1"
 
-    typealias Plain = @Sendable (Request, WebRequestContext) async throws -> Response
+    typealias Handler = @Sendable (Request, WebRequestContext) async throws -> Response
 
     private let router: Router<WebRequestContext>
     private let person: Person
@@ -28,7 +28,7 @@ final class RouteTable {
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
-        _ answer: @escaping @Sendable (APICall) async throws -> Answer
+        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
         stream(path, needs: scope, query: query) { call in
             try check(call)
@@ -41,7 +41,7 @@ final class RouteTable {
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
         _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
-        enter(.get, path, scope) { call in
+        register(.get, path, scope) { call in
             try call.allowQuery(query)
             return try await respond(call)
         }
@@ -53,12 +53,12 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (APICall, TrackerAPI, inout Fields) async throws -> Answer
+        _ act: @escaping @Sendable (APICall, TrackerAPI, inout Fields) async throws -> APIResponse
     ) {
-        enter(method, path, scope) { call in
+        register(method, path, scope) { call in
             try check(call)
             let answer = try await IdempotentWrite.answer(call, recording, act)
-            await call.person.wrote()
+            await call.person.storeChanged()
             return answer.response
         }
     }
@@ -68,7 +68,7 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (APICall, TrackerAPI) async throws -> Answer
+        _ act: @escaping @Sendable (APICall, TrackerAPI) async throws -> APIResponse
     ) {
         write(method, path, needs: scope, recording: recording, check: check) { call, tracker, fields in
             try fields.finish()
@@ -79,15 +79,16 @@ final class RouteTable {
     /// A route that receives a file, executed once per `Idempotency-Key`.
     /// - Parameter act: gets the path of the file, which is deleted afterwards.
     func upload(
-        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerAPI, UploadFile) async throws -> Answer
+        _ path: String, needs scope: Scope,
+        _ act: @escaping @Sendable (TrackerAPI, UploadFile) async throws -> APIResponse
     ) {
-        enter(.post, path, scope) { call in
+        register(.post, path, scope) { call in
             try call.allowQuery([])
-            let spool = try await UploadFile(of: call.request, besideStore: call.person.tracker().store.path)
-            let answer = try await IdempotentWrite.answer(call, .withWrite, asking: Array(spool.fingerprint.utf8)) {
-                try await act($0, spool)
+            let upload = try await UploadFile(of: call.request, besideStore: call.person.tracker().store.path)
+            let answer = try await IdempotentWrite.answer(call, .withWrite, content: Array(upload.fingerprint.utf8)) {
+                try await act($0, upload)
             }
-            await call.person.wrote()
+            await call.person.storeChanged()
             return answer.response
         }
     }
@@ -95,17 +96,18 @@ final class RouteTable {
     /// A route that needs no credential, for signing in.
     func open(
         _ method: HTTPRequest.Method, _ path: String,
-        _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> Answer
+        _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> APIResponse
     ) {
-        on("\(Self.base)/\(path)", method) { request, context in try await answer(request, context).response }
+        route("\(Self.base)/\(path)", method) { request, context in try await answer(request, context).response }
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
     func widget(
-        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (APICall) async throws -> Answer
+        _ method: HTTPRequest.Method, _ path: String,
+        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
         let (person, access) = (person, access)
-        on(path, method) { request, context in
+        route(path, method) { request, context in
             var context = context
             context.caller = try access.widgetCaller(of: request)
             try context.caller.require(method == .get || context.caller.scope == .widget ? .widget : .log)
@@ -121,12 +123,12 @@ final class RouteTable {
     }
 
     /// A page or another route that needs neither a credential nor the store.
-    func plain(_ path: String, _ answer: @escaping Plain) {
+    func publicRoute(_ path: String, _ answer: @escaping Handler) {
         methods[path, default: []].insert(.get)
         router.get(RouterPath(path)) { try await answer($0, $1) }
     }
 
-    var entered: [String: Set<HTTPRequest.Method>] { methods }
+    var registered: [String: Set<HTTPRequest.Method>] { methods }
 
     /// Responds 405 to all other methods of every path.
     func finish() {
@@ -144,7 +146,7 @@ final class RouteTable {
         }
     }
 
-    private func enter(
+    private func register(
         _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
@@ -156,7 +158,7 @@ final class RouteTable {
         _ answer: @escaping @Sendable (APICall) async throws -> Response
     ) {
         let (person, access) = (person, access)
-        on(path, method) { request, context in
+        route(path, method) { request, context in
             var context = context
             context.caller = try access.caller(of: request)
             try context.caller.require(scope)
@@ -164,7 +166,7 @@ final class RouteTable {
         }
     }
 
-    private func on(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Plain) {
+    private func route(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Handler) {
         methods[path, default: []].insert(method)
         router.on(RouterPath(path), method: method) { request, context in
             try await withTaskExecutorPreference(BlockingThreads.shared) { try await answer(request, context) }

@@ -26,10 +26,10 @@ enum SessionRoutes {
             return .json(session)
         }
         table.get("sessions", query: ["limit"], check: check) { call in
-            .json(try call.person.tracker().sessions(limit: try call.wholeQuery("limit", in: 1...1000, otherwise: 5)))
+            .json(try call.person.tracker().sessions(limit: try call.intQuery("limit", in: 1...1000, otherwise: 5)))
         }
         table.get("sessions/:session", check: check) { call in
-            .json(try call.person.tracker().session(try call.part("session")))
+            .json(try call.person.tracker().session(try call.parameter("session")))
         }
         table.action(.post, "session", needs: .log, check: check) { _, tracker in .json(try tracker.startSession()) }
         table.write(.post, "session/end", needs: .log, check: check) { _, tracker, fields in
@@ -77,10 +77,10 @@ enum SessionRoutes {
             guard change.at != nil || change.estimate != nil || change.oz != nil else {
                 throw HTTPProblem.wrong("missingField", "Nothing to change: give \"at\", \"estimate\" or \"oz\".")
             }
-            return .json(try tracker.edit(try call.part("entry"), change))
+            return .json(try tracker.edit(try call.parameter("entry"), change))
         }
         table.action(.delete, "session/logs/:entry", needs: .log, check: check) { call, tracker in
-            .json(try tracker.delete(try call.part("entry")))
+            .json(try tracker.delete(try call.parameter("entry")))
         }
     }
 
@@ -104,10 +104,10 @@ enum SessionRoutes {
                 throw HTTPProblem.wrong(
                     "missingField", "Nothing to change: give \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }
-            return .json(try tracker.editPreset(try call.part("preset"), values))
+            return .json(try tracker.editPreset(try call.parameter("preset"), values))
         }
         table.action(.delete, "presets/:preset", needs: .control, check: check) { call, tracker in
-            .json(try tracker.deletePreset(try call.part("preset")))
+            .json(try tracker.deletePreset(try call.parameter("preset")))
         }
     }
 

@@ -6,11 +6,11 @@ import TrackerService
 enum SettingRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.get("settings") { call in
-            .json(try shown(to: call, call.tracker()))
+            .json(try report(for: call, call.tracker()))
         }
         table.get("settings/catalogue") { call in .json(Settings.catalogue.map(Entry.init)) }
         table.get("settings/:name") { call in
-            let name = try call.part("name")
+            let name = try call.parameter("name")
             try check(call, [name])
             if !call.mayReadAddresses, SettingScope.canBeSecretAddress(name) { throw HTTPProblem.missingScope(.admin) }
             return .json(try call.person.tracker().setting(name))
@@ -24,11 +24,11 @@ enum SettingRoutes {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
             _ = try tracker.set(changes)
-            let reaching = members.map(\.key).filter { SettingScope(of: $0) > .day }
-            if !reaching.isEmpty {
-                log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
+            let logged = members.map(\.key).filter { SettingScope(of: $0) > .day }
+            if !logged.isEmpty {
+                log.notice("Settings changed by \(call.context.caller.name): \(logged.joined(separator: ", ")).")
             }
-            return .json(try shown(to: call, tracker))
+            return .json(try report(for: call, tracker))
         }
         table.write(.post, "setup", needs: .control) { call, tracker, fields in
             let names = [
@@ -58,21 +58,20 @@ enum SettingRoutes {
         }
     }
 
-    private static func shown(to call: APICall, _ tracker: TrackerAPI) throws -> SettingsReport {
+    private static func report(for call: APICall, _ tracker: TrackerAPI) throws -> SettingsReport {
         let report = try tracker.settings()
         return call.mayReadAddresses ? report : report.withoutSecretAddresses
     }
 
-    /// Settings of Waterline require access to Waterline.
     private static func check(_ call: APICall, _ names: [String]) throws {
         if names.contains(where: SettingScope.isAboutWaterline) { try SessionRoutes.check(call) }
     }
 
     /// Only administrators may change settings that send data to other services or read files of this machine.
     private static func checkPermission(_ call: APICall, _ names: [String]) throws {
-        guard let reach = names.map(SettingScope.init).max(), reach > .day else { return }
+        guard let scope = names.map(SettingScope.init).max(), scope > .day else { return }
         try call.context.caller.require(.admin)
-        guard reach == .files, !call.context.caller.isLocal,
+        guard scope == .files, !call.context.caller.isLocal,
             let name = names.first(where: { SettingScope(of: $0) == .files })
         else { return }
         throw HTTPProblem(

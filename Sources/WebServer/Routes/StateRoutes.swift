@@ -9,10 +9,10 @@ enum StateRoutes {
             let state = try await call.person.feed.current().view(withWaterline: call.mayReadWaterline)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
-                return Answer(
+                return APIResponse(
                     status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
-            return Answer(
+            return APIResponse(
                 type: "application/json", bytes: state.bytes,
                 headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
@@ -29,11 +29,11 @@ enum StateRoutes {
 
     /// Compares `If-None-Match` with a tag by weak comparison (RFC 9110, 13.1.2).
     static func matches(_ field: String, _ tag: String) -> Bool {
-        func plain(_ text: Substring) -> Substring {
+        func value(_ text: Substring) -> Substring {
             let text = text.trimming(" \t")
             return text.hasPrefix("W/") ? text.dropFirst(2) : text
         }
-        return field.split(separator: ",").contains { $0.trimming(" \t") == "*" || plain($0) == plain(Substring(tag)) }
+        return field.split(separator: ",").contains { $0.trimming(" \t") == "*" || value($0) == value(Substring(tag)) }
     }
 }
 

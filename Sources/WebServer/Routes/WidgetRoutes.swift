@@ -14,19 +14,19 @@ enum WidgetRoutes {
     private static let formLimit = 1024
 
     static func add(to table: RouteTable) {
-        let widgets: [(name: String, draw: @Sendable (Scene) -> String)] = [
+        let widgets: [(name: String, draw: @Sendable (WidgetData) -> String)] = [
             ("circular", { Widget.circular($0.state) }), ("corner", { Widget.corner($0.state) }),
             ("small", { Widget.small($0.state) }),
             ("medium", { Widget.medium($0.state, $0.last) }), ("large", { Widget.large($0.state, $0.logs, $0.last) }),
         ]
         for (name, draw) in widgets {
             let belongsToSession = !["circular", "corner"].contains(name)
-            let picture: @Sendable (APICall) throws -> Answer = { call in
-                let scene = try Scene(call)
+            let picture: @Sendable (APICall) throws -> APIResponse = { call in
+                let data = try WidgetData(call)
                 // Do not show "No Session": this caller must not learn whether there is a session.
                 let isHidden = belongsToSession && !call.mayReadWaterline
                 return answer(
-                    "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
+                    "image/svg+xml", isHidden ? Widget.amount(data.state, isLarge: name != "small") : draw(data))
             }
             table.widget(.get, "/widget/\(name).svg", picture)
             guard belongsToSession else {
@@ -34,8 +34,8 @@ enum WidgetRoutes {
                 continue
             }
             table.widget(.get, "/widget/\(name)") { call in
-                let scene = try Scene(call)
-                var page = answer("text/html; charset=utf-8", try page(name, scene, call, draw).html)
+                let data = try WidgetData(call)
+                var page = answer("text/html; charset=utf-8", try page(name, data, call, draw).html)
                 page.headers[.cacheControl] = "no-store"
                 return page
             }
@@ -44,16 +44,16 @@ enum WidgetRoutes {
     }
 
     /// The page with the session and its buttons; without a session, with the ring of the day.
-    private static func page(_ name: String, _ scene: Scene, _ call: APICall, _ draw: (Scene) -> String) throws
+    private static func page(_ name: String, _ data: WidgetData, _ call: APICall, _ draw: (WidgetData) -> String) throws
         -> WidgetPage
     {
-        let state = scene.state
+        let state = data.state
         let cup = (WidgetPage.Button.cup, "+\(state.units.text(state.cupMl))")
         let key = UUID().uuidString
         guard state.waterline == nil else {
             let buttons: [(WidgetPage.Button, String)] = [(.drink, "+ Drink"), (.water, "+ Water"), cup]
             return WidgetPage(
-                svg: draw(scene), lines: [], buttons: name == "small" ? Array(buttons.prefix(2)) : buttons, key: key)
+                svg: draw(data), lines: [], buttons: name == "small" ? Array(buttons.prefix(2)) : buttons, key: key)
         }
         var lines = [state.litresText, nextDrink(state)]
         if name == "large" {
@@ -77,7 +77,7 @@ enum WidgetRoutes {
     }
 
     /// Executes a button once per rendering of the page, and responds with the page.
-    private static func press(_ name: String, _ call: APICall) async throws -> Answer {
+    private static func press(_ name: String, _ call: APICall) async throws -> APIResponse {
         let body = try await call.body(upTo: formLimit)
         var form = URLComponents()
         form.percentEncodedQuery = String(buffer: body)
@@ -91,7 +91,7 @@ enum WidgetRoutes {
         head.headerFields[.idempotencyKey] = key.uuidString
         let keyed = APICall(
             request: Request(head: head, body: .init(buffer: body)), context: call.context, person: call.person)
-        _ = try await IdempotentWrite.answer(keyed, .withWrite, asking: Array(button.rawValue.utf8)) { tracker in
+        _ = try await IdempotentWrite.answer(keyed, .withWrite, content: Array(button.rawValue.utf8)) { tracker in
             switch button {
             case .cup: .json(try tracker.logDrink(.cup))
             case .drink: .json(try tracker.drink())
@@ -99,14 +99,14 @@ enum WidgetRoutes {
             case .start: .json(try tracker.startSession())
             }
         }
-        await call.person.wrote()
+        await call.person.storeChanged()
         let query = call.request.uri.query.map { "?\($0)" } ?? ""
-        return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
+        return APIResponse(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
     }
 
     /// Creates the response. Pages of any origin may embed it, and its style is inline.
-    private static func answer(_ type: String, _ text: String) -> Answer {
-        Answer(
+    private static func answer(_ type: String, _ text: String) -> APIResponse {
+        APIResponse(
             type: type, bytes: ByteBuffer(string: text),
             headers: [
                 .cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)",
@@ -119,7 +119,7 @@ enum WidgetRoutes {
 }
 
 /// The data of the images, limited to the caller's access.
-private struct Scene {
+private struct WidgetData {
     var state: TrackerSnapshot
     var logs: [LogReport] = []
     var last: SessionSummary?

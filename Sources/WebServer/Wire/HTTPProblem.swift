@@ -29,9 +29,9 @@ struct HTTPProblem: Error, Sendable {
         var code: String
     }
 
-    var answer: Answer {
-        let body = Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code)
-        return Answer(status: status, type: "application/problem+json", bytes: Wire.json(body), headers: headers)
+    var answer: APIResponse {
+        let body = JSONBody.encode(Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code))
+        return APIResponse(status: status, type: "application/problem+json", bytes: body, headers: headers)
     }
 }
 

@@ -4,7 +4,7 @@ import NIOCore
 
 extension RequestBody {
     /// Calls a closure with each part of the body in order. Invalid HTTP/1.1 framing becomes an error response.
-    func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
+    func forEachPart(_ body: (ByteBuffer) throws -> Void) async throws {
         var parts = makeAsyncIterator()
         while true {
             let part: ByteBuffer?
@@ -18,7 +18,7 @@ extension RequestBody {
                     headers: [.connection: "close"])
             }
             guard let part else { return }
-            try take(part)
+            try body(part)
         }
     }
 }

@@ -42,7 +42,7 @@ final class UploadFile: Sendable {
                 }
             }
             defer { group.cancelAll() }
-            guard let first = try await group.next(), let whole = first else {
+            guard let first = try await group.next(), let written = first else {
                 throw HTTPProblem(
                     .requestTimeout, "slowBody",
                     """
@@ -51,17 +51,17 @@ final class UploadFile: Sendable {
                     """,
                     headers: [.connection: "close"])
             }
-            return whole
+            return written
         }
     }
 
     /// Passes the bytes in chunks, on a thread that may block.
-    func read(_ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
+    func read(_ process: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw Refusal("noScratch", "The temporary file of the upload is missing.")
         }
         defer { try? file.close() }
-        while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
+        while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(process) }
     }
 
     /// Writes the body. Returns the number of bytes and their FNV-1a hash, to detect another file with the same key.

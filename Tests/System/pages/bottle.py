@@ -56,21 +56,21 @@ class Bottle(PageCase):
             };
             window.EventSource = class extends EventTarget { close() {} };""")
         self.open("/bottle", ".range-card li")
-        self.count(".range-card li", 2)
+        self.wait_for_count(".range-card li", 2)
         self.button("Look inside", ".range-card li")
-        self.says(".range-card .from", "12 records, the newest 250 ml at 2026-06-15 11:59:00")
+        self.wait_for_text(".range-card .from", "12 records, the newest 250 ml at 2026-06-15 11:59:00")
         self.button("Add bottle", ".range-card li")
         self.type("dialog select", "share")
         self.button("Add bottle", "dialog")
         self.wait(".toast")
         self.button("Not mine", ".range-card li:nth-child(2)")
-        self.count(".range-card li", 1)
+        self.wait_for_count(".range-card li", 1)
         self.assertEqual(self.script("return asked"), [
             ["A4:C1:38:01:02:03/look", "{}"], ["A4:C1:38:01:02:03/adopt", '{"mode":"share"}'], ["A4:C1:38:01:02:04/hide", "{}"]])
 
     def test_why_and_notifications_have_german_texts(self):
         self.open("/sign-in", "input.code")
-        self.speak("de")
+        self.set_language("de")
         self.open("/bottle", ".command")
         # Quiet hours, a day far behind, one just behind, the goal; with and without a session.
         seen = set()
@@ -96,7 +96,7 @@ class Bottle(PageCase):
     def test_each_fact_of_the_bottle_is_shown_once_if_it_is_known(self):
         def facts(speed, **bottle):
             known = {"batteryPercent": 97, "clockDriftSeconds": 0, "model": "boost", "lastCompletePoll": None, "advertisedName": None}
-            return dict(self.state_is({"bottle": known | bottle, "service": {"stage": "connected", "speed": speed}},
+            return dict(self.replace_state({"bottle": known | bottle, "service": {"stage": "connected", "speed": speed}},
                                       "[...document.querySelectorAll('.bottle-page .counts > div')].map((e) => [...e.children].map((each) => each.textContent))"))
 
         self.open("/bottle", ".bottle-page .counts > div")
@@ -118,31 +118,31 @@ class Bottle(PageCase):
         self.assertEqual(self.text("[data-command=recalibrate] .answer"), "")
         self.button("Check now")
         self.until(lambda: self.one(".bottle-line button").is_enabled(), "the check does not end")
-        self.matches(".polls li .row-text", "...")
+        self.wait_for_match(".polls li .row-text", "...")
 
     def test_failed_polls_are_listed_with_their_trace_and_capture(self):
         self.open("/bottle", ".bottle-page .counts > div")
         self.until(lambda: self.script("return document.querySelector('.kept-card').hidden"), "nothing is kept, and the card is there")
         keep_polls(self, ("20260615T115900123", TRACE, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", OTHER, b"btsnoop\0x"))
         self.open("/bottle", ".kept-polls details")
-        self.count(".kept-polls details", 2)
+        self.wait_for_count(".kept-polls details", 2)
         self.click("[data-poll='20260615T115900123'] summary")
         self.until(lambda: "name: <b>WaterH</b>" in self.texts(".kept-polls details[open] li"), "the trace is not shown")
-        self.says(".kept-polls details[open] summary span", "Unexpected bottle response")
-        self.says(".kept-polls details[open] a.button", "Download the capture (3 kB)")
+        self.wait_for_text(".kept-polls details[open] summary span", "Unexpected bottle response")
+        self.wait_for_text(".kept-polls details[open] a.button", "Download the capture (3 kB)")
         found = self.driver.execute_async_script("""
             const done = arguments[0];
             const link = document.querySelector('.kept-polls details[open] a');
             fetch(link.href).then(async (answer) => done([answer.status, answer.headers.get('Content-Disposition'), [...new Uint8Array(await answer.arrayBuffer())].length, link.hasAttribute('download')]));""")
         self.assertEqual(found, [200, 'attachment; filename="poll-20260615T115900123.btsnoop"', 2056, True])
-        self.speak("de")
+        self.set_language("de")
         self.open("/bottle", ".kept-polls details")
-        self.says("[data-poll='20260614T080000000'] summary span", "Unlesbare Bytes")
+        self.wait_for_text("[data-poll='20260614T080000000'] summary span", "Unlesbare Bytes")
         self.assertEqual(self.texts("[data-poll='20260614T080000000'] li"), OTHER_IN_GERMAN)
 
     def test_failed_polls_are_hidden_without_administrator_access(self):
         keep_polls(self, ("20260615T115900123", "Bottle not found.\n", b"btsnoop\0"))
-        self.answer_with("/access", "{scope: 'control'}")
+        self.replace_response("/access", "{scope: 'control'}")
         self.open("/bottle", ".polls-card")
         self.wait(".bottle-page .counts > div")
         requested = lambda path: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith(arguments[0]))", path)

@@ -1,4 +1,4 @@
-"""The browser that all tests share, the service whose pages they test, and waiting with a limit."""
+"""Base classes of the page tests: one browser and one service for all tests, and waits with a time limit."""
 import base64
 import datetime
 import importlib.resources
@@ -139,27 +139,27 @@ class BrowserCase(unittest.TestCase):
                 return None
         return wait_for(holds, why, LIMIT)
 
-    def becomes(self, value, wanted):
+    def wait_for_value(self, value, expected):
         """Waits until the function returns this value."""
-        self.until(lambda: value() == wanted, lambda: f"{value()!r}, not {wanted!r}")
+        self.until(lambda: value() == expected, lambda: f"{value()!r}, not {expected!r}")
 
-    def matches(self, selector, pattern):
+    def wait_for_match(self, selector, pattern):
         """Waits until the element's text matches the regular expression."""
-        self.until(lambda: re.search(pattern, self.text(selector) or ""), lambda: f"{selector} says {self.text(selector)!r}, not {pattern}")
+        self.until(lambda: re.search(pattern, self.text(selector) or ""), lambda: f"{selector} has the text {self.text(selector)!r}, not {pattern}")
 
     def wait(self, selector):
         return self.until(lambda: next((each for each in self.all(selector) if each.is_displayed()), None), f"{selector} does not appear")
 
-    def gone(self, selector):
+    def wait_until_hidden(self, selector):
         self.until(lambda: not any(each.is_displayed() for each in self.all(selector)), f"{selector} does not disappear")
 
-    def says(self, selector, wanted):
+    def wait_for_text(self, selector, expected):
         """Waits until the element has exactly this text."""
-        self.becomes(lambda: self.text(selector), wanted)
+        self.wait_for_value(lambda: self.text(selector), expected)
 
-    def count(self, selector, wanted):
+    def wait_for_count(self, selector, expected):
         """Waits until there are this many elements."""
-        self.becomes(lambda: len(self.all(selector)), wanted)
+        self.wait_for_value(lambda: len(self.all(selector)), expected)
 
     def click(self, selector):
         """Clicks the middle of the element that is visible there."""
@@ -178,7 +178,7 @@ class BrowserCase(unittest.TestCase):
         """Clicks the button with these words."""
         def find():
             return next((each for each in self.all(f"{within} button") if each.is_displayed() and each.text.strip() == words), None)
-        self.until(lambda: self._click(self.until(find, f"no button says {words}")), f"{words} cannot be clicked")
+        self.until(lambda: self._click(self.until(find, f"no button has the text {words}")), f"{words} cannot be clicked")
 
     def type(self, selector, words):
         """Replaces the content of a field, and leaves it."""
@@ -189,10 +189,10 @@ class BrowserCase(unittest.TestCase):
             field.dispatchEvent(new Event('input', {bubbles: true}));
             field.dispatchEvent(new Event('change', {bubbles: true}));""", self.wait(selector), words)
 
-    def fits(self, name):
+    def check_width(self, name):
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0, f"{name} is wider than its window")
 
-    def axe(self, name):
+    def check_accessibility(self, name):
         """Checks that axe finds nothing."""
         self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
         found = self.driver.execute_async_script(
@@ -200,7 +200,7 @@ class BrowserCase(unittest.TestCase):
         self.assertEqual([(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found["violations"]], [], name)
         self.assertGreater(len(found["passes"]), 10)
 
-    def shot(self, name):
+    def screenshot(self, name):
         if options.shots:
             folder = pathlib.Path(options.shots)
             folder.mkdir(parents=True, exist_ok=True)
@@ -209,9 +209,9 @@ class BrowserCase(unittest.TestCase):
 
 
 class PageCase(BrowserCase):
-    """A test of the shared service's pages. Its store is empty, and it is 14 o'clock."""
+    """A test of the service's pages with an empty store at 14:00."""
 
-    reminders = False  # A page that is opened shows what is due: only some tests are about that.
+    reminders = False  # An opened page shows due reminders, which only some tests need.
 
     def setUp(self):
         super().setUp()
@@ -228,12 +228,12 @@ class PageCase(BrowserCase):
         super().tearDown()
 
     def before_each_page(self, code):
-        """Runs in every page from now on, before the page's own code; until the test is over."""
+        """Runs the code in every page before the page's own code, until the end of the test."""
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": code})
         self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", added)
 
-    def answer_with(self, path, value):
-        """Every page gets this JSON from the path of the API."""
+    def replace_response(self, path, value):
+        """Replaces the API's response for this path by this JSON in every page."""
         self.before_each_page("""
             const real = window.fetch;
             window.fetch = async (path, options) => {
@@ -243,7 +243,7 @@ class PageCase(BrowserCase):
               return new Response(JSON.stringify(%s), { status: 200, headers: { 'Content-Type': 'application/json' } });
             };""" % (path, value))
 
-    def state_is(self, changes, then="undefined"):
+    def replace_state(self, changes, then="undefined"):
         """The page gets another state, and evaluates an expression at once: the service's next state has other values."""
         return self.module("/live.js", f"({{ acceptState, live }}, changes) => {{ const merge = (old, add) => Object.fromEntries([...Object.entries(old ?? {{}}), ...Object.entries(add).map(([key, value]) => [key, value?.constructor === Object ? merge(old?.[key], value) : value])]); acceptState(merge(live.state, changes)); return {then}; }}", changes)
 
@@ -253,7 +253,7 @@ class PageCase(BrowserCase):
     def online(self):
         self.driver.delete_network_conditions()
 
-    def speak(self, language):
+    def set_language(self, language):
         """The language of the pages that are opened from now on."""
         self.script("localStorage.setItem('waterh.language', JSON.stringify(arguments[0]))", language)
 
@@ -262,10 +262,10 @@ class PageCase(BrowserCase):
         self.driver.get(service.url + path)
         return self.wait(ready)
 
-    def totals(self, wanted):
-        self.becomes(lambda: state()["dailyTotalMl"], wanted)
+    def totals(self, expected):
+        self.wait_for_value(lambda: state()["dailyTotalMl"], expected)
 
-    def waiting(self, *lists):
+    def stored_writes(self, *lists):
         """The keys of the writes that wait in the browser's storage, or were rejected."""
         names = [f"waterh.{name}" for name in lists or ("queue",)]
         return self.script("return Object.keys(localStorage).filter((key) => arguments[0].some((name) => key.startsWith(name)))", names)

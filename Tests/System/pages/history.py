@@ -22,12 +22,12 @@ class History(PageCase):
         self.open("/history", ".bar")
         self.wait(".month-day")
 
-    def test_week_year_and_units(self):
+    def test_history_shows_week_and_year_in_the_selected_units(self):
         self.log_at(1800, self.day(2))
         log(600)
         self.show()
         self.wait(".year-card")
-        self.count(".year-bar", 12)
+        self.wait_for_count(".year-bar", 12)
         # Three days since the first drink, the one between them without any.
         self.assertRegex(self.text(".year-card .week-sum"), r"^Average 800 ml a day · Best day 1,800 ml, ")
         week = api("GET", "history")["days"]
@@ -40,19 +40,19 @@ class History(PageCase):
         for units, words, amount in (("ml", "Bars in litres", "0.6"), ("oz", "Bars in ounces", "20")):
             settings(hydration__units=units)
             self.show()
-            self.says(".bars-in", words)
-            self.says(".is-today .bar-amount", amount)
+            self.wait_for_text(".bars-in", words)
+            self.wait_for_text(".is-today .bar-amount", amount)
 
-    def test_weeks_by_keys_and_by_swipe(self):
+    def test_keys_and_swipes_change_the_week(self):
         self.show()
         first = lambda: self.script("return document.querySelector('.bar').dataset.day")
         monday = first()
         before = (datetime.date.fromisoformat(monday) - datetime.timedelta(days=7)).isoformat()
-        for key, wanted in ((Keys.ARROW_LEFT, before), (Keys.ARROW_RIGHT, monday)):
+        for key, expected in ((Keys.ARROW_LEFT, before), (Keys.ARROW_RIGHT, monday)):
             self.one(".bars button").send_keys(key)
-            self.becomes(first, wanted)
+            self.wait_for_value(first, expected)
         ActionChains(self.driver).move_to_element(self.one(".bars")).click_and_hold().move_by_offset(150, 5).release().perform()
-        self.becomes(first, before)
+        self.wait_for_value(first, before)
         self.assertFalse(self.one("[aria-label='Next week']").get_property("disabled"))
 
     def open_day(self, day, *times):
@@ -63,42 +63,42 @@ class History(PageCase):
         self.rows_say(*times)
 
     def rows_say(self, *times):
-        self.becomes(lambda: self.texts(".day-card .drinks time"), list(times))
+        self.wait_for_value(lambda: self.texts(".day-card .drinks time"), list(times))
 
     def correct(self, time, right):
         self.click(f".day-card button[aria-label^=Edit][aria-label$='{time}']")
         self.assertEqual(self.one("dialog input[type=time]").get_property("value"), time)
         self.type("dialog input[type=time]", right)
         self.button("Save", "dialog")
-        self.gone("dialog")
+        self.wait_until_hidden("dialog")
 
-    def test_streak_month_and_a_days_drinks(self):
+    def test_history_shows_the_streak_the_month_and_the_drinks_of_a_day(self):
         for ago, amount, time in ((1, 2000, "12:00"), (1, 500, "12:30"), (2, 2000, "12:00"), (2, 700, "12:30"), (3, 300, "12:00")):
             self.log_at(amount, self.day(ago), time)
         self.show()
-        self.says(".streak strong", "2 days in a row")
+        self.wait_for_text(".streak strong", "2 days in a row")
         for ago, kind in ((1, "met"), (2, "met"), (3, "partial"), (4, "none")):
             if self.day(ago)[:7] == self.today.isoformat()[:7]:
-                self.becomes(lambda: self.script("return document.querySelector(`.month-day[data-day='${arguments[0]}']`)?.dataset.class", self.day(ago)), kind)
+                self.wait_for_value(lambda: self.script("return document.querySelector(`.month-day[data-day='${arguments[0]}']`)?.dataset.class", self.day(ago)), kind)
         self.open_day(self.day(1), "12:30", "12:00")
-        self.says(".day-sum", "2,500 ml of 2,500 ml")
+        self.wait_for_text(".day-sum", "2,500 ml of 2,500 ml")
         # An edit moves the day's sum.
         self.click(".day-card button[aria-label^=Edit]")
         self.type("dialog input[inputmode=decimal]", "200")
         self.button("Save", "dialog")
-        self.says(".day-sum", "2,200 ml of 2,500 ml")
+        self.wait_for_text(".day-sum", "2,200 ml of 2,500 ml")
 
     def test_litres_are_rounded_as_by_the_service(self):
         """As C does: 50 ml are 0.1, and 350 ml are 0.3."""
         self.show()
-        wanted = ["%.1f" % (amount / 1000) for amount in range(5001)]
+        expected = ["%.1f" % (amount / 1000) for amount in range(5001)]
         for language, comma in (("en", "."), ("de", ",")):
-            self.speak(language)
+            self.set_language(language)
             self.show()
             bars = self.module("/format.js", "({ mlShort }) => Array.from({ length: 5001 }, (_, amount) => mlShort(amount))")
-            self.assertEqual(bars, [text.replace(".", comma) for text in wanted])
+            self.assertEqual(bars, [text.replace(".", comma) for text in expected])
         watch = self.module("/texts-de.js", "({ default: t }) => Array.from({ length: 5001 }, (_, amount) => t.litres({ units: 'ml', dailyTotalMl: amount, dailyGoalMl: 5000 - amount }))")
-        self.assertEqual(watch, [f"{text} L / {other} L".replace(".", ",") for text, other in zip(wanted, reversed(wanted))])
+        self.assertEqual(watch, [f"{text} L / {other} L".replace(".", ",") for text, other in zip(expected, reversed(expected))])
 
     def test_a_corrected_time_stays_in_its_day(self):
         self.log_at(250, self.day(2), "23:50")
@@ -108,7 +108,7 @@ class History(PageCase):
         for time, right, then in (("23:50", "00:10", ("00:20", "00:10")), ("00:20", "23:40", ("00:10", "23:40"))):
             self.correct(time, right)
             self.rows_say(*then)
-        self.says(".day-sum", "361 ml of 2,500 ml")
+        self.wait_for_text(".day-sum", "361 ml of 2,500 ml")
 
     def test_a_corrected_time_has_the_zone_of_its_drink(self):
         """21:30 in New York, corrected to 21:00 in Berlin, must not move by six hours."""
@@ -130,7 +130,7 @@ class History(PageCase):
         settings(day__zone="Pacific/Pago_Pago")
         before = state()["dayKey"]
         self.show()
-        self.becomes(marked, [before, before])
+        self.wait_for_value(marked, [before, before])
         # East of the date line it is tomorrow, or the day after.
         settings(day__zone="Pacific/Kiritimati")
         after = state()["dayKey"]

@@ -18,7 +18,7 @@ class Looks(PageCase):
 
     def check(self, name):
         """Checks that a page fits its window, that its controls are large enough, and that no box cuts a text."""
-        self.fits(name)
+        self.check_width(name)
         wrong = self.script("""
             const small = [...document.querySelectorAll('button, a[href], input, select, summary')]
               .filter(e => e.checkVisibility() && !e.closest('.unseen') && !e.classList.contains('skip')).map(e => [e, e.getBoundingClientRect()])
@@ -47,16 +47,16 @@ class Looks(PageCase):
                     self.script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
                     self.script("return Promise.all(document.getAnimations().filter(a => a.effect.getTiming().iterations !== Infinity).map(a => a.finished))")
                     self.check(f"{path} {width}")
-                    self.axe(f"{path} {width} {'dark' if dark else 'light'}")
-                    self.shot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
+                    self.check_accessibility(f"{path} {width} {'dark' if dark else 'light'}")
+                    self.screenshot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
 
-    def test_dialogs_and_messages(self):
+    def test_dialogs_and_messages_are_accessible(self):
         for dark in (False, True):
             self.emulate(320, 640, dark)
             self.open("/", ".quick .chip")
             self.click(".vessel")
             self.wait(".toast")
-            self.axe("a message")
+            self.check_accessibility("a message")
             # A message covers no control, and its text takes no tap from the element below it.
             covered = self.script("""
                 return [...document.querySelectorAll('.quick .chip, .vessel, #nav a, .segments button, .bottle-line button, .toast span')].filter(e => e.checkVisibility()).filter(e => {
@@ -69,31 +69,31 @@ class Looks(PageCase):
             self.button("Add", "dialog")
             self.wait("dialog .error")
             self.check("a dialog")
-            self.axe("a dialog with an error")
+            self.check_accessibility("a dialog with an error")
 
-    def test_languages_and_sizes(self):
+    def test_pages_fit_in_german_right_to_left_and_large_text(self):
         """A phone in German, from right to left, and at twice the size, where a page scrolls in one direction."""
         log(400)
         self.open("/sign-in", "input.code")
         for language, direction, width in (("de", "ltr", 320), ("en", "rtl", 320), ("en", "ltr", 180), ("de", "ltr", 180)):
-            self.speak(language)
+            self.set_language(language)
             self.emulate(width, 640)
             for path, ready in PAGES.items():
                 with self.subTest(path=path, language=language, direction=direction, width=width):
                     self.open(path, ready)
                     self.assertEqual(self.script("return document.documentElement.lang"), language)
                     self.script("document.documentElement.dir = arguments[0]", direction)
-                    (self.fits if width < 320 else self.check)(f"{path} in {language}, {direction}, {width}")
+                    (self.check_width if width < 320 else self.check)(f"{path} in {language}, {direction}, {width}")
 
     def test_reduced_motion_stops_all_motion(self):
         self.emulate(1280, 900, still=True)
         self.open("/", ".vessel")
         self.wait(".halo-rainbow")
-        self.becomes(lambda: self.script("return document.getAnimations().filter(a => a.playState === 'running').length"), 0)
+        self.wait_for_value(lambda: self.script("return document.getAnimations().filter(a => a.playState === 'running').length"), 0)
         log(2000)
-        self.says(".amount", "2,000 ml / 2,500 ml")
+        self.wait_for_text(".amount", "2,000 ml / 2,500 ml")
         self.button("+500 ml")
-        self.says(".headline", "Goal reached!")
+        self.wait_for_text(".headline", "Goal reached!")
         self.assertEqual(self.all(".confetti"), [])
 
     def test_the_keyboard_reaches_everything_and_the_focus_is_visible(self):

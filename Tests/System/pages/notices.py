@@ -38,14 +38,14 @@ class Notices(PageCase):
         """The state that the page has stored."""
         return self.script("return JSON.parse(localStorage.getItem('waterh.state'))?.state ?? {}")
 
-    def test_an_opened_page_shows_once_what_is_due(self):
+    def test_an_opened_page_shows_each_due_notification_once(self):
         self.show()
-        self.says(f"{REMINDER} strong", "Hydration Reminder")
+        self.wait_for_text(f"{REMINDER} strong", "Hydration Reminder")
         self.assertIn("to catch up.", self.text(f"{REMINDER} p"))
         # A notification that arrives twice is shown once, and another page does not show it again.
         for total, shown in ((10, ["hydration-reminder"]), (20, [])):
             log(10)
-            self.matches(".amount", f"^{total} ml")
+            self.wait_for_match(".amount", f"^{total} ml")
             self.assertEqual(self.script("return shown"), shown)
             self.show()
         self.assertEqual(state()["remindersSent"], 1)
@@ -61,7 +61,7 @@ class Notices(PageCase):
             self.wait(".page-welcome")
             log(10)
             total = state()["dailyTotalMl"]
-            self.becomes(lambda: self.remembered().get("dailyTotalMl"), total)
+            self.wait_for_value(lambda: self.remembered().get("dailyTotalMl"), total)
             self.assertEqual(self.script("return [shown, said]"), [[], []])
             self.show(ready=".page-welcome")
         self.assertEqual(state()["remindersSent"], 0)
@@ -84,23 +84,23 @@ class Notices(PageCase):
             window.EventSource = class extends EventTarget { close() {} };""")
         self.show(ready=".vessel")
 
-    def test_its_action_logs_one_cup(self):
+    def test_the_action_of_a_reminder_logs_one_cup(self):
         settings(hydration__cupMl=330)
         self.show()
         self.button("Log a cup", REMINDER)
         self.totals(330)
-        self.gone(REMINDER)
-        self.says(".amount", "330 ml / 2,500 ml")
+        self.wait_until_hidden(REMINDER)
+        self.wait_for_text(".amount", "330 ml / 2,500 ml")
         self.assertEqual(state()["drinkCount"], 1)
 
-    def test_the_goal_closes_it_and_an_undo_closes_the_message_about_the_goal(self):
+    def test_the_goal_closes_a_reminder_and_an_undo_closes_the_goal_message(self):
         self.show()
         self.wait(REMINDER)
         log(2000, 500)
-        self.gone(REMINDER)
+        self.wait_until_hidden(REMINDER)
         self.wait(".notice[data-kind=hydration-goal-reached]")
         api("POST", "undo")
-        self.gone(".notice[data-kind=hydration-goal-reached]")
+        self.wait_until_hidden(".notice[data-kind=hydration-goal-reached]")
 
     def test_a_nudge_vibrates_and_logs_one_water(self):
         settings(reminders__enabled=False, waterline__timeReminders=False)
@@ -111,8 +111,8 @@ class Notices(PageCase):
                 self.button("+ Drink")
                 self.button("Beer", "dialog")
                 self.button("Log Water", ".notices .notice[data-kind=waterline-per-drink]")
-                self.becomes(lambda: session()["waters"], 1)
-                self.count(".notices .notice", 0)
+                self.wait_for_value(lambda: session()["waters"], 1)
+                self.wait_for_count(".notices .notice", 0)
                 self.assertEqual(self.script("return shown.filter(kind => kind === 'waterline-per-drink').length"), 1)
                 self.assertIn([80, 60, 80], self.script("return felt"))
                 self.assertEqual(session()["waters"], 1)

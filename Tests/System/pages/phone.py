@@ -39,7 +39,7 @@ class Phone(BrowserCase):
     def total(self):
         return self.programs.tracker("status")["dailyTotalMl"]
 
-    def test_a_phone_signs_in_by_the_drawn_code_and_its_tap_counts_once(self):
+    def test_a_phone_signs_in_by_the_qr_code_and_its_tap_counts_once(self):
         words = self.programs.run("waterh-gateway", "invite", "--label", "phone")
         (address,) = read_code(words)
         self.assertIn(f"Open {address}\n", words)
@@ -77,7 +77,7 @@ class Phone(BrowserCase):
         self.assertEqual(len(set(self.script("return keys"))), 1)
         self.until(lambda: not self.script("return Object.keys(localStorage).some((key) => key.startsWith('waterh.queue'))"), "the tap still waits")
         self.assertEqual(self.total(), 250)
-        self.says(".amount", "250 ml / 2,500 ml")
+        self.wait_for_text(".amount", "250 ml / 2,500 ml")
 
         # The code works once. The cookie works after a restart, and not after its revocation.
         self.programs.url, self.programs.headers = base, {"Origin": base}

@@ -43,11 +43,11 @@ class Report(BrowserCase):
                 with self.subTest(name=name, width=width, dark=dark):
                     self.emulate(width, 900, dark)
                     self.open(name)
-                    self.fits(name)
-                    self.axe(name)
-                    self.shot(f"report-{name}-{width}-{'dark' if dark else 'light'}")
+                    self.check_width(name)
+                    self.check_accessibility(name)
+                    self.screenshot(f"report-{name}-{width}-{'dark' if dark else 'light'}")
 
-    def test_search_and_zoom(self):
+    def test_a_report_supports_search_and_zoom(self):
         self.open("one")
         self.assertEqual(self.said(), "113 PDUs here.")
         type_ = "const f = document.querySelector('input[type=search]'); f.value = arguments[0]; f.dispatchEvent(new Event('input'))"
@@ -71,7 +71,7 @@ class Report(BrowserCase):
         course.send_keys("0")
         self.until(lambda: self.said() == "113 PDUs here.", self.said)
 
-    def test_what_a_hostile_device_is_called_stays_text(self):
+    def test_a_hostile_device_name_is_shown_as_text(self):
         self.open("hostile")
         self.assertEqual(self.script("return document.querySelectorAll('img').length"), 0)
         self.assertNotEqual(self.driver.title, "broken")
@@ -81,13 +81,13 @@ class Report(BrowserCase):
         self.script("document.querySelector('.odd button').click()")
         self.until(lambda: self.script("return document.querySelector('.course .stroke-mark') !== null"), "the frame is not shown in the timeline")
 
-    def test_two_side_by_side(self):
+    def test_a_report_compares_two_captures(self):
         self.open("two")
         boxes = self.script("return [...document.querySelectorAll('#course .panel')].map(each => each.getBoundingClientRect().top)")
         self.assertEqual(len(boxes), 2)
         self.assertEqual(boxes[0], boxes[1])
 
-    def test_without_times_frames_are_the_axis(self):
+    def test_a_capture_without_times_has_a_frame_axis(self):
         self.open("timeless")
         self.assertEqual(self.said(), "2 PDUs here.")
         self.assertIn("frame 1", self.text(".course"))

@@ -12,8 +12,8 @@ class Settings(PageCase):
     def setting(self, name):
         return api("GET", f"settings/{name}")[name]
 
-    def saved(self, name, wanted):
-        self.becomes(lambda: self.setting(name), wanted)
+    def saved(self, name, expected):
+        self.wait_for_value(lambda: self.setting(name), expected)
 
     def field(self, name):
         return f"[data-setting='{name}']"
@@ -34,10 +34,10 @@ class Settings(PageCase):
     def test_the_goal_is_shown_in_glasses_and_saved_only_if_it_was_edited(self):
         settings(hydration__goalMl=1700)
         self.open("/", ".halo-label")
-        self.says(".halo-label", "0/9")
+        self.wait_for_text(".halo-label", "0/9")
         self.show()
         self.assertEqual(self.one(".goal-card input").get_property("value"), "9")
-        self.says(".goal-total", "1,700 ml total · 1.7 L")
+        self.wait_for_text(".goal-total", "1,700 ml total · 1.7 L")
         self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(JSON.parse(options.body)); return real(path, options); }")
         self.button("Save", ".goal-card")
         self.wait(".goal-card .saved")
@@ -47,15 +47,15 @@ class Settings(PageCase):
         self.saved("schedule.wake", "08:15")
         self.assertEqual(self.script("return sent"), [{"schedule.wake": "08:15"}])
         self.click(".goal-card [aria-label=Less]")
-        self.says(".goal-total", "1,600 ml total · 1.6 L")
+        self.wait_for_text(".goal-total", "1,600 ml total · 1.6 L")
         self.button("Cancel", ".goal-card")
-        self.says(".goal-total", "1,700 ml total · 1.7 L")
+        self.wait_for_text(".goal-total", "1,700 ml total · 1.7 L")
         self.assertEqual(self.setting("hydration.goalMl"), 1700)
         self.click(".goal-card [aria-label=More]")
         self.button("Save", ".goal-card")
         self.saved("hydration.goalMl", 1800)
 
-    def test_switching_reminders_on_shows_one_test_notification_and_says_so(self):
+    def test_enabling_reminders_shows_one_test_notification_and_reports_it(self):
         for permission, event, words, count in (("granted", "show", "A test notification was shown.", 1), ("granted", "error", "was not shown", 1), ("denied", "show", "Notifications disabled", 0)):
             with self.subTest(permission=permission, event=event):
                 settings(reminders__enabled=False)
@@ -70,7 +70,7 @@ class Settings(PageCase):
                     window.shown = [];""" % (permission, event))
                 self.show()
                 self.click(self.field("reminders.enabled"))
-                self.matches(".toast", words)
+                self.wait_for_match(".toast", words)
                 self.assertEqual(len([each for each in self.script("return shown") if "Test" in each[1]]), count)
 
     def test_a_change_is_saved_at_once_and_a_rejected_one_shows_its_rule(self):
@@ -82,11 +82,11 @@ class Settings(PageCase):
         self.click(self.field("reminders.backOnTrack"))
         self.saved("reminders.backOnTrack", True)
         self.type(self.field("hydration.glassMl"), "5000")
-        self.matches(f".setting:has({self.field('hydration.glassMl')}) [role=alert]", "from 50 to 1000")
+        self.wait_for_match(f".setting:has({self.field('hydration.glassMl')}) [role=alert]", "from 50 to 1000")
         self.assertEqual(self.one(self.field("hydration.glassMl")).get_attribute("aria-invalid"), "true")
         self.assertEqual(self.setting("hydration.glassMl"), 300)
 
-    def test_presets(self):
+    def test_presets_are_managed_in_the_settings(self):
         named = lambda: {each["name"]: each.get("sizeOz") for each in api("GET", "presets")["presets"]}
         before = named()
         self.show()
@@ -95,12 +95,12 @@ class Settings(PageCase):
             self.type("dialog input[type=text]", name)
             self.type("dialog .field:nth-of-type(3) input", ounces)
             self.button("Save", "dialog")
-            self.becomes(named, before | {name: size})
+            self.wait_for_value(named, before | {name: size})
             self.click(f"[aria-label='Edit: {name}']")
         self.button("Cancel", "dialog")
         self.click("[aria-label='Delete: Alster']")
         self.button("Delete", "dialog")
-        self.becomes(named, before)
+        self.wait_for_value(named, before)
 
     def test_tokens_are_created_once_shown_and_revoked(self):
         labels = lambda: [each["label"] for each in api("GET", "tokens")["tokens"] if not each["isRevoked"]]
@@ -115,7 +115,7 @@ class Settings(PageCase):
         self.button("New token")
         self.type("dialog input[type=text]", "kitchen script")
         self.script("const make = document.querySelector('dialog button[type=submit]'); make.click(); make.click();")
-        self.becomes(lambda: self.script("return posts"), 1)
+        self.wait_for_value(lambda: self.script("return posts"), 1)
         self.script("document.querySelector('dialog button[type=submit]').click(); for (const go of held) go();")
         self.assertGreater(len(self.wait("dialog input.secret").get_property("value")), 16)
         self.button("Close", "dialog:has(input.secret)")
@@ -128,7 +128,7 @@ class Settings(PageCase):
 
     def test_a_phone_without_access_to_settings_gets_no_first_visit(self):
         browser.purge()
-        self.answer_with("/api/v1/access", "{ scope: 'log' }")
+        self.replace_response("/api/v1/access", "{ scope: 'log' }")
         self.open("/", ".page-today .vessel")
         self.click(".vessel")
         self.totals(250)
@@ -136,7 +136,7 @@ class Settings(PageCase):
 
     def test_every_rule_has_a_german_text(self):
         self.show()
-        self.speak("de")
+        self.set_language("de")
         self.show()
         said = self.module("/texts.js", "({ said }) => fetch('/api/v1/settings/catalogue').then((answer) => answer.json()).then((entries) => entries.map(({ name, rule }) => [name, rule, said(rule)]))")
         self.assertGreater(len(said), 60)
@@ -144,7 +144,7 @@ class Settings(PageCase):
             self.assertNotEqual(german, rule, name)
             self.assertNotRegex(german, " must | unset| from |o'clock|hours|steps", name)
 
-    def test_reset_today_asks_first(self):
+    def test_reset_today_requires_a_confirmation(self):
         log(500)
         self.show()
         self.button("Reset today", "[data-group=account]")
@@ -175,10 +175,10 @@ class Settings(PageCase):
             };""")
         self.open("/welcome", ".page-welcome")
         self.type("main input[type=number]", "2200")
-        self.becomes(lambda: self.script("return typeof window.release"), "function")
+        self.wait_for_value(lambda: self.script("return typeof window.release"), "function")
         self.script("window.release()")
         self.button("Skip")
         self.wait(".vessel")
         self.open("/", ".vessel")
-        self.says(".amount", "0 ml / 2,200 ml")
+        self.wait_for_text(".amount", "0 ml / 2,200 ml")
         self.assertFalse(self.all(".page-welcome"), "it comes once")

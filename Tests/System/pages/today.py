@@ -31,33 +31,33 @@ class Today(PageCase):
         self.until(lambda: self.text(".headline"), "no headline")
 
     def rows(self, count):
-        self.count(".drinks li", count)
+        self.wait_for_count(".drinks li", count)
 
     # The rows of A9.
     def test_the_countdown_runs_and_ends_at_the_goal(self):
         log(200)
         self.show()
-        self.says(".caption", "until next drink")
+        self.wait_for_text(".caption", "until next drink")
         minutes, seconds = self.text(".headline").split(":")
         first = int(minutes) * 60 + int(seconds)
         self.assertAlmostEqual(first, state()["timeUntilNext"], delta=3)
         self.until(lambda: self.text(".headline") != f"{minutes}:{seconds}", "the countdown does not move")
         self.assertFalse(self.one(".halo-rainbow").is_displayed())
         log(2000, 300)
-        self.says(".headline", "Goal reached!")
+        self.wait_for_text(".headline", "Goal reached!")
         self.assertFalse(self.one(".caption").is_displayed())
         self.assertEqual(self.text(".soon strong"), "")
         self.assertIsNone(state()["timeUntilNext"])
 
     def test_a_due_drink_shows_a_rainbow_but_not_at_night(self):
         self.show()
-        self.says(".headline", "A drink is due now.")
+        self.wait_for_text(".headline", "A drink is due now.")
         self.wait(".halo-rainbow")
         self.assertEqual(state()["dailyTotalMl"], 0, "also if nothing was drunk (K-A15)")
         set_hour(2)
-        self.says(".headline", "Outside drinking hours")
-        self.gone(".halo-rainbow")
-        self.says(".greeting", "Good night!")
+        self.wait_for_text(".headline", "Outside drinking hours")
+        self.wait_until_hidden(".halo-rainbow")
+        self.wait_for_text(".greeting", "Good night!")
 
     def test_amounts_are_shown_in_the_units_of_the_user(self):
         settings(hydration__units="oz")
@@ -67,11 +67,11 @@ class Today(PageCase):
             self.until(lambda: words in self.script("return document.body.innerText"), words)
         self.assertNotRegex(self.script("return document.body.innerText"), r"\d ml\b")
         tracker("settings", "set", "hydration.units", "unset")
-        self.says(AMOUNT, "355 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "355 ml / 2,500 ml")
 
     def test_rows_show_amount_and_local_time_newest_first(self):
         self.show()
-        self.says(".drink-list .empty", "No drinks recorded yet")
+        self.wait_for_text(".drink-list .empty", "No drinks recorded yet")
         tracker("log", 100)
         log(1250, 330)
         self.rows(3)
@@ -106,13 +106,13 @@ class Today(PageCase):
         self.until(lambda: abs(level() - state()["targetProgress"]) < 0.003, lambda: f"the target is at {level()}")
         now = state()
         self.assertGreaterEqual(now["deficitMl"], 25)
-        self.says(".behind", now["behindText"])
+        self.wait_for_text(".behind", now["behindText"])
         target = self.script("const a = document.querySelector('.halo-target'); return [Number(a.getAttribute('stroke-dashoffset')), a.getAttribute('visibility'), a.dataset.urgency]")
         self.assertAlmostEqual(target[0], ROUND * (1 - level()), places=2)
         self.assertEqual(target[1:], ["visible", str(now["displayUrgency"])])
         # A few millilitres are shown as none.
         log(now["expectedMl"] - 8)
-        self.says(".behind", "On track")
+        self.wait_for_text(".behind", "On track")
         self.assertEqual((level(), self.one(".halo-target").get_attribute("visibility")), (0, "hidden"))
         api("POST", "reset-today")
         settings(hydration__goalMl=2000)
@@ -127,14 +127,14 @@ class Today(PageCase):
         settings(hydration__cupMl=330)
         self.before_each_page("window.felt = []; Object.defineProperty(navigator, 'vibrate', {value: pattern => { felt.push(pattern); return true; }})")
         self.show()
-        self.says(".vessel-hint", "+330 ml")
+        self.wait_for_text(".vessel-hint", "+330 ml")
         cup = self.one(".vessel")
         for number, (x, y) in enumerate(((0, 0), (-0.45, -0.45), (0.3, 0.45)), 1):
             size = cup.size
             ActionChains(self.driver).move_to_element_with_offset(cup, x * size["width"], y * size["height"]).click().perform()
             self.totals(330 * number)
         self.assertEqual(self.script("return felt"), [15] * 3)
-        self.becomes(lambda: self.script("return document.querySelector('.layer.water').style.getPropertyValue('--level')"), "0.396")
+        self.wait_for_value(lambda: self.script("return document.querySelector('.layer.water').style.getPropertyValue('--level')"), "0.396")
         self.click("[data-kind=figure]")
         self.show()
         self.assertEqual(self.one(".vessel").get_attribute("data-shape"), "figure", "the choice is remembered")
@@ -147,22 +147,22 @@ class Today(PageCase):
                 ("idle", 0, None, 0, []), ("pending", 3, None, 2, ["3 changes waiting to sync."]),
                 ("error", 1, "The sync server refused the token (401).", 0, ["The sync server refused the token (401). 1 change waiting to sync. Try again"])):
             with self.subTest(sync=sync):
-                shown = self.state_is(
+                shown = self.replace_state(
                     {"sync": sync, "syncReport": {"waiting": waiting, "trouble": trouble, "refused": 0, "refusals": []}, "unread": unread, "notifications": "enabled"},
                     "[[...document.querySelectorAll('#status p')].filter((e) => e.checkVisibility()).map((e) => e.innerText.trim().replace(/\\s+/g, ' ')), document.querySelector('.unread').checkVisibility()]")
                 self.assertEqual(shown, [lines, unread > 0])
 
-    def test_quick_and_custom_amounts(self):
+    def test_quick_and_custom_amounts_are_logged(self):
         settings(hydration__quickAddMl=[150, 175])
         self.show()
-        self.becomes(lambda: [each.text for each in self.all(".quick button")], ["+150 ml", "+175 ml", "Custom"])
+        self.wait_for_value(lambda: [each.text for each in self.all(".quick button")], ["+150 ml", "+175 ml", "Custom"])
         self.button("+175 ml")
         self.totals(175)
         self.button("Custom")
         for wrong in ("0", "2001", "1.5", ""):
             self.type("dialog input", wrong)
             self.button("Add", "dialog")
-            self.matches("dialog .error", "1 to 2000")
+            self.wait_for_match("dialog .error", "1 to 2000")
         self.type("dialog input", "2000")
         self.button("Add", "dialog")
         self.totals(2175)
@@ -171,19 +171,19 @@ class Today(PageCase):
         watch = "window.seen = 0; new MutationObserver(() => { seen = Math.max(seen, document.querySelectorAll('.confetti').length); }).observe(document.body, {childList: true})"
         log(2000)
         self.show()
-        self.says(AMOUNT, "2,000 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "2,000 ml / 2,500 ml")
         self.script(watch)
         self.button("+500 ml")
-        self.becomes(lambda: self.script("return seen"), 1)
-        self.gone(".confetti")
+        self.wait_for_value(lambda: self.script("return seen"), 1)
+        self.wait_until_hidden(".confetti")
         # Neither after a reload nor after an undo and a second crossing.
         self.show()
-        self.says(".headline", "Goal reached!")
+        self.wait_for_text(".headline", "Goal reached!")
         self.script(watch)
         api("POST", "undo")
-        self.says(AMOUNT, "2,000 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "2,000 ml / 2,500 ml")
         log(500)
-        self.says(AMOUNT, "2,500 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "2,500 ml / 2,500 ml")
         self.assertEqual(self.script("return seen"), 0)
 
     def test_drinks_are_edited_deleted_and_restored(self):
@@ -194,16 +194,16 @@ class Today(PageCase):
         self.type("dialog input[inputmode=decimal]", "350")
         self.button("Save", "dialog")
         self.totals(550)
-        self.says(".drinks li:first-child strong", "350 ml")
+        self.wait_for_text(".drinks li:first-child strong", "350 ml")
         self.click(".drinks li:last-child button[aria-label^=Delete]")
         self.totals(350)
         self.button("Undo", ".list-card")
         self.totals(550)
         self.rows(2)
 
-    def test_undo_reverts_what_is_shown_here_in_the_language_of_the_page(self):
+    def test_undo_reverts_the_named_change_in_the_language_of_the_page(self):
         self.show()
-        self.speak("de")
+        self.set_language("de")
         self.show()
         log(300)
         self.rows(1)
@@ -221,14 +221,14 @@ class Today(PageCase):
         self.totals(1000)
         self.button("Rückgängig", ".toast")
         self.totals(500)
-        self.says(".toast span", "Rückgängig gemacht: 500 ml")
+        self.wait_for_text(".toast span", "Rückgängig gemacht: 500 ml")
         # The event with the new total can arrive before the response; until then the button does nothing more.
         for total, amount in ((300, 200), (0, 300)):
             self.button("Rückgängig", ".list-card")
             self.totals(total)
             self.until(lambda: f"Rückgängig gemacht: {amount} ml" in [one.text for one in self.all(".toast span")], f"{amount} ml are reverted")
         self.button("Rückgängig", ".list-card")
-        self.says(".toast.problem span", "Es gibt nichts zurückzunehmen.")
+        self.wait_for_text(".toast.problem span", "Es gibt nichts zurückzunehmen.")
         self.assertEqual((session()["drinks"], session()["waters"]), (1, 1))
 
     def test_a_tap_whose_response_has_no_drink_offers_no_undo(self):
@@ -243,7 +243,7 @@ class Today(PageCase):
               return new Response(JSON.stringify(rest), { status: answer.status, headers: { 'Content-Type': 'application/json' } });
             };""")
         self.click(".vessel")
-        self.says(".toast span", "250 ml logged")
+        self.wait_for_text(".toast span", "250 ml logged")
         self.assertEqual([each.get_attribute("aria-label") for each in self.all(".toast button")], ["Close"])
 
     def test_a_drink_that_another_client_has_changed_is_reported(self):
@@ -253,7 +253,7 @@ class Today(PageCase):
         # The row before the event of the other client's change.
         self.script("document.querySelector('.drinks li').drink.number = 4711")
         self.click(".drinks li button[aria-label^=Delete]")
-        self.matches(".toast", "^This drink was changed or deleted on another device.")
+        self.wait_for_match(".toast", "^This drink was changed or deleted on another device.")
         self.until(lambda: self.script("return document.querySelector('.drinks li').drink.number") != 4711, "the list is not read again")
 
     def test_a_demo_says_that_time_runs_faster(self):
@@ -261,7 +261,7 @@ class Today(PageCase):
             self.emulate(width, height)
             self.open("/", ".quick .chip")
             self.assertFalse(self.one("#demo").is_displayed())
-            words, foot, bar = self.state_is({"service": {"speed": 480}}, """[document.getElementById('demo').checkVisibility() && document.getElementById('demo').textContent,
+            words, foot, bar = self.replace_state({"service": {"speed": 480}}, """[document.getElementById('demo').checkVisibility() && document.getElementById('demo').textContent,
                 Math.max(...[...document.querySelectorAll('.quick .chip')].map((e) => e.getBoundingClientRect().bottom)), document.getElementById('nav').getBoundingClientRect().top]""")
             self.assertIn("time runs 480 times as fast", words)
             self.assertLessEqual(foot, bar, "it covers the buttons")
@@ -270,40 +270,40 @@ class Today(PageCase):
     def test_the_page_says_how_old_it_is_and_keeps_taps(self):
         log(100)
         self.show()
-        self.says(AMOUNT, "100 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "100 ml / 2,500 ml")
         self.offline()
-        self.matches("#staleness", AWAY)
+        self.wait_for_match("#staleness", AWAY)
         self.click(".vessel")
         self.click(".vessel")
-        self.matches("#staleness", "2 entries waiting")
+        self.wait_for_match("#staleness", "2 entries waiting")
         self.online()
         self.totals(600)
-        self.gone("#staleness")
-        self.says(AMOUNT, "600 ml / 2,500 ml")
+        self.wait_until_hidden("#staleness")
+        self.wait_for_text(AMOUNT, "600 ml / 2,500 ml")
 
     def test_a_slow_response_replaces_neither_a_newer_event_nor_a_lost_connection(self):
         self.show()
-        self.says(AMOUNT, "0 ml / 2,500 ml")
-        for act, selector, wanted in ((lambda: log(100), AMOUNT, "^100 ml / 2,500 ml"), (self.offline, "#staleness", AWAY)):
+        self.wait_for_text(AMOUNT, "0 ml / 2,500 ml")
+        for act, selector, expected in ((lambda: log(100), AMOUNT, "^100 ml / 2,500 ml"), (self.offline, "#staleness", AWAY)):
             self.script("window.isHeld = false;" + HOLD)
             self.until(lambda: self.script("return window.isHeld"), "no response is held")
             act()
-            self.matches(selector, wanted)
+            self.wait_for_match(selector, expected)
             # What waits for the response runs before the script ends.
             self.driver.execute_async_script("const done = arguments[0]; release(); setTimeout(done, 0);")
-            self.assertRegex(self.text(selector), wanted)
+            self.assertRegex(self.text(selector), expected)
         self.online()
-        self.gone("#staleness")
+        self.wait_until_hidden("#staleness")
 
     def test_the_page_follows_a_clock_that_is_set_back(self):
         """Every later state has an earlier time than the state before the correction."""
         self.show()
-        self.says(AMOUNT, "0 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "0 ml / 2,500 ml")
         self.module("/live.js", "({ acceptState, live }) => acceptState({...live.state, timestamp: live.state.timestamp + 7200})")
         log(100)
-        self.says(AMOUNT, "100 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "100 ml / 2,500 ml")
         self.click(".vessel")
-        self.says(AMOUNT, "350 ml / 2,500 ml")
+        self.wait_for_text(AMOUNT, "350 ml / 2,500 ml")
         self.assertTrue(self.module("/live.js", "({ serviceNow }) => Math.abs(serviceNow() - Date.now()) < 60_000"), "the page still has the old clock")
 
     def waits(self, *writes):
@@ -325,7 +325,7 @@ class Today(PageCase):
             self.driver.switch_to.window(first)
             self.script(away)
             self.button("+100 ml")
-            self.until(lambda: len(self.waiting()) == 1, self.waiting)
+            self.until(lambda: len(self.stored_writes()) == 1, self.stored_writes)
             self.driver.switch_to.window(second)
             self.button("+500 ml")
             self.script("Storage.prototype.getItem = window.seen")
@@ -334,17 +334,17 @@ class Today(PageCase):
                 self.driver.switch_to.window(handle)
                 self.driver.close()
             self.driver.switch_to.window(first)
-        self.assertEqual(len(self.waiting()), 2)
+        self.assertEqual(len(self.stored_writes()), 2)
         self.show()
         self.totals(600)
-        self.becomes(self.waiting, [])
+        self.wait_for_value(self.stored_writes, [])
 
     def test_taps_of_a_fast_clock_are_logged_after_its_correction(self):
         """The service rejects a time in the future; the page must not discard the tap."""
         ahead = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.waits(("/drinks", {"ml": 100, "at": ahead}), ("/drinks", {"ml": 250, "at": ahead}))
         self.totals(350)
-        self.becomes(lambda: self.waiting("queue", "refused"), [])
+        self.wait_for_value(lambda: self.stored_writes("queue", "refused"), [])
         self.assertFalse(self.one(".refusals").is_displayed())
 
     def test_a_rejected_write_stays_with_its_reason_until_it_is_discarded_or_sent_again(self):
@@ -352,14 +352,14 @@ class Today(PageCase):
         self.totals(200)
         said = lambda: [[re.sub(r", \d\d:\d\d$", "", title), reason] for title, reason in zip(self.texts(".refusals .notice strong"), self.texts(".refusals .notice p"))]
         both = [["Not logged: Water", "There is no active session. Start one first."], ["Not logged: 5,000 ml", "5000 ml is outside the range of one drink: 1-2000 ml."]]
-        self.becomes(said, both)
+        self.wait_for_value(said, both)
         # Also after a reload.
         self.show()
-        self.becomes(said, both)
+        self.wait_for_value(said, both)
         self.button("Discard", ".refusals .notice:last-child")
-        self.becomes(said, both[:1])
+        self.wait_for_value(said, both[:1])
         api("POST", "session")
         self.button("Try again", ".refusals")
-        self.gone(".refusals")
-        self.becomes(lambda: session()["waters"], 1)
-        self.assertEqual(self.waiting("refused"), [])
+        self.wait_until_hidden(".refusals")
+        self.wait_for_value(lambda: session()["waters"], 1)
+        self.assertEqual(self.stored_writes("refused"), [])

@@ -14,25 +14,25 @@ class Waterline(PageCase):
         self.show(".session-card")
 
     def entries(self, count):
-        self.count(".timeline li", count)
+        self.wait_for_count(".timeline li", count)
 
     def test_a_session_starts_and_has_drinks_and_waters(self):
         self.show(".start-card")
         self.wait(".idle-hint")
-        self.says(".past-card .empty", "No sessions yet")
+        self.wait_for_text(".past-card .empty", "No sessions yet")
         self.button("Start session")
         self.wait(".session-card")
-        self.says(".due", "Water due in: 1 drink")
+        self.wait_for_text(".due", "Water due in: 1 drink")
         self.assertLess(*self.script("return ['.session-card .chips', '.session-actions'].map((e) => document.querySelector(e).getBoundingClientRect().top)"))
         # A water is one tap, and so is a preset; another drink has two.
         self.button("+ Water")
-        self.becomes(lambda: session()["waters"], 1)
+        self.wait_for_value(lambda: session()["waters"], 1)
         self.button("+ Drink")
         self.button("Beer", "dialog .chips")
-        self.becomes(lambda: session()["drinks"], 1)
-        self.gone("dialog")
+        self.wait_for_value(lambda: session()["drinks"], 1)
+        self.wait_until_hidden("dialog")
         self.button("Double", ".page-waterline .session-card .chips")
-        self.becomes(lambda: session()["standardDrinks"], 3)
+        self.wait_for_value(lambda: session()["standardDrinks"], 3)
         # Type, size and a corrected estimate.
         self.button("+ Drink")
         self.button("Wine", "dialog")
@@ -40,7 +40,7 @@ class Waterline(PageCase):
         self.assertEqual(self.one("dialog input").get_property("value"), "1.2")
         self.click("dialog [aria-label=More]")
         self.button("Log", "dialog")
-        self.becomes(lambda: session()["standardDrinks"], 4.3)
+        self.wait_for_value(lambda: session()["standardDrinks"], 4.3)
         tracker("preset", "delete", "Double")
         self.entries(4)
         self.assertEqual(self.texts(".timeline li strong")[:3], ["Water", "Beer", "Double"])
@@ -57,9 +57,9 @@ class Waterline(PageCase):
             self.until(lambda: abs(at() - position) < 0.0001, lambda: f"the gauge is at {at()}, not at {position}")
             self.assertEqual("is-warning" in self.one(".gauge").get_attribute("class"), warns)
             self.assertEqual(self.text(".warning-text"), "Drink water to return to center" if warns else "")
-        self.says(".due", "Water due now")
+        self.wait_for_text(".due", "Water due now")
         for position in (0, 1):
-            covered = self.state_is({"waterline": {"gauge": position}}, """(() => {
+            covered = self.replace_state({"waterline": {"gauge": position}}, """(() => {
                 document.getAnimations().forEach((each) => { try { each.finish(); } catch { /* One that never ends. */ } });
                 const mark = document.querySelector('.gauge-mark').getBoundingClientRect();
                 return [...document.querySelectorAll('.gauge-end')].filter((e) => e.getBoundingClientRect().top < mark.bottom && mark.top < e.getBoundingClientRect().bottom).map((e) => e.textContent);
@@ -70,10 +70,10 @@ class Waterline(PageCase):
         self.start()
         for _ in range(2):
             api("POST", "session/drink", {})
-        self.says(".warning-text", "Drink water to return to center")
+        self.wait_for_text(".warning-text", "Drink water to return to center")
         self.button("+ Water")
-        self.says(".due", "Water due in: 1 drink")
-        self.says(".warning-text", "")
+        self.wait_for_text(".due", "Water due in: 1 drink")
+        self.wait_for_text(".warning-text", "")
         now = session()
         self.assertEqual((now["value"], now["sinceWater"], now["drinks"], now["waters"]), (1, 0, 2, 1))
         self.assertEqual(self.texts(".session-card .counts dd")[:2], ["2", "1"])
@@ -82,13 +82,13 @@ class Waterline(PageCase):
         settings(waterline__timeReminders=True, waterline__intervalMinutes=20)
         self.start()
         seconds = lambda: (lambda found: int(found[1]) * 60 + int(found[2]))(re.fullmatch(r"Next reminder: (\d+):(\d\d)", self.text(".reminder")))
-        self.matches(".reminder", "^Next reminder: ")
+        self.wait_for_match(".reminder", "^Next reminder: ")
         first = seconds()
         self.assertTrue(19 * 60 < first <= 20 * 60, first)
         self.until(lambda: seconds() < first, "it does not move")
         self.assertAlmostEqual(seconds(), session()["nextReminderSeconds"], delta=3)
         settings(waterline__timeReminders=False)
-        self.says(".reminder", "No reminder is due")
+        self.wait_for_text(".reminder", "No reminder is due")
 
     def test_entries_are_edited_and_deleted(self):
         self.start()
@@ -99,26 +99,26 @@ class Waterline(PageCase):
         time = self.one("dialog input[type=time]").get_property("value")
         self.script("document.querySelector('dialog input[type=time]').value = ''")
         self.button("Save", "dialog")
-        self.says("dialog .error", "It must be a time like 14:05.")
+        self.wait_for_text("dialog .error", "It must be a time like 14:05.")
         self.script("document.querySelector('dialog input[type=time]').value = arguments[0]", time)
         self.type("dialog input[type=number]", "2")
         self.button("Save", "dialog")
-        self.becomes(lambda: session()["standardDrinks"], 2)
+        self.wait_for_value(lambda: session()["standardDrinks"], 2)
         self.click(".timeline li[data-type=alcohol] button[aria-label^=Delete]")
-        self.becomes(lambda: self.script("return [...document.querySelectorAll('.timeline li')].map(each => each.dataset.type)"), ["water"])
+        self.wait_for_value(lambda: self.script("return [...document.querySelectorAll('.timeline li')].map(each => each.dataset.type)"), ["water"])
         api("POST", "session/drink", {})
         self.entries(2)
         tracker("undo")
         self.entries(1)
         self.assertEqual(self.texts(".toast.problem"), [])
 
-    def test_end_asks_shows_the_summary_and_done_seals_it(self):
+    def test_end_requires_a_confirmation_and_done_seals_the_session(self):
         self.start()
         for kind in ("drink", "water"):
             api("POST", f"session/{kind}", {})
         self.entries(2)
         self.button("End session")
-        self.says("dialog h2", "End this session?")
+        self.wait_for_text("dialog h2", "End this session?")
         self.button("Cancel", "dialog")
         self.assertIsNotNone(session())
         self.button("End session", ".session-card")
@@ -128,7 +128,7 @@ class Waterline(PageCase):
         facts = dict(zip(self.texts(".summary-card .counts dt"), self.texts(".summary-card .counts dd")))
         self.assertEqual((facts["Drinks"], facts["Waters"], facts["Pacing adherence"], facts["Duration"]), ("1", "1 (8 oz)", "100 %", "0 min"))
         self.button("Done")
-        self.gone(".summary-card")
+        self.wait_until_hidden(".summary-card")
         self.assertTrue(tracker("session", "show")["sealed"])
         self.click(".past-row")
         self.wait("dialog .summary")
@@ -143,23 +143,23 @@ class Waterline(PageCase):
             api("POST", "session")
             api("POST", "session/end", {})
         self.show()
-        self.count(".past-row", 5)
-        self.gone(".idle-hint")
+        self.wait_for_count(".past-row", 5)
+        self.wait_until_hidden(".idle-hint")
 
-    def test_an_abandoned_session_asks(self):
+    def test_an_abandoned_session_asks_whether_it_continues(self):
         begun = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=13, minutes=5)
         tracker("session", "start", "--now", begun.strftime("%Y-%m-%dT%H:%M:%SZ"))
         self.show(".abandoned")
-        self.says(".abandoned p", "Your session has been running for 13 hours. End it?")
+        self.wait_for_text(".abandoned p", "Your session has been running for 13 hours. End it?")
         self.button("Keep Going")
-        self.gone(".abandoned")
+        self.wait_until_hidden(".abandoned")
         self.assertIsNone(session()["abandonedHours"])
 
-    def test_it_is_discreet(self):
+    def test_hidden_details_stay_hidden(self):
         self.start()
         self.assertEqual(self.driver.title, "Hydration")
         self.button("Hide details")
-        self.gone(".gauge")
-        self.gone(".timeline")
+        self.wait_until_hidden(".gauge")
+        self.wait_until_hidden(".timeline")
         self.show(".session-card")
         self.assertFalse(self.one(".gauge").is_displayed(), "it stays hidden")

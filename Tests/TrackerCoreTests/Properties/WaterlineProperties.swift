@@ -18,7 +18,7 @@ import Testing
     }
 
     /// E7's closed form: a run of L drinks closed by water gives ceil(L/N) chances, one met; an open one floor(L/N).
-    @Test(arguments: 1...4) func `adherence equals its closed form`(rule: Int) {
+    @Test(arguments: 1...4) func `adherence equals a separate calculation for all short sessions`(rule: Int) {
         for length in 0...8 {
             for bits in 0..<(1 << length) {
                 let kinds: [LogEntry.Kind] = (0..<length).map { bits >> $0 & 1 == 1 ? .water : .alcohol }

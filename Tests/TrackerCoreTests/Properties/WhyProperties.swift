@@ -26,7 +26,7 @@ import Testing
                 let explanation = try explained(facts, now, seed)
                 for reminder in explanation.reminders {
                     for condition in reminder.conditions {
-                        let isNamed = reminder.isSent || reminder.deciding.map(\.name) == [condition.name]
+                        let isNamed = reminder.isSent || reminder.failingConditions.map(\.name) == [condition.name]
                         // A sufficient number of each, and sometimes one of several conditions, which alone must change
                         // nothing.
                         guard
@@ -109,7 +109,7 @@ extension TrackerFacts {
         var facts = self
         let day = calendar.day(of: now)
         var intake = today(at: now)
-        var engine = (engineDay ?? EngineDay(dayKey: day)).rolled(to: day)
+        var engine = (engineDay ?? EngineDay(dayKey: day)).state(on: day)
         let pace = PaceSnapshot(now: now, intake: intake, settings: settings, calendar: calendar)
         let wasOn = condition.holds
         switch condition.name {
@@ -138,8 +138,8 @@ extension TrackerFacts {
             facts.settings.dailyLimit = true
             engine.remindersSent = wasOn ? settings.maxPerDay : 0
         case .notSnoozed: facts.snoozedUntil = wasOn ? now.advanced(seconds: 60) : nil
-        case .setupFinished: facts.hold = wasOn ? .setup : nil
-        case .firstPollEnded: facts.hold = wasOn ? .firstPoll : nil
+        case .setupFinished: facts.reminderHold = wasOn ? .setup : nil
+        case .firstPollEnded: facts.reminderHold = wasOn ? .firstPoll : nil
         case .noOtherNotification, .sessionRuns: return nil
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack

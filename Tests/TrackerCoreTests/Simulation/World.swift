@@ -104,7 +104,7 @@ let worldZones = ["UTC", "Europe/Berlin", "America/Nuuk", "Australia/Lord_Howe"]
 extension Evaluation {
     /// Offers every decision to every channel, closes old notifications and records acceptances, without a store.
     mutating func deliver(to sinks: [MemorySink]) {
-        for id in closes { sinks.forEach { $0.close(id: id) } }
+        for id in idsToClose { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
             let accepted = sinks.map { $0.deliver(decision) }
             if accepted.contains(true) { accept(decision) }

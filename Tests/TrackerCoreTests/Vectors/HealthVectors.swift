@@ -72,7 +72,7 @@ import TrackerCore
     }
 
     /// Fractions of a second survive the round trip.
-    @Test(arguments: [0, 1, 50, 999]) func `JSON keeps milliseconds`(rest: Int64) throws {
+    @Test(arguments: [0, 1, 50, 999]) func `a JSON export keeps milliseconds`(rest: Int64) throws {
         let at = Instant(milliseconds: 1_792_888_200_000 + rest)
         let drink = Drink(
             key: "d", at: at, calendar: DayCalendar(zone: try Zone("Asia/Kathmandu")), ml: 100, source: .bottle,

@@ -11,11 +11,11 @@ import TrackerCore
 
     // The same instants on every machine: the core does not read the host's zone. Runs in processes of its own, because
     // Foundation reads TZ once.
-    @Test func `the output is the same in UTC`() async {
+    @Test func `records have the same dates on a machine in UTC`() async {
         await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "UTC", offset: 0) }
     }
 
-    @Test func `the output is the same in Asia/Tokyo`() async {
+    @Test func `records have the same dates on a machine in Asia/Tokyo`() async {
         await #expect(processExitsWith: .success) {
             try RecordVectors.checkInstants(onAMachineIn: "Asia/Tokyo", offset: 9 * 3600)
         }
@@ -106,7 +106,7 @@ import TrackerCore
                 let expected = try at(row[5])
                 #expect(resolution.instant == expected)
                 #expect(resolution.rule.rawValue == rule)
-                #expect(resolution.doubt == (row[9] == "counts" ? nil : .implausibleTimestamp))
+                #expect(resolution.quarantineReason == (row[9] == "counts" ? nil : .implausibleTimestamp))
                 #expect(zone.wall(at: expected).description.hasSuffix(row[6]))
                 #expect(DayCalendar(zone: zone).day(of: expected).description == day)
                 #expect(resolution.wall?.description.hasSuffix(record) == true)

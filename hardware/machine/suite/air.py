@@ -15,16 +15,16 @@ DISCONNECTION_COMPLETE, LE_META, CONNECTION_COMPLETE = 0x05, 0x3E, (0x01, 0x0A)
 
 
 class Monitor:
-    """Collects `marks`, pairs of time and word: scan, connected, closing, disconnected."""
+    """Collects `events`, pairs of time and name: scan, connected, closing, disconnected."""
 
     def __init__(self, adapter):
-        self.adapter, self.marks = adapter, []
+        self.adapter, self.events = adapter, []
         self.socket = socket.socket(AF_BLUETOOTH, socket.SOCK_RAW | socket.SOCK_CLOEXEC, BTPROTO_HCI)
         address = struct.pack("<HHH", AF_BLUETOOTH, NO_DEVICE, MONITOR)
         # Python's own bind cannot name a channel.
         if ctypes.CDLL(None, use_errno=True).bind(self.socket.fileno(), address, len(address)):
             raise OSError(ctypes.get_errno(), "the monitor channel cannot be bound")
-        self.over = False
+        self.is_stopped = False
         self.thread = threading.Thread(target=self.follow, daemon=True)
 
     def __enter__(self):
@@ -37,26 +37,26 @@ class Monitor:
     def __exit__(self, *_):
         # Wait for the last disconnection.
         limit = time.monotonic() + 10
-        while self.words().count("disconnected") < self.words().count("connected") and time.monotonic() < limit:
+        while self.event_names().count("disconnected") < self.event_names().count("connected") and time.monotonic() < limit:
             time.sleep(0.05)
-        self.over = True
+        self.is_stopped = True
         self.thread.join(5)
         self.socket.close()
 
-    def words(self):
-        return [word for _, word in self.marks]
+    def event_names(self):
+        return [event_name for _, event_name in self.events]
 
     def follow(self):
-        while not self.over:
+        while not self.is_stopped:
             if not select.select([self.socket], [], [], 0.2)[0]:
                 continue
             packet, now = self.socket.recv(65536), time.monotonic()
             kind, adapter, _ = struct.unpack_from("<HHH", packet)
-            if adapter == self.adapter and (word := self.word(kind, packet[6:])):
-                self.marks.append((now, word))
+            if adapter == self.adapter and (event_name := self.event_name(kind, packet[6:])):
+                self.events.append((now, event_name))
 
     @staticmethod
-    def word(kind, data):
+    def event_name(kind, data):
         if kind == COMMAND and len(data) >= 4:
             opcode = struct.unpack_from("<H", data)[0]
             if opcode in SCANS and data[3] == 1:

@@ -23,7 +23,7 @@ BOTTLE = os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
 DEVICE = "/org/bluez/hci0/dev_" + BOTTLE.replace(":", "_")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
 # Seconds: emulated processors on a busy machine are slow.
-PATIENCE = float(os.environ.get("BENCH_PATIENCE", "120"))
+TIME_LIMIT = float(os.environ.get("BENCH_PATIENCE", "120"))
 
 
 class Failure(Exception):
@@ -35,7 +35,7 @@ def expect(condition, sentence):
         raise Failure(sentence)
 
 
-def until(condition, sentence, limit=PATIENCE):
+def until(condition, sentence, limit=TIME_LIMIT):
     """Waits until the condition returns something, and returns it. `sentence` can be a function."""
     end = time.monotonic() + limit
     while not (found := condition()):
@@ -44,19 +44,19 @@ def until(condition, sentence, limit=PATIENCE):
     return found
 
 
-def run(*command, limit=PATIENCE, check=True):
+def run(*command, limit=TIME_LIMIT, check=True):
     """Runs a command; returns its output, or without `check` the whole result."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired as late:
-        raise Failure(f"{' '.join(command)}: still running after {limit} s; it said {late.stdout!r} {late.stderr!r}")
+    except subprocess.TimeoutExpired as timeout:
+        raise Failure(f"{' '.join(command)}: still running after {limit} s; output {timeout.stdout!r} {timeout.stderr!r}")
     if check and done.returncode:
         raise Failure(f"{' '.join(command)}: exit code {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout if check else done
 
 
 def lines(*command):
-    """The JSON values that a command prints, one a line."""
+    """The JSON values that a command prints, one per line."""
     return [json.loads(line) for line in run(*command).splitlines()]
 
 
@@ -68,7 +68,7 @@ def background(*command, **options):
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TIME_LIMIT)
 
 
 class Emulator:
@@ -83,14 +83,14 @@ class Emulator:
             command += ["--control", self.control]
         self.log = open(f"{self.folder}/log", "w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        until(lambda: "ready " in self.words() or self.process.poll() is not None, lambda: f"the emulator is not ready: {self.words()}")
-        expect(self.process.poll() is None, f"the emulator ended: {self.words()}")
+        until(lambda: "ready " in self.output() or self.process.poll() is not None, lambda: f"the emulator is not ready: {self.output()}")
+        expect(self.process.poll() is None, f"the emulator ended: {self.output()}")
 
     def control_requests(self, requests):
         """Sends requests to the control socket; returns the last status. Starting a program for each would be slow."""
         status = None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
-            control.settimeout(PATIENCE)
+            control.settimeout(TIME_LIMIT)
             control.connect(self.control.removeprefix("unix:"))
             answers = control.makefile("r")
             for request in requests:
@@ -106,7 +106,7 @@ class Emulator:
     def status(self):
         return self.control_requests([{"do": "status"}])
 
-    def words(self):
+    def output(self):
         """Everything that it has printed."""
         with open(self.log.name) as file:
             return file.read()
@@ -129,18 +129,18 @@ class Emulator:
 
     def __exit__(self, kind, *_):
         if kind:
-            print(f"  the emulator (exit code {self.process.poll()}) said: {self.words()[-800:]!r}", flush=True)
+            print(f"  the emulator (exit code {self.process.poll()}) printed: {self.output()[-800:]!r}", flush=True)
         if self.process.poll() is None:
             self.stop()
 
 
 def bus_name(process):
     """The unique name of a process on the system bus."""
-    def ask(member, *arguments):
+    def call_bus(member, *arguments):
         return run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, *arguments, check=False).stdout
-    for name in ask("ListNames").split():
+    for name in call_bus("ListNames").split():
         name = name.strip('"')
-        if name.startswith(":") and ask("GetConnectionUnixProcessID", "s", name).split()[-1:] == [str(process.pid)]:
+        if name.startswith(":") and call_bus("GetConnectionUnixProcessID", "s", name).split()[-1:] == [str(process.pid)]:
             return name
     raise Failure(f"process {process.pid} is not on the bus")
 
@@ -149,23 +149,23 @@ def store():
     return tempfile.mkdtemp() + "/waterh.sqlite"
 
 
-def rows(place):
+def rows(store_path):
     """The amounts of the drinks in the store."""
-    return sorted(ml for (ml,) in sqlite3.connect(f"file:{place}?mode=ro", uri=True).execute("SELECT ml FROM drink WHERE deleted = 0"))
+    return sorted(ml for (ml,) in sqlite3.connect(f"file:{store_path}?mode=ro", uri=True).execute("SELECT ml FROM drink WHERE deleted = 0"))
 
 
-def poll_command(place, *options, link="bluez:hci0"):
-    return [GATEWAY, "poll", "--link", link, "--store", place, "--json", *options]
+def poll_command(store_path, *options, link="bluez:hci0"):
+    return [GATEWAY, "poll", "--link", link, "--store", store_path, "--json", *options]
 
 
-def poll(place, *options, link="bluez:hci0", check=True):
+def poll(store_path, *options, link="bluez:hci0", check=True):
     """One poll; its JSON, with exit code and error output."""
-    done = run(*poll_command(place, *options, link=link), check=False)
+    done = run(*poll_command(store_path, *options, link=link), check=False)
     try:
         answer = json.loads(done.stdout)
     except ValueError:
         raise Failure(f"poll printed no JSON but {done.stdout!r}, {done.stderr!r}, exit code {done.returncode}")
-    answer["exit"], answer["said"] = done.returncode, done.stderr
+    answer["exit"], answer["stderr"] = done.returncode, done.stderr
     if check:
         expect(done.returncode == 0, f"poll: exit code {done.returncode}: {done.stderr}")
     return answer
@@ -175,29 +175,29 @@ def is_complete(answers):
     return answers[-1]["exit"] == 0 and answers[-1].get("complete")
 
 
-def poll_until(place, fits=is_complete, *options):
-    """Polls again while something is in the way, as the service does; the answers."""
+def poll_until(store_path, matches=is_complete, *options):
+    """Polls up to six times until `matches` accepts the answers, as the service does. Returns the answers."""
     answers = []
     for _ in range(6):
-        answers.append(poll(place, *options, check=False))
-        if fits(answers):
+        answers.append(poll(store_path, *options, check=False))
+        if matches(answers):
             return answers
         time.sleep(1)
-    raise Failure(f"after 6 polls: {[(a['exit'], a.get('new'), a['said'][-300:]) for a in answers]}")
+    raise Failure(f"after 6 polls: {[(a['exit'], a.get('new'), a['stderr'][-300:]) for a in answers]}")
 
 
-def each_sip_once(place, amounts):
+def each_sip_once(store_path, amounts):
     """Polls until the log is empty; each of these amounts is one drink."""
-    poll_until(place)
-    expect(rows(place) == sorted(amounts), f"{rows(place)}, not {sorted(amounts)}")
+    poll_until(store_path)
+    expect(rows(store_path) == sorted(amounts), f"{rows(store_path)}, not {sorted(amounts)}")
 
 
-def bluetoothd(verb):
-    return run("bluetoothd-ctl", verb)
+def bluetoothd(subcommand):
+    return run("bluetoothd-ctl", subcommand)
 
 
 def power(adapter, on):
-    """Switches an adapter; bluetoothd, where the kernel killed it for that, is started again (see bluetoothd-ctl ensure)."""
+    """Switches an adapter on or off. Restarts bluetoothd if the kernel killed it because of that (see bluetoothd-ctl ensure)."""
     command = ["busctl", "set-property", "org.bluez", f"/org/bluez/{adapter}", "org.bluez.Adapter1", "Powered", "b", "true" if on else "false"]
     if run(*command, check=False).returncode:
         ensure_bluetoothd()
@@ -205,9 +205,9 @@ def power(adapter, on):
 
 
 def ensure_bluetoothd():
-    said = run("bluetoothd-ctl", "ensure").strip()
-    if said:
-        print(f"  {said}", flush=True)
+    message = run("bluetoothd-ctl", "ensure").strip()
+    if message:
+        print(f"  {message}", flush=True)
 
 
 def device_property(name):
@@ -237,21 +237,21 @@ def remove_devices():
 
 
 def run_test(test):
-    """Runs one test while btmon records the air; returns the reason why it failed. The recording is kept then."""
+    """Runs one test while btmon records HCI. Returns the reason of a failure, and keeps the recording then."""
     path, failure = f"{OUT}/{test.__name__}.btsnoop", None
-    air = subprocess.Popen(["btmon", "-w", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    recorder = subprocess.Popen(["btmon", "-w", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         result = test()
         if asyncio.iscoroutine(result):
             asyncio.run(result)
-    except Exception as error:  # Also of a foreign library.
+    except Exception as error:  # Also from a third-party library.
         failure = f"{error if isinstance(error, Failure) else repr(error)}\n  the air: {path}"
-    air.send_signal(signal.SIGINT)
+    recorder.send_signal(signal.SIGINT)
     try:
-        air.wait(PATIENCE)
+        recorder.wait(TIME_LIMIT)
     except subprocess.TimeoutExpired:
-        air.kill()
-        air.wait()
+        recorder.kill()
+        recorder.wait()
     if failure is None and os.path.exists(path):
         os.unlink(path)
     return failure
@@ -260,18 +260,18 @@ def run_test(test):
 def run_tests(tests):
     """Runs the functions; exit code 1 if one failed. Names on the command line select tests, and -NAME omits one."""
     wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
-    left_out = {name[1:] for name in sys.argv[1:] if name.startswith("-")}
-    unknown = (set(wanted) | left_out) - {test.__name__ for test in tests}
+    omitted = {name[1:] for name in sys.argv[1:] if name.startswith("-")}
+    unknown = (set(wanted) | omitted) - {test.__name__ for test in tests}
     if unknown:
-        sys.exit(f"there is no test {', '.join(sorted(unknown))}")
+        sys.exit(f"unknown test: {', '.join(sorted(unknown))}")
     failed = 0
     for test in tests:
         name = test.__name__
-        if wanted and name not in wanted or name in left_out:
+        if wanted and name not in wanted or name in omitted:
             continue
-        began = time.monotonic()
+        started = time.monotonic()
         failure = run_test(test)
-        print(f"{'FAILED' if failure else 'passed'} {name} ({time.monotonic() - began:.1f} s)" + (f"\n  {failure}" if failure else ""), flush=True)
+        print(f"{'FAILED' if failure else 'passed'} {name} ({time.monotonic() - started:.1f} s)" + (f"\n  {failure}" if failure else ""), flush=True)
         failed += failure is not None
         try:
             ensure_bluetoothd()

@@ -1,4 +1,4 @@
-"""Connects to a bottle, subscribes, says so, and stays: for what a bottle costs while a central is there and nothing happens."""
+"""Connects to a bottle, subscribes, prints `holding`, and stays connected. For the CPU time of an idle connected bottle."""
 import asyncio
 
 from bleak import BleakClient, BleakScanner

@@ -1,4 +1,4 @@
-"""Counts what arrives from the flood (`Benchmarks flood`) through bleak, as `Benchmarks notifications` does through our central.
+"""Counts the notifications of `Benchmarks flood` that bleak receives. `Benchmarks notifications` does the same with our central.
 
 usage: bleak_notifications.py signals|socket SECONDS
 """
@@ -15,22 +15,22 @@ FFE4 = "0000ffe4-0000-1000-8000-00805f9b34fb"
 async def count(by_signals, seconds):
     device = await BleakScanner.find_device_by_name("WaterH-Flood", timeout=30, adapter="hci0")
     if device is None:
-        raise SystemExit("the flood was not found")
-    began = first = last = None
+        raise SystemExit("the device WaterH-Flood was not found")
+    start = first = last = None
     counted, elapsed, done = 0, 0.0, asyncio.Event()
 
-    def heard(_, value):
-        nonlocal began, first, last, counted, elapsed
+    def received(_, value):
+        nonlocal start, first, last, counted, elapsed
         number = int.from_bytes(value[:4], "big")
-        if began is None:
-            began, first = time.monotonic(), number
+        if start is None:
+            start, first = time.monotonic(), number
         elif not done.is_set():
-            counted, last, elapsed = counted + 1, number, time.monotonic() - began
+            counted, last, elapsed = counted + 1, number, time.monotonic() - start
             if elapsed >= seconds:
                 done.set()
 
     async with BleakClient(device, timeout=30, adapter="hci0") as link:
-        await link.start_notify(FFE4, heard, bluez={"use_start_notify": by_signals})
+        await link.start_notify(FFE4, received, bluez={"use_start_notify": by_signals})
         await asyncio.wait_for(done.wait(), 60 + seconds)
     print(json.dumps({"count": counted, "seconds": elapsed, "rate": counted / elapsed, "lost": last - first - counted}))
 

@@ -1,6 +1,5 @@
-"""A poll as somebody who knows bleak and the bottle's protocol would write it: scan, connect, discover, subscribe, snapshot,
-log, store, acknowledge, see that it was taken, disconnect. Each step waits for its answer and for nothing else.
-What `waterh-gateway poll` of a bottle that it meets for the first time is compared with.
+"""A poll written with bleak: scan, connect, discover, subscribe, snapshot, log, store, acknowledge, verify, disconnect.
+Each step waits only for its response. `benchmarks.py` compares it with `waterh-gateway poll` of an unknown bottle.
 
 usage: bleak_poll.py STORE
 """
@@ -15,25 +14,25 @@ FFE4, FFE9 = (f"0000{short}-0000-1000-8000-00805f9b34fb" for short in ("ffe4", "
 
 
 class Bottle:
-    """The values that have come, joined, and what can be read from them."""
+    """The joined notification values, and requests that wait for a response in them."""
 
     def __init__(self, link):
-        self.link, self.data, self.came = link, bytearray(), asyncio.Event()
+        self.link, self.data, self.has_value = link, bytearray(), asyncio.Event()
 
-    def heard(self, _, value):
+    def received(self, _, value):
         self.data += value
-        self.came.set()
+        self.has_value.set()
 
-    async def ask(self, command, answer, limit=1, sendings=3):
-        """Writes and waits until `answer` finds what it wants; asks again where nothing comes, as bottles ignore some commands."""
-        for _ in range(sendings):
+    async def request(self, command, parse, limit=1, attempts=3):
+        """Writes a command until `parse` returns a value. Repeats it after `limit` seconds, because bottles ignore some commands."""
+        for _ in range(attempts):
             self.data.clear()
             await self.link.write_gatt_char(FFE9, command, response=False)
             try:
                 async with asyncio.timeout(limit):
-                    while (found := answer(bytes(self.data))) is None:
-                        self.came.clear()
-                        await self.came.wait()
+                    while (found := parse(bytes(self.data))) is None:
+                        self.has_value.clear()
+                        await self.has_value.wait()
                     return found
             except TimeoutError:
                 pass
@@ -41,7 +40,7 @@ class Bottle:
 
 
 def frame(data, start):
-    """Payload of the frame that begins with these two letters, once it is whole."""
+    """The payload of the frame that begins with these two letters; None until it is complete."""
     at = data.find(start)
     if at < 0 or len(data) < at + 4:
         return None
@@ -50,7 +49,7 @@ def frame(data, start):
 
 
 def log(data):
-    """The records of a whole log."""
+    """The records of a complete log; None until it is complete."""
     payload = frame(data, b"PT")
     if payload is None:
         return [] if frame(data, b"RP") == b"\x02\x06\x00" else None
@@ -63,7 +62,7 @@ def log(data):
     return records
 
 
-def keep(path, records):
+def store_records(path, records):
     with sqlite3.connect(path) as store:
         store.execute("CREATE TABLE IF NOT EXISTS record (bytes BLOB PRIMARY KEY)")
         store.executemany("INSERT OR IGNORE INTO record VALUES (?)", [(bytes(record),) for record in records])
@@ -76,15 +75,15 @@ async def poll(path):
         raise SystemExit("the bottle was not found")
     async with BleakClient(device, timeout=30, adapter="hci0") as link:
         bottle = Bottle(link)
-        await link.start_notify(FFE4, bottle.heard)
-        await bottle.ask(bytes.fromhex("47540001FF"), lambda data: frame(data, b"RP"))
-        records = await bottle.ask(bytes.fromhex("4754000106"), log, limit=10)
-        keep(path, records)
+        await link.start_notify(FFE4, bottle.received)
+        await bottle.request(bytes.fromhex("47540001FF"), lambda data: frame(data, b"RP"))
+        records = await bottle.request(bytes.fromhex("4754000106"), log, limit=10)
+        store_records(path, records)
         await link.write_gatt_char(FFE9, bytes.fromhex("525000040306") + (13 * len(records)).to_bytes(2, "big"), response=False)
-        # The acknowledgement has no answer: whether it was taken shows when the log is asked for again.
-        left = await bottle.ask(bytes.fromhex("4754000106"), log)
+        # The acknowledgement has no response: a second log request shows whether it succeeded.
+        left = await bottle.request(bytes.fromhex("4754000106"), log)
         if left:
-            raise SystemExit(f"{len(left)} records are still there after the acknowledgement")
+            raise SystemExit(f"{len(left)} records are still in the bottle after the acknowledgement")
     print(json.dumps({"records": len(records)}))
 
 

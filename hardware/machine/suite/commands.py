@@ -34,29 +34,34 @@ def recordings_have_the_same_drinks():
 
 def faults_over_bluetoothd():
     for plan in ("lose@2,disconnect@25", "delay@2:800ms"):
-        place = store()
+        store_path = store()
         with Emulator("--profile", "retail", "--faults", plan) as bottle:
             bottle.sip(*range(50, 70))
-            each_sip_once(place, range(50, 70))
-            expect("fault: " in bottle.words(), f"{plan}: no fault was injected: {bottle.words()[-500:]}")
+            each_sip_once(store_path, range(50, 70))
+            expect("fault: " in bottle.output(), f"{plan}: no fault was injected: {bottle.output()[-500:]}")
     refused = run(f"{PRODUCTS}/waterh-emulator", "run", "--link", "bluez:hci1", "--faults", "mtu=23", check=False)
     expect(refused.returncode == 2 and "mtu=23" in refused.stderr, f"{refused}")
 
 
 def notifications_by_socket_and_by_signals():
-    for offered, taken in (("socket", "signals"), ("signals", "socket"), ("socket", "socket")):
+    for offered, requested in (("socket", "signals"), ("signals", "socket"), ("socket", "socket")):
         with Emulator("--profile", "retail", "--notifications", offered) as bottle:
             bottle.sip(*range(100, 130))
-            answer = poll(store(), "--notifications", taken)
-            expect(answer["new"] == 30 and answer["complete"], f"{offered}, {taken}: {answer}")
+            answer = poll(store(), "--notifications", requested)
+            expect(answer["new"] == 30 and answer["complete"], f"{offered}, {requested}: {answer}")
             objects = run("busctl", "call", bus_name(bottle.process), "/waterh", *OBJECTS)
             expect(("NotifyAcquired" in objects) == (offered == "socket"), f"{offered}: {objects}")
 
 
-def the_service_user_may_call_bluetoothd_only():
+def install_policy():
+    """Creates the user waterh and installs its D-Bus policy."""
     shutil.copy(f"{UNITS}/waterh-bus-policy.conf", "/etc/dbus-1/system.d/waterh.conf")
     run("systemd-sysusers", f"{UNITS}/waterh.sysusers")
     run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
+
+
+def the_service_user_may_call_bluetoothd_only():
+    install_policy()
     as_user = ["setpriv", "--reuid", "waterh", "--regid", "waterh", "--clear-groups"]
     with Emulator("--profile", "retail") as bottle:
         allowed = run(*as_user, "busctl", "call", "org.bluez", "/", *OBJECTS, check=False)
@@ -70,8 +75,8 @@ def doctor(code, *wanted, link="bluez:hci0"):
     done = run(GATEWAY, "doctor", "--json", "--link", link, "--store", store(), check=False)
     answer = json.loads(done.stdout)
     expect(done.returncode == code and answer["ok"] == (code == 0), f"exit code {done.returncode}, not {code}: {answer}")
-    for name, status, words in wanted:
-        expect(any((c["check"], c["status"]) == (name, status) and words in c["found"] for c in answer["checks"]), f"{name}: no {status}, '{words}': {answer}")
+    for name, status, text in wanted:
+        expect(any((c["check"], c["status"]) == (name, status) and text in c["found"] for c in answer["checks"]), f"{name}: no {status}, '{text}': {answer}")
 
 
 def doctor_names_what_works_and_what_is_missing():

@@ -1,4 +1,4 @@
-"""A bottle written with dbus-fast from the specification, which our gateway polls. It can misbehave."""
+"""A bottle written with dbus-fast from the specification, which the gateway polls. `misbehaviour` selects a fault."""
 import asyncio
 import json
 import resource
@@ -94,8 +94,8 @@ class Advertisement(ServiceInterface):
 class Bottle:
     """A retail Boost. `lie` changes its log."""
 
-    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign", disconnects=None):
-        self.lie, self.records, self.name, self.acknowledged, self.disconnects, self.open = lie, list(records), name, [], disconnects, True
+    def __init__(self, misbehaviour=None, records=RECORDS, name="WaterH-Foreign", disconnects=None):
+        self.misbehaviour, self.records, self.name, self.acknowledged, self.disconnects, self.open = misbehaviour, list(records), name, [], disconnects, True
 
     def step(self, name):
         """Disconnects once, at the requested step; true if it does."""
@@ -107,10 +107,10 @@ class Bottle:
 
     async def __aenter__(self):
         self.bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
-        self.response = Characteristic("/foreign/service1", BASE.format(0xFFE4), ["read"] if self.lie == "notifies nothing" else ["notify"])
+        self.response = Characteristic("/foreign/service1", BASE.format(0xFFE4), ["read"] if self.misbehaviour == "notifies nothing" else ["notify"])
         self.command = Characteristic("/foreign/service0", BASE.format(0xFFE9), ["write-without-response"], self.write)
         self.response.subscribed = lambda: self.step("subscribed")
-        command_service = 0xFFE6 if self.lie == "has other services" else 0xFFE5
+        command_service = 0xFFE6 if self.misbehaviour == "has other services" else 0xFFE5
         for path, interface in [
             ("/foreign/service0", Service(BASE.format(command_service))), ("/foreign/service0/char0", self.command),
             ("/foreign/service1", Service(BASE.format(0xFFE0))), ("/foreign/service1/char0", self.response),
@@ -152,9 +152,9 @@ class Bottle:
             return await self.send(retail.EMPTY)
         values = retail.log(self.records)
         await self.send(retail.FOLLOWS)
-        if self.lie == "loses the last value":
+        if self.misbehaviour == "loses the last value":
             values = values[:-1]
-        elif self.lie == "never stops":
+        elif self.misbehaviour == "never stops":
             for n in range(4000):
                 if not self.open:
                     return
@@ -167,9 +167,9 @@ class Bottle:
         await self.send(*values)
 
 
-async def gateway(place, limit=150):
+async def gateway(store_path, limit=150):
     """One poll, ended with SIGTERM after the limit: its exit code, JSON and error output."""
-    process = await asyncio.create_subprocess_exec(*poll_command(place), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(*poll_command(store_path), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
     ended = asyncio.ensure_future(process.communicate())
     done, _ = await asyncio.wait([ended], timeout=limit)
     if not done:
@@ -184,22 +184,22 @@ async def gateway(place, limit=150):
 async def drained_and_acknowledged():
     # Also with a name that fits the advertisement, and one that does not.
     for name in ("WaterH" + "x" * 20, "WaterH" + "y" * 242):
-        place = store()
+        store_path = store()
         async with Bottle(name=name) as bottle:
-            code, answer, said = await gateway(place)
-            expect((code, answer["new"], answer["complete"]) == (0, 12, True), f"{code} {answer} {said}")
-            # It can acknowledge in several parts, as long as it is not sure that the ring has room for the newest.
+            code, answer, error_output = await gateway(store_path)
+            expect((code, answer["new"], answer["complete"]) == (0, 12, True), f"{code} {answer} {error_output}")
+            # The gateway can acknowledge in several parts.
             expect(sum(bottle.acknowledged) == answer["acknowledged"] == 12 and not bottle.records, f"acknowledged {bottle.acknowledged}: {answer}")
-            code, answer, said = await gateway(place)
-            expect((code, answer["new"]) == (0, 0), f"second poll: {code} {answer} {said}")
+            code, answer, error_output = await gateway(store_path)
+            expect((code, answer["new"]) == (0, 0), f"second poll: {code} {answer} {error_output}")
 
 
-async def lies_are_not_acknowledged():
-    for lie in ("loses the last value", "never stops", "has other services", "notifies nothing"):
-        async with Bottle(lie) as bottle:
-            code, answer, said = await gateway(store(), 40 if lie == "never stops" else 150)
-            expect(code > 0 and said, f"{lie}: exit code {code}, {said!r}")
-            expect(not bottle.acknowledged and not answer["complete"], f"{lie}: {code} {answer} {said}, acknowledged {bottle.acknowledged}")
+async def misbehaving_bottle_is_not_acknowledged():
+    for misbehaviour in ("loses the last value", "never stops", "has other services", "notifies nothing"):
+        async with Bottle(misbehaviour) as bottle:
+            code, answer, error_output = await gateway(store(), 40 if misbehaviour == "never stops" else 150)
+            expect(code > 0 and error_output, f"{misbehaviour}: exit code {code}, {error_output!r}")
+            expect(not bottle.acknowledged and not answer["complete"], f"{misbehaviour}: {code} {answer} {error_output}, acknowledged {bottle.acknowledged}")
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     expect(largest < 128, f"a gateway grew to {largest} MiB")
 
@@ -207,18 +207,18 @@ async def lies_are_not_acknowledged():
 async def disconnects_at_every_step():
     """No drink is lost or doubled, and what is acknowledged is in the store."""
     for step in ("subscribed", "snapshot", "asked", "log", "acknowledgement"):
-        place, new = store(), 0
+        store_path, new = store(), 0
         async with Bottle(disconnects=step) as bottle:
             for _ in range(4):
-                code, answer, said = await gateway(place)
-                expect(code >= 0 and (code == 0 or said), f"{step}: {code} {said!r}")
+                code, answer, error_output = await gateway(store_path)
+                expect(code >= 0 and (code == 0 or error_output), f"{step}: {code} {error_output!r}")
                 new += answer["new"]
                 expect(sum(bottle.acknowledged) <= new, f"{step}: acknowledged {bottle.acknowledged} with {new} stored")
                 if code == 0 and answer["complete"] and not bottle.records:
                     break
             expect(bottle.disconnects is None, f"{step}: the bottle did not disconnect")
-            expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {said}")
+            expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {error_output}")
 
 
 if __name__ == "__main__":
-    run_tests([drained_and_acknowledged, lies_are_not_acknowledged, disconnects_at_every_step])
+    run_tests([drained_and_acknowledged, misbehaving_bottle_is_not_acknowledged, disconnects_at_every_step])

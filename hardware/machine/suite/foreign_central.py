@@ -13,8 +13,8 @@ FFE0, FFE4, FFE5, FFE9 = (BASE.format(n) for n in (0xFFE0, 0xFFE4, 0xFFE5, 0xFFE
 LIMIT = 60
 
 
-async def find(fits, adapter="hci0", limit=LIMIT, required=True):
-    device = await BleakScanner.find_device_by_filter(fits, timeout=limit, bluez={"adapter": adapter})
+async def find(matches, adapter="hci0", limit=LIMIT, required=True):
+    device = await BleakScanner.find_device_by_filter(matches, timeout=limit, bluez={"adapter": adapter})
     expect(device is not None or not required, "bleak's scan did not find the bottle")
     return device
 
@@ -77,17 +77,17 @@ async def retail_log(by_signals):
             described = [d.uuid for c in (FFE4, FFE9) for d in link.services.get_characteristic(c).descriptors if d.uuid != BASE.format(0x2902)]
             expect(not described, f"descriptors that a bottle does not have: {described}")
             for question, parse in (retail.ASK_LOG, retail.records), (retail.ASK_STATUS, lambda data: retail.payload(data, b"RP")):
-                values, whole = bytearray(), asyncio.Event()
+                values, complete = bytearray(), asyncio.Event()
 
                 def notified(_, value):
                     values.extend(value)
                     if parse(bytes(values)) is not None:
-                        whole.set()
+                        complete.set()
 
                 await link.start_notify(FFE4, notified, bluez={"use_start_notify": by_signals})
                 await asyncio.sleep(1)
                 await link.write_gatt_char(FFE9, question, response=False)
-                await asyncio.wait_for(whole.wait(), LIMIT)
+                await asyncio.wait_for(complete.wait(), LIMIT)
                 await link.stop_notify(FFE4)
                 if question == retail.ASK_LOG:
                     expect(retail.amounts(parse(bytes(values))) == amounts, f"the log: {values.hex()}")

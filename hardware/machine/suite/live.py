@@ -7,7 +7,7 @@ import time
 import urllib.request
 
 from bench import (
-    GATEWAY, PATIENCE, PRODUCTS, Emulator, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
+    GATEWAY, TIME_LIMIT, PRODUCTS, Emulator, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
     store, until)
 
 PORT = 8077
@@ -16,19 +16,19 @@ PORT = 8077
 class Service:
     """`waterh-gateway run`, and the states that its event stream sends, each with its time."""
 
-    def __init__(self, place):
-        self.token = json.loads(run(f"{PRODUCTS}/waterh-tracker", "token", "new", "--scope", "read", "--json", "--store", place))["token"]
-        self.log = open(f"{place}.log", "w+")
+    def __init__(self, store_path):
+        self.token = json.loads(run(f"{PRODUCTS}/waterh-tracker", "token", "new", "--scope", "read", "--json", "--store", store_path))["token"]
+        self.log = open(f"{store_path}.log", "w+")
         self.process = subprocess.Popen(
-            [GATEWAY, "run", "--link", "bluez:hci0", "--store", place, "--listen", f"127.0.0.1:{PORT}", "--verbose"], stderr=self.log, stdout=subprocess.DEVNULL)
-        self.stream, self.states = until(self.connect, lambda: f"the page did not come: {self.said()}"), []
+            [GATEWAY, "run", "--link", "bluez:hci0", "--store", store_path, "--listen", f"127.0.0.1:{PORT}", "--verbose"], stderr=self.log, stdout=subprocess.DEVNULL)
+        self.stream, self.states = until(self.connect, lambda: f"the page did not load: {self.error_output()}"), []
         threading.Thread(target=self.follow, daemon=True).start()
         self.state("the connection to the bottle", lambda state: state.get("service", {}).get("stage") == "connected")
 
     def connect(self):
         request = urllib.request.Request(f"http://127.0.0.1:{PORT}/api/v1/events?fields=dailyTotalMl,service", headers={"Authorization": f"Bearer {self.token}"})
         try:
-            return urllib.request.urlopen(request, timeout=PATIENCE)
+            return urllib.request.urlopen(request, timeout=TIME_LIMIT)
         except OSError:
             return None
 
@@ -38,45 +38,45 @@ class Service:
                 if line.startswith(b"data: {"):
                     self.states.append((time.monotonic(), json.loads(line[6:])))
 
-    def state(self, what, fits):
+    def state(self, what, matches):
         """Waits for such a state; returns its time."""
-        return until(lambda: next((at for at, state in list(self.states) if fits(state)), None),
-                     lambda: f"{what} did not come: {self.states[-2:]}, {self.said()}")
+        return until(lambda: next((at for at, state in list(self.states) if matches(state)), None),
+                     lambda: f"{what} did not arrive: {self.states[-2:]}, {self.error_output()}")
 
     def total(self, ml):
         return self.state(f"{ml} ml", lambda state: state.get("dailyTotalMl") == ml)
 
-    def said(self):
+    def error_output(self):
         with open(self.log.name) as file:
             return file.read()[-2000:]
 
     def stop(self):
         self.process.terminate()
-        expect(self.process.wait(60) == 0, self.said())
+        expect(self.process.wait(60) == 0, self.error_output())
 
 
 @contextlib.contextmanager
-def service(place):
-    """A service that does not outlive the block: it would take the next test's sips."""
-    started = Service(place)
+def service(store_path):
+    """A service that does not outlive the block: it would read the next test's sips."""
+    started = Service(store_path)
     try:
         yield started
     finally:
         if started.process.poll() is None:
             started.process.kill()
-            started.process.wait(PATIENCE)
+            started.process.wait(TIME_LIMIT)
 
 
 def sips_are_on_the_page_at_once():
     with Emulator("--profile", "retail") as bottle, service(store()) as page:
-        took, total = [], 0
+        delays, total = [], 0
         for ml in range(250, 255):
             total += ml
-            drunk = time.monotonic()
+            sip_time = time.monotonic()
             bottle.sip(ml)
-            took.append(page.total(total) - drunk)
-        print("  seconds from the sip to the page:", " ".join(f"{seconds:.2f}" for seconds in took), flush=True)
-        expect(sorted(took)[2] <= 10, f"a sip is on the page within 10 s on a busy machine: {took}")
+            delays.append(page.total(total) - sip_time)
+        print("  seconds from the sip to the page:", " ".join(f"{seconds:.2f}" for seconds in delays), flush=True)
+        expect(sorted(delays)[2] <= 10, f"a sip is on the page within 10 s on a busy machine: {delays}")
         expect(bottle.status()["connected"], "the connection is kept while the page is open")
         page.stop()
         until(lambda: not bottle.status()["connected"], "a stopped service keeps the connection")
@@ -84,12 +84,12 @@ def sips_are_on_the_page_at_once():
 
 def a_service_that_was_killed_finds_its_bottle_again():
     """bluetoothd keeps the connection of a killed program; the next service uses it."""
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
-        with service(place):
+        with service(store_path):
             pass
         bottle.sip(180)
-        with service(place) as page:
+        with service(store_path) as page:
             page.total(180)
             page.stop()
 
@@ -103,34 +103,34 @@ def suspend(seconds):
     before = resumes()
     run("sleeper", "0", str(seconds))
     expect(resumes() == before + 1, "the machine did not sleep")
-    # The kernel kills bluetoothd now and then when links end so (bluetoothd-ctl ensure).
+    # The kernel sometimes kills bluetoothd when links end this way (see bluetoothd-ctl ensure).
     ensure_bluetoothd()
 
 
 def the_service_continues_after_a_suspend():
-    place = store()
-    with Emulator("--profile", "retail") as bottle, service(place) as page:
+    store_path = store()
+    with Emulator("--profile", "retail") as bottle, service(store_path) as page:
         bottle.sip(130)
         page.total(130)
         suspend(10)
-        expect(page.process.poll() is None, f"the service ended: {page.said()}")
+        expect(page.process.poll() is None, f"the service ended: {page.error_output()}")
         bottle.sip(180)
         page.total(310)
-        expect(rows(place) == [130, 180], f"each sip once: {rows(place)}")
+        expect(rows(store_path) == [130, 180], f"each sip once: {rows(store_path)}")
         page.stop()
 
 
 def a_suspend_during_a_poll_loses_nothing():
-    place = store()
-    # So slow that the poll does not end before the machine sleeps.
+    store_path = store()
+    # Slow, so that the poll does not end before the machine sleeps.
     with Emulator("--profile", "retail", "--faults", "slow=600") as bottle:
         bottle.sip(*range(50, 90))
-        with background(*poll_command(place)) as polling:
+        with background(*poll_command(store_path)) as polling:
             until(lambda: bottle.status()["connected"], "the poll does not connect")
             expect(polling.poll() is None, "the poll ended before the machine slept")
             suspend(8)
             polling.wait(180)
-        each_sip_once(place, range(50, 90))
+        each_sip_once(store_path, range(50, 90))
 
 
 if __name__ == "__main__":

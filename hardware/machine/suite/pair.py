@@ -9,13 +9,13 @@ from bench import (
 
 def drains(*options, sips=(120, 45, 300)):
     """Sips -> poll -> all new and acknowledged -> second poll none new."""
-    place = store()
+    store_path = store()
     with Emulator(*options) as bottle:
         bottle.sip(*sips)
-        first = poll(place)
+        first = poll(store_path)
         expect((first["new"], first["complete"]) == (len(sips), True), f"first poll: {first}")
         expect("draft" in options or first["acknowledged"] == len(sips), f"first poll: {first}")
-        second = poll(place)
+        second = poll(store_path)
         expect(second["new"] == 0 and second["complete"], f"second poll: {second}")
         expect(bottle.stop() == 0, "SIGTERM ends the emulator with exit code 0")
     expect("waterh" not in run("busctl", "tree", "--list", "org.bluez"), "objects of the emulator stay at bluetoothd")
@@ -40,97 +40,97 @@ def gateway_sees_the_bottle():
 
 
 def bluetoothd_killed_and_back():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(100)
-        expect(poll(place)["new"] == 1, "before")
+        expect(poll(store_path)["new"] == 1, "before")
         bluetoothd("kill")
-        lost = poll(place, check=False)
-        expect(lost["exit"] != 0 and "bluetoothd" in lost["said"] + str(lost), f"without bluetoothd: {lost}")
+        lost = poll(store_path, check=False)
+        expect(lost["exit"] != 0 and "bluetoothd" in lost["stderr"] + str(lost), f"without bluetoothd: {lost}")
         bluetoothd("start")
         bottle.sip(101)
-        poll_until(place, lambda answers: sum(a.get("new") or 0 for a in answers) == 1)
+        poll_until(store_path, lambda answers: sum(a.get("new") or 0 for a in answers) == 1)
 
 
 def bluetoothd_killed_during_polls():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(*range(50, 70))
-        polling = subprocess.Popen(poll_command(place), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        polling = subprocess.Popen(poll_command(store_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1.5)
         bluetoothd("kill")
         polling.wait(120)
         bluetoothd("start")
-        each_sip_once(place, range(50, 70))
+        each_sip_once(store_path, range(50, 70))
 
 
 def emulator_killed_and_back():
-    place, flash = store(), store()
+    store_path, flash = store(), store()
     with Emulator("--profile", "retail", "--store", flash) as bottle:
         bottle.sip(77)
-        expect(poll(place)["new"] == 1, "before")
+        expect(poll(store_path)["new"] == 1, "before")
         bottle.sip(78)
         bottle.kill()
     with Emulator("--profile", "retail", "--store", flash):
-        poll_until(place, lambda answers: sum(a.get("new") or 0 for a in answers) == 1)
+        poll_until(store_path, lambda answers: sum(a.get("new") or 0 for a in answers) == 1)
 
 
 def gateway_killed_during_polls():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
         for number in range(4):
             bottle.sip(60 + number)
-            polling = subprocess.Popen(poll_command(place), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            polling = subprocess.Popen(poll_command(store_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(0.7 + 0.6 * number)
             polling.kill()
             polling.wait(10)
-        each_sip_once(place, [60, 61, 62, 63])
+        each_sip_once(store_path, [60, 61, 62, 63])
 
 
 def adapters_off_and_on():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
         for number, adapter in enumerate(("hci0", "hci1")):
             bottle.sip(30 + number)
             power(adapter, False)
-            away = poll(place, check=False)
-            expect(away["exit"] != 0 and away["said"], f"{adapter} off: {away}")
+            away = poll(store_path, check=False)
+            expect(away["exit"] != 0 and away["stderr"], f"{adapter} off: {away}")
             power(adapter, True)
-            poll_until(place)
-        expect(rows(place) == [30, 31], f"each sip once: {rows(place)}")
+            poll_until(store_path)
+        expect(rows(store_path) == [30, 31], f"each sip once: {rows(store_path)}")
 
 
 def device_removed_while_connected():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(*range(100, 130))
         removed = None
         # On a busy machine a poll can end before its connection is seen, or find no bottle.
         for _ in range(4):
-            polling = subprocess.Popen(poll_command(place), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            polling = subprocess.Popen(poll_command(store_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             until(lambda: is_connected() or polling.poll() is not None, "the poll neither connects nor ends")
             removed = run("busctl", "call", "org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "RemoveDevice", "o", DEVICE, check=False)
             polling.wait(120)
             if removed.returncode == 0:
                 break
         expect(removed.returncode == 0, f"a device that is connected can be removed: {removed}")
-        each_sip_once(place, range(100, 130))
+        each_sip_once(store_path, range(100, 130))
 
 
 def no_such_adapter():
     away = poll(store(), check=False, link="bluez:hci9")
-    expect(away["exit"] == 5 and "hci9" in away["said"], f"{away}")
+    expect(away["exit"] == 5 and "hci9" in away["stderr"], f"{away}")
 
 
 def raw_pair():
-    place, link = store(), "l2cap:00:AA:01:01:00:01"
+    store_path, link = store(), "l2cap:00:AA:01:01:00:01"
     with Emulator("--profile", "retail", link="l2cap:hci1") as bottle:
         bottle.sip(50, 60, 70)
         for new in (3, 0):
-            answer = poll(place, link=link)
+            answer = poll(store_path, link=link)
             expect((answer["new"], answer["complete"]) == (new, True), f"{answer}")
     away = poll(store(), link="l2cap:00:AA:01:01:00:77", check=False)
-    expect(away["exit"] != 0 and away["said"], f"no such bottle: {away}")
+    expect(away["exit"] != 0 and away["stderr"], f"no such bottle: {away}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Failures of a hardware session and their messages: power, other programs on the adapter, a bottle out of range."""
+"""Failures of an adapter and their messages: no power, other programs that use it, a bottle out of range."""
 import contextlib
 import subprocess
 import time
@@ -55,21 +55,21 @@ def a_connection_of_another_program_is_kept():
         bottle.sip(60)
         connect()
         answer = poll(store())
-        expect(answer["new"] == 1 and "another program" in answer["said"].lower(), f"shared: {answer}")
+        expect(answer["new"] == 1 and "another program" in answer["stderr"].lower(), f"shared: {answer}")
         expect(is_connected(), "the other program's connection was ended")
         run("busctl", "call", "org.bluez", DEVICE, "org.bluez.Device1", "Disconnect")
         until(lambda: not is_connected(), "bluetoothd holds the connection")
 
 
 def a_connection_of_a_killed_gateway_is_ended():
-    place = store()
+    store_path = store()
     with Emulator("--profile", "retail", "--faults", "slow=600") as bottle:
         bottle.sip(70)
-        with background(*poll_command(place)):
+        with background(*poll_command(store_path)):
             until(is_connected, "the gateway does not connect")
         expect(is_connected(), "bluetoothd ended the connection of the killed gateway")
-        answer = poll(place)
-        expect(answer["new"] + answer["duplicates"] == 1 and "another program" not in answer["said"].lower(), f"{answer}")
+        answer = poll(store_path)
+        expect(answer["new"] + answer["duplicates"] == 1 and "another program" not in answer["stderr"].lower(), f"{answer}")
         until(lambda: not is_connected(), "the old connection was not ended", limit=10)
 
 
@@ -82,14 +82,14 @@ def a_scan_of_another_program_does_not_hide_the_bottle():
 
 def not_found_lists_the_bottles_in_range():
     with Emulator("--profile", "retail", "--name", "WaterH-Other"):
-        away = poll(store(), "--bottle", "WaterH-Mine", check=False)
-        expect(away["exit"] == 5, f"{away}")
+        result = poll(store(), "--bottle", "WaterH-Mine", check=False)
+        expect(result["exit"] == 5, f"{result}")
         for words in ("Bottle not found", "scanned for WaterH-Mine", "bluez:hci0", "WaterH-Other (00:AA:01:01:00:01)", "lid or a shake", "phone app"):
-            expect(words in away["said"], f"'{words}' is not in: {away['said']}")
+            expect(words in result["stderr"], f"'{words}' is not in: {result['stderr']}")
         bluetoothd("stop")
-        away = poll(store(), check=False)
+        result = poll(store(), check=False)
         bluetoothd("start")
-        expect(away["exit"] == 5 and "bluetoothd is not running" in away["said"].lower(), f"{away}")
+        expect(result["exit"] == 5 and "bluetoothd is not running" in result["stderr"].lower(), f"{result}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An example: a test of your own with a bottle. pip install waterh_bottle-*.whl pytest && pytest test_bottle.py"""
+"""An example of tests with an emulated bottle. pip install waterh_bottle-*.whl pytest && pytest test_bottle.py"""
 import struct
 
 import pytest
@@ -7,7 +7,7 @@ from waterh_bottle import BottleError
 
 
 def handles(att):
-    """Characteristics by their short UUID: from Read By Type."""
+    """The value handles of the characteristics by UUID, from Read By Type."""
     found, first = {}, 1
     att.send(struct.pack("<BHHH", 0x08, first, 0xFFFF, 0x2803))
     while (page := att.recv(1024))[0] == 0x09:
@@ -36,6 +36,6 @@ def test_two_recorded_days(bottle):
     assert bottle.status["records"] == 40
 
 
-def test_what_it_cannot_do_it_says(bottle):
+def test_an_unknown_action_is_rejected(bottle):
     with pytest.raises(BottleError, match="unknown action"):
-        bottle.tell("fly")
+        bottle.send("fly")

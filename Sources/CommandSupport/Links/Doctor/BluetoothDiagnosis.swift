@@ -16,7 +16,7 @@ package struct BluetoothDiagnosis {
         self.isBottle = isBottle
     }
 
-    package var findings: [Finding] { kernel + rfkillSwitches + daemon + adapters + rights + order + leftovers }
+    package var findings: [Finding] { kernel + rfkillSwitches + daemon + adapters + permissions + eatt + knownBottles }
 
     private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
     private var needsRaw: Bool { if case .l2cap = link { true } else { false } }
@@ -114,9 +114,9 @@ package struct BluetoothDiagnosis {
                     "bluetoothd", severity, "does not respond: \(reason)",
                     advice: "systemctl restart bluetooth (this disconnects all devices)"),
             ]
-        case .running(let census):
+        case .running(let inventory):
             let version =
-                census.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
+                inventory.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
             let reason =
                 facts.isRoot
                 ? "root"
@@ -129,27 +129,27 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    private var census: BlueZCensus? { if case .running(let census) = facts.daemon { census } else { nil } }
+    private var inventory: BlueZInventory? { if case .running(let inventory) = facts.daemon { inventory } else { nil } }
 
     private var adapters: [Finding] {
-        guard let census else { return [] }
+        guard let inventory else { return [] }
         var findings: [Finding] = []
-        if let wanted, !census.adapters.contains(where: { $0.name == wanted }) {
-            let available = census.adapters.isEmpty ? "none" : census.adapters.map(\.name).joined(separator: ", ")
+        if let wanted, !inventory.adapters.contains(where: { $0.name == wanted }) {
+            let available = inventory.adapters.isEmpty ? "none" : inventory.adapters.map(\.name).joined(separator: ", ")
             findings.append(
                 Finding(
                     "adapter \(wanted)", .bad, "unknown to bluetoothd; available: \(available)",
                     advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
         }
-        let hasPower = census.adapters.contains(where: \.isPowered)
-        for adapter in census.adapters {
+        let hasPower = inventory.adapters.contains(where: \.isPowered)
+        for adapter in inventory.adapters {
             let isSelected = needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower)
             findings.append(contentsOf: self.findings(about: adapter, isSelected: isSelected))
         }
         return findings
     }
 
-    private func findings(about adapter: BlueZCensus.Adapter, isSelected: Bool) -> [Finding] {
+    private func findings(about adapter: BlueZInventory.Adapter, isSelected: Bool) -> [Finding] {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
             let advice =
@@ -175,7 +175,7 @@ package struct BluetoothDiagnosis {
         var details = [adapter.address, "on"]
         if adapter.isDiscovering { details.append("scanning") }
         let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
-        if isPeripheral, adapter.canServe, let advertisements = adapter.advertisements {
+        if isPeripheral, adapter.supportsGATTServer, let advertisements = adapter.advertisements {
             details.append(
                 "can be a bottle (advertisements: \(advertisements.active) active, \(advertisements.free) free)")
             return [Finding(check, .good, details.joined(separator: ", "))]
@@ -192,9 +192,9 @@ package struct BluetoothDiagnosis {
             ], needsRoot: false)
     }
 
-    // MARK: - Rights
+    // MARK: - Permissions
 
-    private var rights: [Finding] {
+    private var permissions: [Finding] {
         guard case .adapters = facts.kernel else { return [] }
         let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap {
             $0
@@ -217,7 +217,7 @@ package struct BluetoothDiagnosis {
 
     // MARK: - EATT
 
-    private var order: [Finding] {
+    private var eatt: [Finding] {
         guard facts.daemonPath != nil, let channels = facts.channels else { return [] }
         let origin = channels.isSet ? "/etc/bluetooth/main.conf" : "by default"
         guard channels.count > 1 else {
@@ -239,11 +239,11 @@ package struct BluetoothDiagnosis {
         ]
     }
 
-    // MARK: - Leftovers
+    // MARK: - Bottles that bluetoothd knows
 
-    private var leftovers: [Finding] {
-        guard let census else { return [] }
-        return census.devices.filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
+    private var knownBottles: [Finding] {
+        guard let inventory else { return [] }
+        return inventory.devices.filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
             let name = device.name.map { "\(TerminalText.safe($0)) (\(device.address))" } ?? device.address
             let check = "bottle \(device.address)"
             var findings: [Finding] = []

@@ -10,8 +10,8 @@ extension BluetoothFacts {
         var facts = BluetoothFacts()
         facts.readFiles(root: root)
         facts.readProcess()
-        switch await BlueZCensus.take(bus: bus) {
-        case .success(let census): facts.daemon = .running(census)
+        switch await BlueZInventory.query(bus: bus) {
+        case .success(let inventory): facts.daemon = .running(inventory)
         case .failure(.noBus(let reason)): facts.daemon = .noBus(reason: reason)
         case .failure(.notRunning): facts.daemon = .notRunning
         case .failure(.denied): facts.daemon = .denied

@@ -26,7 +26,7 @@ package struct BluetoothFacts: Sendable {
         case notRunning
         case denied
         case noAnswer(reason: String)
-        case running(BlueZCensus)
+        case running(BlueZInventory)
     }
 
     /// The kernel release: `6.1.0-18-amd64`.

@@ -1,10 +1,10 @@
 /// A command that fixes a finding.
 package struct Remedy: Hashable, Sendable {
-    package var words: [String]
+    package var command: [String]
     package var needsRoot: Bool
 
-    package init(_ words: [String], needsRoot: Bool) {
-        self.words = words
+    package init(_ command: [String], needsRoot: Bool) {
+        self.command = command
         self.needsRoot = needsRoot
     }
 }

@@ -1,7 +1,7 @@
 import BottleProtocol
 
 /// A value to send, with the numbers of the records whose last byte it contains.
-struct Outgoing: Hashable, Sendable {
+struct OutgoingValue: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case answer
         case report
@@ -21,7 +21,7 @@ enum DrinkLogPackets {
 
     /// The values of the retail profile: PT frames of at most `perFrame` records each. If it is 0, one frame has
     /// them all.
-    static func retail(_ records: [BottleFlash.Stored], perFrame: Int) -> [Outgoing] {
+    static func retail(_ records: [BottleFlash.StoredRecord], perFrame: Int) -> [OutgoingValue] {
         let maximum = perFrame > 0 ? perFrame : records.count
         return stride(from: 0, to: records.count, by: max(1, maximum)).flatMap { start in
             frame(Array(records[start..<min(start + maximum, records.count)]))
@@ -29,8 +29,8 @@ enum DrinkLogPackets {
     }
 
     /// The values of one PT frame: the header with the first entry, then one value per entry.
-    private static func frame(_ records: [BottleFlash.Stored]) -> [Outgoing] {
-        var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
+    private static func frame(_ records: [BottleFlash.StoredRecord]) -> [OutgoingValue] {
+        var values = entries(records).map { OutgoingValue(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
         guard !values.isEmpty else { return [] }
         values[0].value = Frame.header(.put, length: length) + values[0].value
@@ -38,33 +38,33 @@ enum DrinkLogPackets {
     }
 
     /// The values of the draft profile: PT frames of at most 8 records, and an empty frame at the end.
-    static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+    static func draft(_ records: [BottleFlash.StoredRecord]) -> [OutgoingValue] {
         let packets = entries(records).map {
-            Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
+            OutgoingValue(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
         }
-        return packets + [Outgoing(value: end, kind: .log)]
+        return packets + [OutgoingValue(value: end, kind: .log)]
     }
 
     /// The values for a central that reads without a subscription, such as the original app. The frame with the newest
     /// records is first, then older frames, and an empty frame at the end. A frame has at most 19 records (the limit
     /// of an entry), oldest first.
-    static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+    static func read(_ records: [BottleFlash.StoredRecord]) -> [OutgoingValue] {
         let maximum = (Int(UInt8.max) - 1) / DrinkRecord.size
         let packets = stride(from: records.count, to: 0, by: -maximum).map { end in
             packet(records[max(0, end - maximum)..<end])
         }
-        return packets + [Outgoing(value: end, kind: .log)]
+        return packets + [OutgoingValue(value: end, kind: .log)]
     }
 
-    private static func packet(_ part: ArraySlice<BottleFlash.Stored>) -> Outgoing {
+    private static func packet(_ part: ArraySlice<BottleFlash.StoredRecord>) -> OutgoingValue {
         let entry = Entry(.log, part.flatMap(\.bytes)).encoded
-        return Outgoing(value: Frame(.put, payload: entry).encoded, kind: .log, records: part.map(\.number))
+        return OutgoingValue(value: Frame(.put, payload: entry).encoded, kind: .log, records: part.map(\.number))
     }
 
     /// The empty frame, `50 54 00 00`.
     static let end = Frame(.put, payload: []).encoded
 
-    private static func entries(_ records: [BottleFlash.Stored]) -> [(bytes: [UInt8], numbers: [UInt64])] {
+    private static func entries(_ records: [BottleFlash.StoredRecord]) -> [(bytes: [UInt8], numbers: [UInt64])] {
         stride(from: 0, to: records.count, by: recordsPerEntry).map { start in
             let part = records[start..<min(start + recordsPerEntry, records.count)]
             return (Entry(.log, part.flatMap(\.bytes)).encoded, part.map(\.number))

@@ -17,7 +17,7 @@ package struct RecordedAnswers: Hashable, Sendable {
     private var shapes: Set<Shape> = []
     private var used: [[UInt8]: Int] = [:]
 
-    /// The common part of requests that differ only in numbers, such as clock times and acknowledged bytes.
+    /// The part of a request that remains without its numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]
@@ -49,9 +49,9 @@ package struct RecordedAnswers: Hashable, Sendable {
 
     /// The next recorded response to this request; the last one repeats. `nil` if there is none.
     mutating func next(to request: [UInt8]) -> [[UInt8]]? {
-        guard mode != .model, let known = answers[request], !known.isEmpty else { return nil }
-        let index = min(used[request, default: 0], known.count - 1)
+        guard mode != .model, let recorded = answers[request], !recorded.isEmpty else { return nil }
+        let index = min(used[request, default: 0], recorded.count - 1)
         used[request] = index + 1
-        return known[index]
+        return recorded[index]
     }
 }

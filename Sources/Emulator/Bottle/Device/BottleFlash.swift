@@ -3,7 +3,7 @@ import BottleProtocol
 /// The persistent state of the emulated bottle: log, settings, and clock offset.
 package struct BottleFlash: Hashable, Sendable, Codable {
     /// A record in the ring buffer. Numbers increase and are unique, so that acknowledgements drop only sent records.
-    package struct Stored: Hashable, Sendable, Codable {
+    package struct StoredRecord: Hashable, Sendable, Codable {
         package let number: UInt64
         private let raw: Octets
 
@@ -20,7 +20,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     }
 
     /// The stored records, oldest first.
-    package private(set) var records: [Stored] = []
+    package private(set) var records: [StoredRecord] = []
     package private(set) var nextNumber: UInt64 = 1
     /// The number of records that were overwritten before an acknowledgement.
     package private(set) var overwritten = 0
@@ -70,7 +70,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     }
 
     mutating func append(_ raw: [UInt8], capacity: Int) {
-        records.append(Stored(number: nextNumber, raw: raw))
+        records.append(StoredRecord(number: nextNumber, raw: raw))
         nextNumber += 1
         let surplus = records.count - max(1, capacity)
         if surplus > 0 {

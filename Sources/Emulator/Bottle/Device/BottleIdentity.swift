@@ -43,7 +43,7 @@ package struct BottleIdentity: Hashable, Sendable {
     ) {
         self.profile = profile
         self.model = model
-        self.name = name ?? model.usualName
+        self.name = name ?? model.factoryName
         self.address = address ?? Self.derivedAddress(self.name)
         self.dialect = dialect
     }

@@ -1,7 +1,7 @@
 /// A fault of the emulated bottle: its name, meaning and range, as `waterh-emulator faults` lists them.
 package struct BottleFaultOption: Sendable {
     enum Kind: Sendable {
-        case plain(any WritableKeyPath<BottleFaults, Bool> & Sendable)
+        case flag(any WritableKeyPath<BottleFaults, Bool> & Sendable)
         case number(any WritableKeyPath<BottleFaults, Int> & Sendable, ClosedRange<Int>)
     }
 
@@ -12,7 +12,7 @@ package struct BottleFaultOption: Sendable {
     let kind: Kind
 
     private init(_ name: String, _ path: any WritableKeyPath<BottleFaults, Bool> & Sendable, _ meaning: String) {
-        (self.name, example, self.meaning, kind) = (name, name, meaning, .plain(path))
+        (self.name, example, self.meaning, kind) = (name, name, meaning, .flag(path))
     }
 
     private init(

@@ -48,9 +48,9 @@ package struct BottleFaults: Hashable, Sendable {
                 throw Malformed(description: "unknown fault '\(part)'")
             }
             switch (option.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
-            case (.plain(let path), _) where pieces.count == 1: self[keyPath: path] = true
+            case (.flag(let path), _) where pieces.count == 1: self[keyPath: path] = true
             case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
-            case (.plain, _): throw Malformed(description: "'\(name)' must not have a number")
+            case (.flag, _): throw Malformed(description: "'\(name)' must not have a number")
             case (.number(_, let range), _):
                 throw Malformed(
                     description:
@@ -70,7 +70,7 @@ package struct BottleFaults: Hashable, Sendable {
         let none = BottleFaults()
         return BottleFaultOption.all.compactMap { option in
             switch option.kind {
-            case .plain(let path): self[keyPath: path] ? option.name : nil
+            case .flag(let path): self[keyPath: path] ? option.name : nil
             case .number(let path, _):
                 self[keyPath: path] == none[keyPath: path] ? nil : "\(option.name)=\(self[keyPath: path])"
             }

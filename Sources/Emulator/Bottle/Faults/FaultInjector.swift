@@ -16,16 +16,16 @@ struct FaultInjector: Sendable {
         percent > 0 && Int.random(in: 0..<100, using: &generator) < percent
     }
 
-    mutating func applyFaults(answer value: [UInt8]) -> [Outgoing] {
+    mutating func applyFaults(answer value: [UInt8]) -> [OutgoingValue] {
         var value = value
         if chance(plan.foreign) { value = foreignFrame() }
         corruptLength(&value)
-        return finish([Outgoing(value: value, kind: .answer)])
+        return finish([OutgoingValue(value: value, kind: .answer)])
     }
 
     /// Applies the faults to a log transfer.
     /// - Parameter values: the notifications of the transfer in order.
-    mutating func applyFaults(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
+    mutating func applyFaults(log values: [OutgoingValue], report: [UInt8]) -> [OutgoingValue] {
         var values = values
         for index in values.indices {
             corruptLength(&values[index].value)
@@ -39,10 +39,12 @@ struct FaultInjector: Sendable {
         }
         if values.count > 1, chance(plan.restart) {
             let firstPart = values.prefix(Int.random(in: 1..<values.count, using: &generator))
-            values = firstPart.map { Outgoing(value: $0.value, kind: .log) } + values
+            values = firstPart.map { OutgoingValue(value: $0.value, kind: .log) } + values
         }
         if plan.interleave > 0 {
-            values = values.flatMap { chance(plan.interleave) ? [Outgoing(value: report, kind: .report), $0] : [$0] }
+            values = values.flatMap {
+                chance(plan.interleave) ? [OutgoingValue(value: report, kind: .report), $0] : [$0]
+            }
         }
         return finish(values)
     }
@@ -52,8 +54,8 @@ struct FaultInjector: Sendable {
         (0..<Int.random(in: 1...60, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    private mutating func finish(_ values: [Outgoing]) -> [Outgoing] {
-        var result: [Outgoing] = []
+    private mutating func finish(_ values: [OutgoingValue]) -> [OutgoingValue] {
+        var result: [OutgoingValue] = []
         for var value in values {
             if chance(plan.cut), value.value.count > 1 {
                 value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
@@ -61,20 +63,21 @@ struct FaultInjector: Sendable {
             for piece in split(value) {
                 // A lost notification counts as sent, because a bottle cannot detect the loss.
                 if chance(plan.drop) {
-                    result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
+                    result.append(OutgoingValue(value: [], kind: piece.kind, records: piece.records))
                 } else {
                     result.append(piece)
-                    if chance(plan.twice) { result.append(Outgoing(value: piece.value, kind: piece.kind)) }
+                    if chance(plan.twice) { result.append(OutgoingValue(value: piece.value, kind: piece.kind)) }
                 }
             }
         }
         return result
     }
 
-    private func split(_ value: Outgoing) -> [Outgoing] {
+    private func split(_ value: OutgoingValue) -> [OutgoingValue] {
         guard plan.split > 0, value.value.count > plan.split else { return [value] }
         var pieces = stride(from: 0, to: value.value.count, by: plan.split).map { start in
-            Outgoing(value: Array(value.value[start..<min(start + plan.split, value.value.count)]), kind: value.kind)
+            OutgoingValue(
+                value: Array(value.value[start..<min(start + plan.split, value.value.count)]), kind: value.kind)
         }
         pieces[pieces.count - 1].records = value.records
         return pieces

@@ -1,9 +1,7 @@
 import Bluetooth
 
 extension PeripheralProfile {
-    /// The maximum number of exchanges of all conversations.
     package static let maximumExchanges = 2_000_000
-    /// The maximum number of values of all conversations.
     package static let maximumValues = 2_000_000
     /// The maximum delay of a response in milliseconds: one day.
     package static let maximumDelayMs = 86_400_000
@@ -34,69 +32,69 @@ extension PeripheralProfile {
     private func checkTable() throws(ProfileError) {
         // The handles of all attributes must increase.
         var last = 0
-        func checkHandle(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(ProfileError) {
-            guard handle > 0 else { throw ProfileError(place, "\(what) has the handle 0, which no attribute has") }
+        func checkHandle(_ handle: UInt16, _ path: String, _ attribute: String, upTo end: UInt16) throws(ProfileError) {
+            guard handle > 0 else { throw ProfileError(path, "\(attribute) has the handle 0, which no attribute has") }
             guard Int(handle) > last else {
                 throw ProfileError(
-                    place,
+                    path,
                     """
-                    \(what) has the handle \(handle), but handles up to \(last) are used: handles must be unique and \
-                    increase
+                    \(attribute) has the handle \(handle), but handles up to \(last) are used: handles must be unique \
+                    and increase
                     """
                 )
             }
             guard handle <= end else {
-                throw ProfileError(place, "\(what) has the handle \(handle), and its service ends at \(end)")
+                throw ProfileError(path, "\(attribute) has the handle \(handle), and its service ends at \(end)")
             }
             last = Int(handle)
         }
         for (number, service) in services.enumerated() {
-            let place = "services[\(number)]"
-            try checkHandle(service.handle, place, "the service", upTo: .max)
+            let path = "services[\(number)]"
+            try checkHandle(service.handle, path, "the service", upTo: .max)
             guard service.end >= service.handle else {
-                throw ProfileError(place, "the service ends at \(service.end), before its declaration")
+                throw ProfileError(path, "the service ends at \(service.end), before its declaration")
             }
             for (index, include) in service.includes.enumerated() {
-                try checkHandle(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end)
+                try checkHandle(include.handle, "\(path).includes[\(index)]", "the include", upTo: service.end)
             }
             for (index, characteristic) in service.characteristics.enumerated() {
-                let place = "\(place).characteristics[\(index)]"
-                try checkHandle(characteristic.declaration, place, "the declaration", upTo: service.end)
-                try checkHandle(characteristic.handle, place, "the value", upTo: service.end)
-                try check(characteristic.value, place)
+                let path = "\(path).characteristics[\(index)]"
+                try checkHandle(characteristic.declaration, path, "the declaration", upTo: service.end)
+                try checkHandle(characteristic.handle, path, "the value", upTo: service.end)
+                try check(characteristic.value, path)
                 for (index, descriptor) in characteristic.descriptors.enumerated() {
-                    let place = "\(place).descriptors[\(index)]"
-                    try checkHandle(descriptor.handle, place, "the descriptor", upTo: service.end)
-                    try check(descriptor.value, place)
+                    let path = "\(path).descriptors[\(index)]"
+                    try checkHandle(descriptor.handle, path, "the descriptor", upTo: service.end)
+                    try check(descriptor.value, path)
                 }
             }
             last = Int(service.end)
         }
     }
 
-    private func check(_ value: Octets?, _ place: String) throws(ProfileError) {
+    private func check(_ value: Octets?, _ path: String) throws(ProfileError) {
         guard let value, value.bytes.count > ATTPDU.maximumValueLength else { return }
         throw ProfileError(
-            place, "a value is limited to \(ATTPDU.maximumValueLength) bytes, but has \(value.bytes.count)")
+            path, "a value is limited to \(ATTPDU.maximumValueLength) bytes, but has \(value.bytes.count)")
     }
 
-    private func check(_ delay: Int, _ place: String) throws(ProfileError) {
+    private func check(_ delay: Int, _ path: String) throws(ProfileError) {
         guard (0...Self.maximumDelayMs).contains(delay) else {
-            throw ProfileError(place, "afterMs is 0 to \(Self.maximumDelayMs), not \(delay)")
+            throw ProfileError(path, "afterMs is 0 to \(Self.maximumDelayMs), not \(delay)")
         }
     }
 
-    private func check(_ response: Response?, _ values: [Value]?, _ place: String) throws(ProfileError) {
+    private func check(_ response: Response?, _ values: [Value]?, _ path: String) throws(ProfileError) {
         if let response {
-            try check(response.value, place + ".response")
-            try check(response.afterMs, place + ".response")
+            try check(response.value, path + ".response")
+            try check(response.afterMs, path + ".response")
             if response.error == 0 {
-                throw ProfileError(place + ".response", "0 is not an ATT error; omit it for success")
+                throw ProfileError(path + ".response", "0 is not an ATT error; omit it for success")
             }
         }
         for (index, value) in (values ?? []).enumerated() {
-            try check(value.value, "\(place).values[\(index)]")
-            try check(value.afterMs, "\(place).values[\(index)]")
+            try check(value.value, "\(path).values[\(index)]")
+            try check(value.afterMs, "\(path).values[\(index)]")
         }
     }
 
@@ -110,15 +108,15 @@ extension PeripheralProfile {
         }
         for (number, conversation) in conversations.enumerated() {
             for (index, exchange) in conversation.exchanges.enumerated() {
-                let place = "conversations[\(number)].exchanges[\(index)]"
+                let path = "conversations[\(number)].exchanges[\(index)]"
                 guard (exchange.request == .connect) == (exchange.handle == nil) else {
                     throw ProfileError(
-                        place,
+                        path,
                         exchange.handle == nil
                             ? "the \(exchange.request.rawValue) has no handle" : "connect has a handle")
                 }
-                try check(exchange.value, place)
-                try check(exchange.response, exchange.values, place)
+                try check(exchange.value, path)
+                try check(exchange.response, exchange.values, path)
             }
         }
     }
@@ -129,11 +127,11 @@ extension PeripheralProfile {
         }
         let names = Set(rules.compactMap(\.name))
         for (index, rule) in rules.enumerated() {
-            let place = "rules[\(index)]"
+            let path = "rules[\(index)]"
             if let then = rule.then, !names.contains(then) {
-                throw ProfileError(place, "'then' names the rule '\(then.prefix(60))', which does not exist")
+                throw ProfileError(path, "'then' names the rule '\(then.prefix(60))', which does not exist")
             }
-            try check(rule.response, rule.values, place)
+            try check(rule.response, rule.values, path)
         }
     }
 }

@@ -90,7 +90,7 @@ extension PeripheralProfile {
         /// The name of the rule whose values follow the last value of this rule; their delays count from that value.
         package var then: String?
 
-        package func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
+        package func matches(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
             (self.request ?? request) == request && (self.handle ?? handle) == handle
                 && (pattern?.matches(value) ?? true)
         }

@@ -46,7 +46,6 @@ extension PeripheralProfile {
         }
     }
 
-    /// A characteristic: declaration, value and descriptors.
     package struct Characteristic: Hashable, Sendable, Codable {
         /// The UUID of the characteristic; `nil` if only its handle is known.
         package var uuid: BluetoothUUID?

@@ -16,7 +16,6 @@ package struct PeripheralProfile: Hashable, Sendable {
         case random
     }
 
-    /// The version of the document: 1.
     package var version = PeripheralProfile.currentVersion
     /// The device address; `nil` if the capture does not have it.
     package var address: BluetoothAddress?

@@ -21,18 +21,18 @@ struct ExchangeIndex: Sendable {
         }
         self.exchanges = exchanges
         self.starts = starts
-        for (place, exchange) in exchanges.enumerated() {
+        for (index, exchange) in exchanges.enumerated() {
             guard let handle = exchange.handle else { continue }
             positions[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []]
-                .append(place)
+                .append(index)
         }
     }
 
     /// Returns the next exchange for the request. After the last one, the last one repeats, or a loop starts again.
-    mutating func take(_ key: Key, isLoop: Bool) -> PeripheralProfile.Exchange? {
-        guard let known = positions[key], let last = known.indices.last else { return nil }
+    mutating func nextExchange(_ key: Key, isLoop: Bool) -> PeripheralProfile.Exchange? {
+        guard let matching = positions[key], let last = matching.indices.last else { return nil }
         let next = nextPositions[key, default: 0]
         nextPositions[key] = next >= last ? (isLoop ? 0 : last) : next + 1
-        return exchanges[known[min(next, last)]]
+        return exchanges[matching[min(next, last)]]
     }
 }

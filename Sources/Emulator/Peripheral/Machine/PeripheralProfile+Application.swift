@@ -36,7 +36,7 @@ extension PeripheralProfile {
     package func application() -> (application: GATTApplication, remarks: [String]) {
         var remarks: [String] = []
         var application = GATTApplication(name: name ?? "", services: [])
-        application.isWholeTable = true
+        application.isCompleteTable = true
         application.maximumMTU = mtu ?? ATTPDU.defaultMTU
         application.advertisement = AdvertisingBytes(
             data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])

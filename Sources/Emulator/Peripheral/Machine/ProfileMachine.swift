@@ -43,15 +43,15 @@ package struct ProfileMachine: PeripheralMachine {
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
     /// The recorded values that were sent without a request. They are sent after a subscription.
-    private var unasked: [PeripheralProfile.Value] = []
+    private var unrequestedValues: [PeripheralProfile.Value] = []
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var confirmationDeadline: MonotonicInstant?
-    /// The next exchange in strict mode, and the end of its connection.
+    /// The index of the next exchange in strict mode, and the index after its connection's last exchange.
     private var cursor = 0
-    private var end = 0
+    private var cursorEnd = 0
     private var connections = 0
-    private var unknown: Set<ExchangeIndex.Key> = []
+    private var reportedUnknown: Set<ExchangeIndex.Key> = []
     private var effects: [PeripheralMachineEffect] = []
 
     /// - Parameter profile: a profile that has passed `check`.
@@ -95,7 +95,7 @@ package struct ProfileMachine: PeripheralMachine {
     {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
-        pump(at: now)
+        sendDueValues(at: now)
         defer { effects = [] }
         return effects
     }
@@ -139,15 +139,15 @@ package struct ProfileMachine: PeripheralMachine {
             index.starts.isEmpty
             ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
         if mode == .strict, connections > index.starts.count {
-            (cursor, end) = (0, 0)
+            (cursor, cursorEnd) = (0, 0)
         } else if let number {
             cursor = index.starts[number]
-            end = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
+            cursorEnd = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
         }
-        unasked = index.exchanges[cursor..<end].first { $0.request == .connect }?.values ?? []
-        if unasked.contains(where: { undeclared.contains($0.handle) }) {
-            for handle in undeclared.sorted() { play(ValuePlayer(unasked, at: now, selectedHandle: handle)) }
-            unasked.removeAll { undeclared.contains($0.handle) }
+        unrequestedValues = index.exchanges[cursor..<cursorEnd].first { $0.request == .connect }?.values ?? []
+        if unrequestedValues.contains(where: { undeclared.contains($0.handle) }) {
+            for handle in undeclared.sorted() { play(ValuePlayer(unrequestedValues, at: now, selectedHandle: handle)) }
+            unrequestedValues.removeAll { undeclared.contains($0.handle) }
         }
     }
 
@@ -155,7 +155,7 @@ package struct ProfileMachine: PeripheralMachine {
         guard let id = central else { return }
         central = nil
         subscriptions = []
-        (players, responses, unasked) = ([], [], [])
+        (players, responses, unrequestedValues) = ([], [], [])
         confirmationDeadline = nil
         effects.append(.link(.advertise(true)))
         log("\(id) disconnected")
@@ -163,9 +163,9 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.insert(handle)
-        if unasked.contains(where: { $0.handle == handle }) {
-            play(ValuePlayer(unasked, at: now, selectedHandle: handle))
-            unasked.removeAll { $0.handle == handle }
+        if unrequestedValues.contains(where: { $0.handle == handle }) {
+            play(ValuePlayer(unrequestedValues, at: now, selectedHandle: handle))
+            unrequestedValues.removeAll { $0.handle == handle }
         }
         configure(handle, [[1, 0], [2, 0], [3, 0]], at: now)
     }
@@ -181,11 +181,11 @@ package struct ProfileMachine: PeripheralMachine {
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
         guard let configuration = configurations[handle] else { return }
         if mode == .strict {
-            skip(before: configuration, values)
-            guard cursor < end, index.exchanges[cursor].handle == configuration,
+            skipExchanges(before: configuration, values)
+            guard cursor < cursorEnd, index.exchanges[cursor].handle == configuration,
                 values.contains(index.exchanges[cursor].value?.bytes ?? [])
             else {
-                return mismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
+                return reportMismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
             }
             cursor += 1
             return play(index.exchanges[cursor - 1], of: handle, at: now)
@@ -193,7 +193,7 @@ package struct ProfileMachine: PeripheralMachine {
         for request in [PeripheralProfile.Request.write, .command] {
             for value in values {
                 guard
-                    let exchange = index.take(
+                    let exchange = index.nextExchange(
                         ExchangeIndex.Key(request: request, handle: configuration, value: value), isLoop: mode == .loop)
                 else { continue }
                 return play(exchange, of: handle, at: now)
@@ -214,7 +214,7 @@ package struct ProfileMachine: PeripheralMachine {
             return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
         }
         let key = ExchangeIndex.Key(request: .read, handle: handle, value: [])
-        switch recorded(key) {
+        switch recordedAnswer(key) {
         case .refused: respond(token, .error(unlikelyError))
         case .exchange(let exchange): answer(exchange.response, token, fallback: values[handle], at: now)
         case .rule(let rule):
@@ -234,7 +234,7 @@ package struct ProfileMachine: PeripheralMachine {
         let (writeNotPermitted, unlikelyError): (UInt8, UInt8) = (0x03, 0x0E)
         guard id == central else { return respond(token, .error(writeNotPermitted)) }
         let key = ExchangeIndex.Key(request: token == nil ? .command : .write, handle: handle, value: value)
-        switch recorded(key) {
+        switch recordedAnswer(key) {
         case .refused: respond(token, .error(unlikelyError))
         case .exchange(let exchange):
             answer(exchange.response, token, fallback: [], at: now)
@@ -257,26 +257,26 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// Returns the recorded exchange or the rule for a request, depending on the mode; `nil` if there is none.
-    private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
+    private mutating func recordedAnswer(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
             for request in kinds(key.request) {
                 let key = ExchangeIndex.Key(request: request, handle: key.handle, value: key.value)
-                if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
+                if let exchange = index.nextExchange(key, isLoop: mode == .loop) { return .exchange(exchange) }
             }
             guard mode == .new,
                 let rule = profile.rules.first(where: { rule in
-                    kinds(key.request).contains { rule.fits($0, key.handle, key.value) }
+                    kinds(key.request).contains { rule.matches($0, key.handle, key.value) }
                 })
             else { return nil }
             report(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
             return .rule(rule)
         }
-        skip(before: key.handle, [key.value])
-        guard cursor < end, kinds(key.request).contains(index.exchanges[cursor].request),
+        skipExchanges(before: key.handle, [key.value])
+        guard cursor < cursorEnd, kinds(key.request).contains(index.exchanges[cursor].request),
             index.exchanges[cursor].handle == key.handle,
             index.exchanges[cursor].value?.bytes ?? [] == key.value
         else {
-            mismatch(text(key))
+            reportMismatch(text(key))
             return .refused
         }
         cursor += 1
@@ -293,8 +293,8 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// Skips exchanges that have no request: a connection, and a subscription that changes nothing.
-    private mutating func skip(before handle: UInt16, _ values: [[UInt8]]) {
-        while cursor < end {
+    private mutating func skipExchanges(before handle: UInt16, _ values: [[UInt8]]) {
+        while cursor < cursorEnd {
             guard let exchangeHandle = index.exchanges[cursor].handle else {
                 cursor += 1
                 continue
@@ -355,7 +355,7 @@ package struct ProfileMachine: PeripheralMachine {
         players.append(player)
     }
 
-    private mutating func pump(at now: MonotonicInstant) {
+    private mutating func sendDueValues(at now: MonotonicInstant) {
         if let until = confirmationDeadline, until <= now {
             confirmationDeadline = nil
             log("no send confirmation within 30 s: sending the next value")
@@ -397,16 +397,16 @@ package struct ProfileMachine: PeripheralMachine {
 
     /// Reports each request once, up to a limit.
     private mutating func report(_ key: ExchangeIndex.Key, _ outcome: String) {
-        guard unknown.count < Self.maximumUnknown, unknown.insert(key).inserted else { return }
+        guard reportedUnknown.count < Self.maximumUnknown, reportedUnknown.insert(key).inserted else { return }
         let line = "the host \(text(key)), which is not in the capture: \(outcome)"
         effects.append(mode == .new ? .unrecorded(line) : .log(line))
-        if unknown.count == Self.maximumUnknown {
+        if reportedUnknown.count == Self.maximumUnknown {
             log("\(Self.maximumUnknown) requests were not in the capture; further ones are not logged")
         }
     }
 
-    private mutating func mismatch(_ done: String) {
-        guard cursor < end else {
+    private mutating func reportMismatch(_ done: String) {
+        guard cursor < cursorEnd else {
             return effects.append(.unrecorded("the host \(done); the capture has no further request"))
         }
         let next = index.exchanges[cursor]

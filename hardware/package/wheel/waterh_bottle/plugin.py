@@ -5,12 +5,12 @@ from waterh_bottle import Bottle
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "bottle(profile, capture, faults, seed, options): how the fixture bottle is started")
+    config.addinivalue_line("markers", "bottle(profile, capture, faults, seed, options): arguments of the fixture bottle")
 
 
 @pytest.fixture
 def bottle(request):
-    """An emulated bottle, for this test alone (waterh_bottle.Bottle)."""
+    """A new emulated bottle for this test (waterh_bottle.Bottle)."""
     mark = request.node.get_closest_marker("bottle")
-    with Bottle(*(mark.args if mark else ()), **(mark.kwargs if mark else {})) as made:
-        yield made
+    with Bottle(*(mark.args if mark else ()), **(mark.kwargs if mark else {})) as emulated:
+        yield emulated

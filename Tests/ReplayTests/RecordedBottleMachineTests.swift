@@ -8,7 +8,7 @@ import Emulator
 
 /// A host connected to the replayed bottle: writes, receives notifications, reads.
 struct Host {
-    var machine: AnsweringMachine
+    var machine: RecordedBottleMachine
     var now = MonotonicInstant(nanoseconds: 0)
     var notified: [[UInt8]] = []
     var times: [Duration] = []
@@ -19,9 +19,10 @@ struct Host {
     let central = CentralID("host")
 
     init(
-        _ script: AnsweringScript, _ mode: AnsweringMachine.Mode = .once, speed: Double? = nil, subscribes: Bool = true
+        _ script: ResponseScript, _ mode: RecordedBottleMachine.Mode = .once, speed: Double? = nil,
+        subscribes: Bool = true
     ) {
-        machine = AnsweringMachine(script, mode: mode, speed: speed, hostTime: LocalTime(milliseconds: 0), at: now)
+        machine = RecordedBottleMachine(script, mode: mode, speed: speed, hostTime: LocalTime(milliseconds: 0), at: now)
         connect(subscribes: subscribes)
     }
 
@@ -88,7 +89,7 @@ struct Host {
     }
 }
 
-@Suite struct AnsweringMachineTests {
+@Suite struct RecordedBottleMachineTests {
     static let ask: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0x06]
     static let snapshot: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0xFF]
     static let follows: [UInt8] = [0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01]
@@ -125,11 +126,11 @@ struct Host {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    static func script(_ text: String = session) throws -> AnsweringScript {
+    static func script(_ text: String = session) throws -> ResponseScript {
         let folder = try TemporaryFolder()
         let path = folder.file("session.hex")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let read = try AnsweringScript.read(CapturePart(path: path))
+        let read = try ResponseScript.read(CapturePart(path: path))
         #expect(read.readingError == nil)
         return try #require(read.scripts.first)
     }
@@ -144,7 +145,7 @@ struct Host {
         }
     }
 
-    @Test func `a script has the exchanges and every distinct record`() throws {
+    @Test func `a response script has the exchanges and every distinct record`() throws {
         let script = try Self.script()
         #expect(script.address?.description == "A4:C1:38:01:02:03")
         #expect(script.model == .boost)
@@ -239,6 +240,6 @@ struct Host {
         let folder = try TemporaryFolder()
         let path = folder.file("none.hex")
         try Data("- < 2A37 00 50\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(throws: AnsweringScriptError.self) { try AnsweringScript.read(CapturePart(path: path)) }
+        #expect(throws: ResponseScriptError.self) { try ResponseScript.read(CapturePart(path: path)) }
     }
 }

@@ -8,14 +8,14 @@ import TrackerCore
 // The invariants, checked at each poll, at each record that the bottle drops, and at the end.
 extension World {
     /// Checks the sums of a report, and that the bottle dropped the acknowledged records.
-    mutating func check(_ report: PollReport, gone: Int) {
-        if let contradiction = report.contradiction { fail(.figures, contradiction) }
+    mutating func check(_ report: PollReport, removed: Int) {
+        if let contradiction = report.contradiction { fail(.inconsistentCounts, contradiction) }
         // An empty log, a bottle that denies its log, and an answer that is lost completely look the same. So do a log
         // whose end overtakes its records and one without them.
-        let isInOrder = !hasHabit(\.shuffle) && poll?.link.faults.contains { $0.kind == .swap } != true
-        let isBelievable = !hasHabit { $0.lie != 0 } && losses.isEmpty && isInOrder
-        if isBelievable, report.acknowledged > gone {
-            fail(.figures, "\(report.acknowledged) acknowledged, and the bottle dropped \(gone)")
+        let isInOrder = !hasFault(\.shuffle) && poll?.link.faults.contains { $0.kind == .swap } != true
+        let isBelievable = !hasFault { $0.lie != 0 } && losses.isEmpty && isInOrder
+        if isBelievable, report.acknowledged > removed {
+            fail(.inconsistentCounts, "\(report.acknowledged) acknowledged, and the bottle dropped \(removed)")
         }
     }
 
@@ -36,13 +36,13 @@ extension World {
 
     /// Whether the record was lost in as many readings as the gateway requires before it acknowledges. In draft packets
     /// one lost notification leaves no trace.
-    private func isSwallowed(_ raw: [UInt8]) -> Bool {
+    private func isUndetectablyLost(_ raw: [UInt8]) -> Bool {
         losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 4 : 2)
     }
 
-    private func hasHabit(_ holds: (BottleFaults) -> Bool) -> Bool {
-        holds(scenario.habits)
-            || scenario.steps.contains { if case .habits(let habits) = $0.act { holds(habits) } else { false } }
+    private func hasFault(_ holds: (BottleFaults) -> Bool) -> Bool {
+        holds(scenario.faults)
+            || scenario.steps.contains { if case .faults(let faults) = $0.action { holds(faults) } else { false } }
     }
 
     /// Every record that the bottle drops on request is already in the journal of the acknowledging central (invariant
@@ -52,13 +52,13 @@ extension World {
         guard flash.dropped > flashBefore.dropped else { return }
         let left = Set(flash.records.map(\.number))
         copies += flash.dropped - flashBefore.dropped
-        copiesGone += max(0, copies - scenario.habits.resend)
-        copies = min(copies, scenario.habits.resend)
+        copiesRemoved += max(0, copies - scenario.faults.resend)
+        copies = min(copies, scenario.faults.resend)
         for record in flashBefore.records where !left.contains(record.number) {
-            if asking.holds(record.bytes) {
-                if poll?.other != nil { elsewhere.insert(record.bytes) }
-            } else if isSwallowed(record.bytes) {
-                swallowedForGood.insert(record.bytes)
+            if pollingJournal.holds(record.bytes) {
+                if poll?.otherCentral != nil { acknowledgedElsewhere.insert(record.bytes) }
+            } else if isUndetectablyLost(record.bytes) {
+                undetectablyLost.insert(record.bytes)
             } else {
                 fail(.acknowledgedUnstored, "acknowledged before it was journaled: \(hex(record.bytes))")
             }
@@ -67,22 +67,22 @@ extension World {
 
     mutating func checkEnd() {
         let kept = written.keys.filter {
-            !overwritten.contains($0) && !swallowedForGood.contains($0) && !elsewhere.contains($0)
+            !overwritten.contains($0) && !undetectablyLost.contains($0) && !acknowledgedElsewhere.contains($0)
         }
         let entries = journal.entries
         var times: [[UInt8]: Int] = [:]
-        var doubted: Set<[UInt8]> = []
+        var quarantined: Set<[UInt8]> = []
         // Cut by the bottle, or because of a small MTU.
-        let isSplitInsideRecords = hasHabit { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
+        let isSplitInsideRecords = hasFault { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
         for entry in entries {
             times[entry.raw, default: 0] += 1
             // Identical losses in two readings give the same pieces twice. Without a valid date they count nowhere.
             // Neither do pieces that are marked as no drinks.
             guard isSplitInsideRecords, written[entry.raw] == nil else { continue }
             if case .drink = entry.verdict { continue }
-            doubted.insert(entry.raw)
+            quarantined.insert(entry.raw)
         }
-        for raw in sorted(doubted.filter { written[$0] != nil && !overwritten.contains($0) }) {
+        for raw in sorted(quarantined.filter { written[$0] != nil && !overwritten.contains($0) }) {
             fail(.unsettled, "still quarantined after six polls without faults: \(hex(raw))")
         }
         for raw in sorted(kept.filter { times[$0] != 1 }) {
@@ -90,14 +90,18 @@ extension World {
                 (times[raw] ?? 0) > 1 ? .doubled : .missing,
                 "in the journal \(times[raw] ?? 0) times instead of once: \(hex(raw))")
         }
-        for raw in sorted(times.keys.filter { written[$0] == nil && !doubted.contains($0) }) {
+        for raw in sorted(times.keys.filter { written[$0] == nil && !quarantined.contains($0) }) {
             fail(.invented, "invented: \(hex(raw))")
         }
         for raw in sorted(times.filter { $0.value > 1 }.map(\.key)) {
             fail(.doubled, "in the journal \(times[raw] ?? 0) times: \(hex(raw))")
         }
-        if scenario.isDated { checkFold(entries, times, doubted) } else { checkDays(entries, doubted) }
-        if !hasHabit({ $0.resend != 0 || $0.forget != 0 }), !bottle.flash.records.isEmpty {
+        if scenario.expectsBottleDates {
+            checkFold(entries, times, quarantined)
+        } else {
+            checkDays(entries, quarantined)
+        }
+        if !hasFault({ $0.resend != 0 || $0.forget != 0 }), !bottle.flash.records.isEmpty {
             fail(
                 .unsettled,
                 "\(bottle.flash.records.count) records are still in the bottle after six polls without faults")
@@ -106,7 +110,7 @@ extension World {
             fail(.unsettled, "the last poll, without faults, failed: \(last.failure?.description ?? "")")
         }
         checkBroker(entries)
-        checkPromise(entries)
+        checkExpectation(entries)
     }
 
     private func sorted(_ records: some Sequence<[UInt8]>) -> [[UInt8]] {
@@ -115,20 +119,20 @@ extension World {
 
     /// At the end each drink counts on its true day or is quarantined, whatever the host's clock showed. A later poll
     /// with a trusted clock dates a record that was read with an untrusted one, unless the ring overwrote it by then.
-    private mutating func checkDays(_ entries: [JournalEntry], _ doubted: Set<[UInt8]>) {
-        for entry in entries where !doubted.contains(entry.raw) {
+    private mutating func checkDays(_ entries: [JournalEntry], _ quarantined: Set<[UInt8]>) {
+        for entry in entries where !quarantined.contains(entry.raw) {
             guard let sip = written[entry.raw] else { continue }
-            let own = (try? DrinkRecord(decoding: entry.raw)).flatMap(instant)
+            let recordTime = (try? DrinkRecord(decoding: entry.raw)).flatMap(instant)
             switch entry.verdict {
             case .drink(let at, _):
                 if abs(at.seconds(to: sip.at)) > RecordResolver.maxLeadSeconds {
                     fail(.misdated, "counts at \(at), drunk at \(sip.at): \(hex(entry.raw))")
                 }
             case .quarantined(let reason):
-                if sip.hasDate, !overwritten.contains(entry.raw), let own,
-                    abs(own.seconds(to: sip.at)) < RecordResolver.maxLeadSeconds
+                if sip.hasDate, !overwritten.contains(entry.raw), let recordTime,
+                    abs(recordTime.seconds(to: sip.at)) < RecordResolver.maxLeadSeconds
                 {
-                    fail(.misdated, "waits (\(reason)) though its date is right: \(hex(entry.raw))")
+                    fail(.misdated, "quarantined (\(reason)) although its date is correct: \(hex(entry.raw))")
                 }
             case .notADrink:
                 break
@@ -137,54 +141,54 @@ extension World {
     }
 
     /// Compares the drinks that the bottle wrote with a correct clock, by day, with the fold over the journal.
-    private mutating func checkFold(_ entries: [JournalEntry], _ times: [[UInt8]: Int], _ doubted: Set<[UInt8]>) {
-        var truth: [LocalDay: Int] = [:]
+    private mutating func checkFold(_ entries: [JournalEntry], _ times: [[UInt8]: Int], _ quarantined: Set<[UInt8]>) {
+        var drunk: [LocalDay: Int] = [:]
         let calendar = DayCalendar(zone: scenario.zone)
         // A record that arrived once, in pieces, and was overwritten before a second reading is quarantined, because it
         // cannot be verified.
         for (raw, sip) in written
-        where sip.hasDate && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
+        where sip.hasDate && times[raw] != nil && !(quarantined.contains(raw) && overwritten.contains(raw)) {
             guard let record = try? DrinkRecord(decoding: raw), let instant = instant(record) else { continue }
-            truth[calendar.day(of: instant), default: 0] += record.amountMl
+            drunk[calendar.day(of: instant), default: 0] += record.amountMl
         }
         let fold = JournalTotals.days(entries, calendar)
-        if truth.filter({ $0.value > 0 }) != fold {
-            fail(.totals, "totals \(words(fold)) are not the fold over what was drunk, \(words(truth))")
+        if drunk.filter({ $0.value > 0 }) != fold {
+            fail(.totals, "totals \(totalsText(fold)) differ from the drinks by day, \(totalsText(drunk))")
         }
     }
 
-    private func words(_ days: [LocalDay: Int]) -> String {
+    private func totalsText(_ days: [LocalDay: Int]) -> String {
         days.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value) ml" }.joined(separator: ", ")
     }
 
     /// Checks the expected results of this scenario.
-    private mutating func checkPromise(_ entries: [JournalEntry]) {
-        let promise = scenario.promise
+    private mutating func checkExpectation(_ entries: [JournalEntry]) {
+        let expectation = scenario.expectation
         let outcome = outcome(entries)
-        func check(_ name: String, _ wanted: Int?, _ found: Int) -> String? {
-            guard let wanted, wanted != found else { return nil }
-            return "\(name): \(wanted) promised, \(found) found"
+        func check(_ name: String, _ expected: Int?, _ found: Int) -> String? {
+            guard let expected, expected != found else { return nil }
+            return "\(name): \(expected) expected, \(found) found"
         }
         var broken = [
-            check("sips", promise.sips, outcome.sips), check("ml", promise.ml, outcome.ml),
-            check("doubted", promise.doubted, outcome.doubted),
-            check("quarantined", promise.quarantined, outcome.quarantined),
-            check("acknowledged", promise.acknowledged, outcome.acknowledged),
-            check("lost", promise.lost, outcome.lost), check("elsewhere", promise.elsewhere, outcome.elsewhere),
-            check("failed-polls", promise.failedPolls, outcome.failedPolls),
+            check("sips", expectation.sips, outcome.sips), check("ml", expectation.ml, outcome.ml),
+            check("quarantined", expectation.quarantined, outcome.quarantined),
+            check("acknowledged", expectation.acknowledged, outcome.acknowledged),
+            check("lost", expectation.lost, outcome.lost),
+            check("acknowledged-elsewhere", expectation.acknowledgedElsewhere, outcome.acknowledgedElsewhere),
+            check("failed-polls", expectation.failedPolls, outcome.failedPolls),
         ]
-        broken += promise.days.sorted { $0.key < $1.key }.map {
+        broken += expectation.days.sorted { $0.key < $1.key }.map {
             check("\($0.key)", $0.value, outcome.days[$0.key] ?? 0)
         }
-        broken += promise.reported.map {
+        broken += expectation.reported.map {
             outcome.reported.contains($0)
                 ? nil
                 : """
-                reported: \($0) promised, and found were: \
+                reported: \($0) expected, found: \
                 \(outcome.reported.isEmpty ? "nothing" : outcome.reported.joined(separator: ", "))
                 """
         }
-        for sentence in broken { if let sentence { fail(.promised, sentence) } }
+        for sentence in broken { if let sentence { fail(.expectation, sentence) } }
     }
 
     package var outcome: ScenarioOutcome { outcome(journal.entries) }
@@ -196,21 +200,22 @@ extension World {
             case .drink:
                 outcome.sips += 1
                 outcome.ml += entry.amountMl
-            case .quarantined: outcome.doubted += 1
+            case .quarantined: outcome.quarantined += 1
             case .notADrink: break
             }
         }
         outcome.days = JournalTotals.days(entries, DayCalendar(zone: scenario.zone))
-        outcome.quarantined = reports.reduce(0) { $0 + $1.quarantined }
         outcome.acknowledged = reports.reduce(0) { $0 + $1.acknowledged }
         let stored = Set(entries.map(\.raw))
-        outcome.lost = overwritten.count { !stored.contains($0) && !elsewhere.contains($0) }
-        outcome.elsewhere = elsewhere.count
+        outcome.lost = overwritten.count { !stored.contains($0) && !acknowledgedElsewhere.contains($0) }
+        outcome.acknowledgedElsewhere = acknowledgedElsewhere.count
         outcome.polls = reports.count
         outcome.failedPolls = reports.count { $0.failure != nil }
         if let broker {
-            (outcome.scanned, outcome.heardAgain) = (broker.ear.first.count, broker.ear.again)
-            outcome.isHeardInOrder = broker.ear.firstOutOfOrder == nil
+            (outcome.delivered, outcome.redelivered) = (
+                broker.observer.firstMessages.count, broker.observer.repetitions
+            )
+            outcome.isDeliveredInOrder = broker.observer.firstOutOfOrder == nil
         }
         outcome.reported = reported.sorted()
         return outcome

@@ -2,12 +2,12 @@ package import Bluetooth
 package import BottleProtocol
 import Captures
 
-/// The recorded requests and responses of one bottle, which `AnsweringMachine` repeats.
-package struct AnsweringScript: Sendable {
+/// The recorded requests and responses of one bottle, which `RecordedBottleMachine` repeats.
+package struct ResponseScript: Sendable {
     package struct Value: Sendable, Equatable {
         package var bytes: [UInt8]
         /// The delay after the request.
-        package var after: Duration
+        package var delay: Duration
     }
 
     /// A request with the values that followed until the next request.
@@ -35,24 +35,24 @@ package struct AnsweringScript: Sendable {
 
     /// The scripts of all bottles in a capture, in order of first connection.
     /// - Returns: the scripts, and the error that ended the reading of a truncated or damaged capture.
-    /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; `CaptureFileError`.
+    /// - Throws: `ResponseScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(
         _ part: CapturePart, given: GivenHandles = GivenHandles()
-    ) throws -> (scripts: [AnsweringScript], readingError: String?) {
+    ) throws -> (scripts: [ResponseScript], readingError: String?) {
         var file = CaptureFile(part)
         let builder = ScriptBuilder(name: part.name, given: given)
         let readingError = try file.feed([builder]).error?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
-            if let readingError { throw AnsweringScriptError(description: "\(part.name): \(readingError)") }
-            throw AnsweringScriptError(description: "no WaterH bottle in \(part.name)")
+            if let readingError { throw ResponseScriptError(description: "\(part.name): \(readingError)") }
+            throw ResponseScriptError(description: "no WaterH bottle in \(part.name)")
         }
         return (scripts, readingError)
     }
 }
 
 /// The error for a capture from which no bottle can be emulated.
-package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
+package struct ResponseScriptError: Error, Sendable, CustomStringConvertible {
     package var description: String
 }
 
@@ -75,7 +75,7 @@ private final class ScriptBuilder: EventReader {
 
     private final class Draft {
         let peer: BottlePeer
-        var exchanges: [AnsweringScript.Exchange] = []
+        var exchanges: [ResponseScript.Exchange] = []
         /// The time of the last request; `nil` before the first one of this connection.
         var requestedAt: Duration?
         var isRequested = false
@@ -106,20 +106,20 @@ private final class ScriptBuilder: EventReader {
         for transfer in transfers { add(transfer) }
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.maximumBytes else {
-            throw AnsweringScriptError(
+            throw ResponseScriptError(
                 description: "\(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: "
                     + "split the capture")
         }
     }
 
-    func finish() throws -> [AnsweringScript] {
+    func finish() throws -> [ResponseScript] {
         try conversation?.finish()
         return (conversation?.peers ?? []).compactMap { peer in
             guard let draft = drafts[ObjectIdentifier(peer)], peer.isBottle || !draft.exchanges.isEmpty else {
                 return nil
             }
             let isDraft = draft.exchanges.contains { $0.command.isDraftDump }
-            var script = AnsweringScript(profile: peer.profile ?? (isDraft ? .draft : .retail))
+            var script = ResponseScript(profile: peer.profile ?? (isDraft ? .draft : .retail))
             (script.address, script.name, script.model) = (peer.address, peer.name, peer.model)
             (script.exchanges, script.records) = (draft.exchanges, draft.records)
             return script
@@ -144,7 +144,7 @@ private final class ScriptBuilder: EventReader {
         let draft = draft(origin.side.peer)
         switch traffic {
         case .command(_, let value, _):
-            draft.exchanges.append(AnsweringScript.Exchange(request: value, frame: origin.observation.frame))
+            draft.exchanges.append(ResponseScript.Exchange(request: value, frame: origin.observation.frame))
             draft.requestedAt = origin.observation.time
             if !draft.isRequested { openDrafts.append(draft) }
             draft.isRequested = true
@@ -163,13 +163,13 @@ private final class ScriptBuilder: EventReader {
     }
 
     private func add(_ transfer: ObservedTransfer) {
-        guard case .response = transfer.side.role(of: transfer.handle, given), transfer.travel.direction == .received
+        guard case .response = transfer.side.role(of: transfer.handle, given), transfer.kind.direction == .received
         else { return }
         let draft = draft(transfer.side.peer)
         guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
         let delay = transfer.time.flatMap { time in draft.requestedAt.map { time - $0 } } ?? .zero
         draft.exchanges[last].values.append(
-            AnsweringScript.Value(bytes: transfer.bytes, after: max(.zero, min(Self.longestDelay, delay))))
+            ResponseScript.Value(bytes: transfer.bytes, delay: max(.zero, min(Self.longestDelay, delay))))
         bytes += transfer.bytes.count + 64
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// The summary of `hardware/bench test`. A script replaces the test runner, because the suite cannot contain a test
 /// that fails on purpose.
-@Suite(.timeLimit(.minutes(2))) struct SuiteVerdictTests {
+@Suite(.timeLimit(.minutes(2))) struct SuiteSummaryTests {
     private struct Bench {
         let folder: TemporaryFolder
         var report: String { folder.file("report") }
@@ -15,7 +15,8 @@ import Testing
         /// - Parameter runs: for each run the results of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x`
         ///   never ended, `h`angs.
         /// - Parameter limit: seconds until the run is ended.
-        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws {
+        func part(_ runs: [String], repeatsFailures: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws
+        {
             let runner = folder.file("runner")
             let script = """
                 #!/usr/bin/env python3
@@ -48,7 +49,7 @@ import Testing
             try folder.write(script, to: "runner")
             try? FileManager.default.removeItem(at: folder.url("state"))
             let options =
-                (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
+                (repeatsFailures ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
                 + (limit.map { ["--limit=\($0)"] } ?? [])
             let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
             #expect(result.exitCode == 0, "\(result.error)")
@@ -74,11 +75,13 @@ import Testing
         (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"),
         (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
     ])
-    func `the suite ends with its verdict`(runs: [String], onceMore: Bool, status: Int32, line: String, last: String)
+    func `the last line of the suite says whether it passed`(
+        runs: [String], repeatsFailures: Bool, status: Int32, line: String, last: String
+    )
         async throws
     {
         let bench = try Bench()
-        try await bench.part(runs, onceMore: onceMore)
+        try await bench.part(runs, repeatsFailures: repeatsFailures)
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == status)
         #expect(verdict.output.contains(line), "\(verdict.output)")
@@ -90,14 +93,14 @@ import Testing
         (["hp"], "failed: T/a()\n    it hangs\nfailed: the tests after that\n    1 did not run"),
         (["ph"], "failed: T/b()\n    it hangs"),
     ])
-    func `a hanging test is ended and fails`(runs: [String], lines: String) async throws {
+    func `a test that hangs is killed and fails`(runs: [String], lines: String) async throws {
         let bench = try Bench()
         try await bench.part(runs, limit: 1)
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == 1 && verdict.output.contains(lines), "\(verdict.output)")
     }
 
-    @Test func `a hanging part is ended with its processes`() async throws {
+    @Test func `a suite part that hangs is killed with its child processes`() async throws {
         let bench = try Bench()
         let child = bench.folder.file("child")
         _ = try await bench.suite([
@@ -130,7 +133,9 @@ import Testing
         (["pf", "pf", "pf"], 1, "1 passed, 1 failed"),
         (["pf", "pf", "pp"], 0, "flaky (failed, then passed alone): T/b()"), (["pp", "pp"], 0, "2 passed"),
     ])
-    func `the verdict contains the results of every lane`(runs: [String], status: Int32, line: String) async throws {
+    func `the suite's summary contains the results of every lane`(runs: [String], status: Int32, line: String)
+        async throws
+    {
         let bench = try Bench()
         try await bench.part(runs, lanes: ["T/a", "T/b"])
         let verdict = try await bench.verdict()
@@ -147,9 +152,10 @@ import Testing
         let shell = try #require(Program(system: "bash"))
         let expressions = try await shell.run(["-c", script]).lines.map { try Regex(String($0)) }
         #expect(expressions.count > 4)
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let all = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines.map(
-            String.init)
+        let testBinary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let all = try await Program(path: testBinary).run(["--testing-library", "swift-testing", "--list-tests"]).lines
+            .map(
+                String.init)
         let invented = ["A", "D", "Da", "F", "G", "M", "R", "S", "Se", "Ser", "T", "U", "Z", "a", "`"].map {
             "CommandTests.\($0)Tests/isTrue()"
         }
@@ -166,7 +172,7 @@ import Testing
     }
 
     /// A script instead of chaos, with these exit codes, one per run.
-    private func late(_ bench: Bench, _ codes: [Int]) async throws {
+    private func runTimedOutTest(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """
             ran=$(cat \(bench.folder.file("ran")) 2>/dev/null || echo 0); echo $((ran + 1)) >\(bench.folder.file("ran"))
             set -- \(codes.map(String.init).joined(separator: " ")); shift $ran
@@ -181,9 +187,9 @@ import Testing
         ([75, 1], 1, "failed: chaos"),
         ([1, 0], 1, "failed: chaos\n    exit code 1, and its last lines:\n    what was seen in this run"),
     ])
-    func `only late tests run again`(codes: [Int], status: Int32, line: String) async throws {
+    func `only tests that exceeded their time limit run again`(codes: [Int], status: Int32, line: String) async throws {
         let bench = try Bench()
-        try await late(bench, codes)
+        try await runTimedOutTest(bench, codes)
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == status)
         #expect(verdict.output.contains(line), "\(verdict.output)")
@@ -191,7 +197,7 @@ import Testing
 }
 
 /// hardware/machine/tests with a fake VM: the result of a group that fails.
-@Suite struct MachineTestsTests {
+@Suite struct VMTestRunnerTests {
     /// Runs the group `host` in a VM that fails `failures` times first. The file `words` gets one line for each call.
     /// - Parameter userMode: whether user-mode Linux runs on this machine.
     private func run(_ folder: TemporaryFolder, failures: Int, userMode: Bool = true, words: [String] = ["host"])
@@ -256,7 +262,7 @@ import Testing
 }
 
 @Suite struct MutationTests {
-    @Test func `every mutation applies to the sources`() async throws {
+    @Test func `every mutation matches the text of its source file`() async throws {
         let python = try #require(Program(system: "python3"))
         let script = Program.repository + "/Tests/Mutations/mutations.py"
         let result = try await python.run([script, Program.repository, "--check"], directory: Program.repository)

@@ -4,7 +4,7 @@ import Synchronization
 import TrackerCore
 
 /// Prints the messages of a running poll: always warnings, and on request or on a terminal its progress.
-final class Watcher: Sendable {
+final class PollProgressPrinter: Sendable {
     private let line = Mutex(ProgressLine())
     private let logsDetails: Bool
 
@@ -16,7 +16,7 @@ final class Watcher: Sendable {
         guard diagnostic.severity == .warning || logsDetails else { return }
         line.withLock { line in
             line.clear()
-            let text = PollAdvice.words(diagnostic)
+            let text = PollAdvice.text(diagnostic)
             diagnostic.severity == .warning ? Diagnostics.warning(text) : Diagnostics.line(text)
         }
     }

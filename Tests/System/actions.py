@@ -8,8 +8,8 @@ from world import ZONES
 from server import MOODS
 
 DAY = 86_400
-CENTRAL = pathlib.Path(__file__).resolve().parent.parent / "Foreign/att_central.py"
-READING = [
+CENTRAL_SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "Foreign/att_central.py"
+READ_ONLY_COMMANDS = [
     ["status"], ["status", "--json"], ["status", "--format", "waybar"], ["history"], ["history", "--day", "today"], ["history", "--month", "2026-11"],
     ["streak"], ["session", "show"], ["session", "list"], ["settings", "get"], ["preset", "list"], ["export", "--format", "csv"],
     ["export", "--format", "json"], ["export", "--format", "apple-health"], ["check", "--doctor"], ["journal", "list"], ["why"],
@@ -23,20 +23,20 @@ SETTINGS = [
 ]
 
 
-class Acts:
-    def __init__(self, world, chance, bottle, service, server):
-        self.world, self.chance, self.bottle, self.service, self.server = world, chance, bottle, service, server
-        self.logged, self.unsure, self.edits = {}, [], 0  # The amounts of confirmed logs by key; those of unconfirmed ones.
+class Actions:
+    def __init__(self, world, rng, bottle, service, server):
+        self.world, self.rng, self.bottle, self.service, self.server = world, rng, bottle, service, server
+        self.logged, self.unconfirmed, self.edits = {}, [], 0  # The amounts of confirmed logs by key; those of unconfirmed ones.
         self.stopped = []  # (when to continue, child)
         self.choices = [
             (30, self.bottle.sip), (10, self.log), (14, self.read), (4, self.session), (3, self.change), (4, self.settings), (6, self.poll), (5, self.check),
             (8, self.service.reload), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
-            (1, self.disk), (2, self.mood), (1.5, self.restart_bottle), (1.5, self.hand), (1.5, self.doctor),
+            (1, self.disk), (2, self.change_server), (1.5, self.restart_bottle), (1.5, self.use_bottle), (1.5, self.doctor),
         ]
 
-    def one(self):
+    def perform_one(self):
         weights = [weight for weight, _ in self.choices]
-        self.chance.choices([act for _, act in self.choices], weights)[0]()
+        self.rng.choices([action for _, action in self.choices], weights)[0]()
 
     # --- users ---
 
@@ -47,109 +47,109 @@ class Acts:
         return None
 
     def log(self):
-        ml = self.chance.randint(1, 2000)
+        ml = self.rng.randint(1, 2000)
         child = self.tracker("log", "log", ml, "--json")
         if child:
-            child.note["ml"] = ml
+            child.notes["ml"] = ml
 
-    def logged_by(self, child):
+    def record_log(self, child):
         """Notes the result of a `log`."""
-        code, ml = child.process.returncode, child.note["ml"]
+        code, ml = child.process.returncode, child.notes["ml"]
         try:
             if code == 0:
                 return self.logged.__setitem__(json.loads(child.output())["drink"]["key"], ml)
         except (ValueError, KeyError):
             self.world.fail(f"{child.label} ended with 0 and printed no drink: {child.output()[:200]!r}")
         # Killed, or failed after the commit.
-        self.unsure.append(ml)
+        self.unconfirmed.append(ml)
 
     def read(self):
-        words = self.chance.choice(READING)
+        words = self.rng.choice(READ_ONLY_COMMANDS)
         self.tracker(f"read-{words[0]}", *words, reads=True)
 
     def session(self):
-        self.tracker(*self.chance.choice([
+        self.tracker(*self.rng.choice([
             ("session", "session", "start"), ("drink", "drink", "Beer"), ("drink", "water"), ("session", "session", "end", "--yes"),
             ("drink", "drink", "Shot"), ("session", "session", "keep-going")]))
 
     def change(self):
         if not self.logged:
             return
-        key = self.chance.choice(sorted(self.logged))
-        if self.chance.random() < 0.5:
+        key = self.rng.choice(sorted(self.logged))
+        if self.rng.random() < 0.5:
             self.edits += 1
-            self.tracker("edit", "edit", key, "--ml", self.chance.randint(1, 2000))
+            self.tracker("edit", "edit", key, "--ml", self.rng.randint(1, 2000))
         else:
             self.tracker("delete", "delete", key)
 
     def settings(self):
-        name, values = self.chance.choice(SETTINGS)
-        value = self.chance.choice(values)
+        name, values = self.rng.choice(SETTINGS)
+        value = self.rng.choice(values)
         self.tracker("settings", "settings", "set", name, self.server.url if value == "URL" else value)
 
     def poll(self):
         self.world.start("poll", "waterh-gateway", ["poll", "--link", f"unix:{self.bottle.link}", "--store", self.world.store, "--json"], limit=150)
 
     def check(self):
-        self.tracker("check", "check", *(["--json"] if self.chance.random() < 0.5 else []))
+        self.tracker("check", "check", *(["--json"] if self.rng.random() < 0.5 else []))
 
     def doctor(self):
         self.world.start("doctor", "waterh-gateway", ["doctor", "--store", self.world.store, "--link", f"unix:{self.bottle.link}"], limit=60, reads=True)
 
     def phone(self):
         if self.bottle.profile != "retail" and self.bottle.is_ready():
-            self.world.start("phone", sys.executable, [CENTRAL, self.bottle.link, "founding"])
+            self.world.start("phone", sys.executable, [CENTRAL_SCRIPT, self.bottle.link, "founding"])
 
-    def hand(self):
+    def use_bottle(self):
         if self.bottle.is_ready():
-            self.bottle.use()
+            self.bottle.random_action()
 
     # --- failures ---
 
-    def victim(self):
+    def running_process(self):
         candidates = [child for child in self.world.children if child.name != "emulator" and child.is_running]
-        return self.chance.choice(candidates) if candidates else None
+        return self.rng.choice(candidates) if candidates else None
 
     def kill(self):
-        if victim := self.victim():
-            victim.send(signal.SIGKILL)
+        if running_process := self.running_process():
+            running_process.send(signal.SIGKILL)
 
     def terminate(self):
-        victim = self.victim()
-        if victim and not victim.is_stopped:
-            victim.send(self.chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT]))
+        running_process = self.running_process()
+        if running_process and not running_process.is_stopped:
+            running_process.send(self.rng.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT]))
 
     def stop(self):
-        victim = self.victim()
-        if victim and not victim.is_stopped:
-            victim.send(signal.SIGSTOP)
+        running_process = self.running_process()
+        if running_process and not running_process.is_stopped:
+            running_process.send(signal.SIGSTOP)
             self.world.last_stop = self.world.now()
-            self.stopped.append((self.world.now() + self.chance.choice([0.05, 0.5, 2, 8]), victim))
+            self.stopped.append((self.world.now() + self.rng.choice([0.05, 0.5, 2, 8]), running_process))
 
-    def wake(self, everyone=False):
+    def resume_stopped(self, all_processes=False):
         """Continues the stopped processes whose time is over."""
         for entry in list(self.stopped):
-            if everyone or self.world.now() >= entry[0]:
+            if all_processes or self.world.now() >= entry[0]:
                 self.stopped.remove(entry)
                 entry[1].resume()
                 self.world.last_stop = self.world.now()
 
     def clock(self):
-        if self.world.shift != 0 and self.chance.random() < 0.7:
+        if self.world.shift != 0 and self.rng.random() < 0.7:
             return self.world.set_clock(0)
         near, far = [-90, 300, 3600, -7200, 40_000], [-51 * DAY, 51 * DAY, -3 * DAY, 3 * DAY, -300 * DAY, 400 * DAY, -20_000 * DAY]
-        self.world.set_clock(self.chance.choice(near + far))
+        self.world.set_clock(self.rng.choice(near + far))
 
     def travel(self):
-        self.world.set_zone(self.chance.choice(ZONES))
+        self.world.set_zone(self.rng.choice(ZONES))
 
     def disk(self):
         if not self.world.is_full:
-            self.world.fill_disk(self.chance.choice([0, 0, 4096, 40_000, 200_000]))
+            self.world.fill_disk(self.rng.choice([0, 0, 4096, 40_000, 200_000]))
 
-    def mood(self):
-        self.server.mood = self.chance.choice(MOODS)
-        self.world.line(f"the sync server is {self.server.mood}")
+    def change_server(self):
+        self.server.mood = self.rng.choice(MOODS)
+        self.world.log(f"the sync server is {self.server.mood}")
 
     def restart_bottle(self):
-        self.bottle.kill(self.chance.choice([signal.SIGKILL, signal.SIGTERM]))
+        self.bottle.kill(self.rng.choice([signal.SIGKILL, signal.SIGTERM]))

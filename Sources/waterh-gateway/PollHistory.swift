@@ -6,7 +6,7 @@ import TrackerCore
 import TrackerService
 
 /// The recent polls of the service, for pages and metrics.
-actor PollBoard {
+actor PollHistory {
     private static let limit = 50
     /// The upper bounds of the histogram of poll durations, in seconds.
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -18,7 +18,7 @@ actor PollBoard {
         ("acknowledged", "Records that were acknowledged to bottles.", { $0.acknowledged }),
     ]
 
-    private var lines: [PollLine] = []
+    private var polls: [PollLine] = []
     /// The state of the current poll, or of the time between polls.
     private struct CurrentPoll {
         var stage = "idle"
@@ -38,9 +38,9 @@ actor PollBoard {
     /// The battery levels by identity, because names can change.
     private var battery: [String: Int] = [:]
     private var rssi: [String: Int] = [:]
-    private let link = Mutex(LinkTime())
+    private let connectionTime = Mutex(ConnectionTime())
 
-    var recent: [PollLine] { lines }
+    var recent: [PollLine] { polls }
 
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
         let current = current.withLock { $0 }
@@ -49,12 +49,12 @@ actor PollBoard {
             nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map {
                 Instant(seconds: $0.wholeSeconds)
             },
-            pollSentence: lines.first?.sentence, trying: current.trying, storedRecords: storedRecords,
+            pollSentence: polls.first?.sentence, trying: current.trying, storedRecords: storedRecords,
             setupDone: setupDone)
     }
 
     nonisolated func show(_ progress: PollProgress) {
-        if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
+        if progress.stage == .connected { connectionTime.withLock { $0.update(isUp: true) } }
         current.withLock { current in
             switch progress.stage {
             case .scanning, .connecting: (current.stage, current.isOnKeptConnection) = (progress.stage.rawValue, false)
@@ -68,9 +68,9 @@ actor PollBoard {
         if diagnostic.code == "recovery" { current.withLock { $0.trying = diagnostic.sentence } }
     }
 
-    nonisolated func lost() {
+    nonisolated func connectionLost() {
         current.withLock { $0 = CurrentPoll() }
-        link.withLock { $0.note(isUp: false) }
+        connectionTime.withLock { $0.update(isUp: false) }
     }
 
     nonisolated func begin() {
@@ -87,7 +87,7 @@ actor PollBoard {
             }
             return current.isOnKeptConnection
         }
-        link.withLock { $0.note(isUp: report.isConnected) }
+        connectionTime.withLock { $0.update(isUp: report.isConnected) }
         guard isPoll else { return }
         lastPoll = now
         if let stored = report.storedRecords { storedRecords = stored }
@@ -97,13 +97,13 @@ actor PollBoard {
         let text =
             report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
-        lines.insert(
+        polls.insert(
             PollLine(
                 at: now, bottle: report.bottle, result: result, sentence: text, received: report.received,
                 new: report.new, duplicates: report.duplicates,
                 suspect: report.suspect, acknowledged: report.acknowledged, seconds: report.seconds),
             at: 0)
-        if lines.count > Self.limit { lines.removeLast() }
+        if polls.count > Self.limit { polls.removeLast() }
     }
 
     private func count(_ report: PollReport, _ result: String) {
@@ -151,7 +151,7 @@ actor PollBoard {
             [.init(current.withLock { $0.isConnected } ? "1" : "0")])
         text.add(
             "waterh_link_seconds_total", "counter", "Total duration of connections to bottles.",
-            [.init("\(link.withLock { $0.seconds })")])
+            [.init("\(connectionTime.withLock { $0.seconds })")])
         text.add(
             "waterh_rssi_dbm", "gauge", "Signal strength of a bottle before the last connection.",
             byName(rssi) { "\($0)" })

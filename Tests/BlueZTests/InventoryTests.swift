@@ -6,11 +6,11 @@ import Testing
 @testable import BlueZ
 
 /// Tests the adapters and devices that `doctor` reads from a fake bluetoothd on a private bus.
-@Suite struct CensusTests {
-    @Test func `a census lists adapters and devices`() async throws {
+@Suite struct InventoryTests {
+    @Test func `an inventory of bluetoothd lists adapters and devices`() async throws {
         let bus = try await PrivateBus()
         defer { bus.stop() }
-        #expect(await BlueZCensus.take(bus: .address(bus.address)) == .failure(.notRunning))
+        #expect(await BlueZInventory.query(bus: .address(bus.address)) == .failure(.notRunning))
         let daemon = try await bus.connect()
         #expect(try await daemon.requestName("org.bluez"))
         await daemon.export("/", isManager: true)
@@ -45,23 +45,25 @@ import Testing
                         "Adapter": .objectPath("/org/bluez/hci0"), "RSSI": .int16(-60),
                     ])
             ])
-        let census = try await BlueZCensus.take(bus: .address(bus.address)).get()
-        #expect(census.version == "5.66")
+        let inventory = try await BlueZInventory.query(bus: .address(bus.address)).get()
+        #expect(inventory.version == "5.66")
         #expect(
-            census.adapters == [
+            inventory.adapters == [
                 .init(
                     name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true,
                     advertisements: .init(active: 1, free: 4)),
-                .init(name: "hci1", address: "", isPowered: false, roles: [], advertisements: nil, canServe: false),
+                .init(
+                    name: "hci1", address: "", isPowered: false, roles: [], advertisements: nil,
+                    supportsGATTServer: false),
             ])
         #expect(
-            census.devices == [
+            inventory.devices == [
                 .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isInRange: true)
             ])
         await daemon.close()
     }
 
-    @Test func `a census of a silent bluetoothd fails at the time limit`() async throws {
+    @Test func `an inventory of a silent bluetoothd fails at the time limit`() async throws {
         let bus = try await PrivateBus()
         defer { bus.stop() }
         let daemon = try await bus.connect()
@@ -73,7 +75,7 @@ import Testing
                     "org.freedesktop.DBus.ObjectManager", methods: [DBusMethod("GetManagedObjects") { _ in .later }])
             ])
         guard
-            case .failure(.noAnswer(let reason)) = await BlueZCensus.take(
+            case .failure(.noAnswer(let reason)) = await BlueZInventory.query(
                 bus: .address(bus.address), limit: .milliseconds(300))
         else {
             Issue.record("it answered")
@@ -88,6 +90,6 @@ import Testing
         ("usb:", nil), ("d", nil), ("", nil), ("dzzzz", nil), ("d123456789", nil),
     ])
     func `the BlueZ version is parsed from Modalias`(_ modalias: String, _ version: String?) {
-        #expect(BlueZCensus.version(modalias: modalias) == version)
+        #expect(BlueZInventory.version(modalias: modalias) == version)
     }
 }

@@ -2,19 +2,19 @@ import Bluetooth
 import BottleProtocol
 
 /// The other peers found by the scan, for the message that the bottle was not found.
-struct Neighbours: Sendable {
+struct NearbyPeers: Sendable {
     /// Bottles in range that the poll must not use.
     var others: [PeerID: Advertisement] = [:]
     /// Peers that a connection has shown not to be the requested bottle.
     var rejected: Set<PeerID> = []
     /// A warning of the link about the scan, for the same message.
-    var remark: String?
+    var scanWarning: String?
     private var names: [PeerID: String?] = [:]
 
     /// The maximum number of stored peers, which limits the memory used by random addresses.
     private static let limit = 1000
 
-    mutating func note(_ advertisement: Advertisement) {
+    mutating func add(_ advertisement: Advertisement) {
         guard names[advertisement.peer] != nil || names.count < Self.limit else { return }
         let name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }.map { String($0.prefix(32)) }
         let isBottle = BottleSelector.looksLikeBottle(advertisement)

@@ -2,11 +2,12 @@ import Foundation
 import Hummingbird
 import NIOCore
 
-enum Wire {
+/// JSON bodies of requests, responses and events.
+enum JSONBody {
     /// The default maximum size of a body in bytes.
-    static let bodyLimit = 64 * 1024
+    static let sizeLimit = 64 * 1024
 
-    static func json(_ value: some Encodable) -> ByteBuffer {
+    static func encode(_ value: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Reports contain no value that JSON cannot represent.

@@ -7,27 +7,27 @@ import Testing
 /// A day and a night in fast time on all channels: a notification server on a session bus, a broker, the event stream,
 /// a webhook, and a phone (ntfy protocol). All channels receive the same notifications in the same order, once each,
 /// also when the processes are killed at random and restarted later. `hardware/bench desktop` also runs Debian's dunst.
-@Suite(.timeLimit(.minutes(8))) struct DayInAllSinksTests {
+@Suite(.timeLimit(.minutes(8))) struct AllChannelsDayTests {
     /// One notification as a channel received it.
-    private struct Heard: Hashable, CustomStringConvertible {
+    private struct ReceivedNotification: Hashable, CustomStringConvertible {
         var id, title, body: String
         var description: String { "\(id): \(title) / \(body)" }
         /// A phone receives no title without a body.
-        var words: String { [title, body].filter { !$0.isEmpty }.joined(separator: " / ") }
+        var shownText: String { [title, body].filter { !$0.isEmpty }.joined(separator: " / ") }
         /// The notification of a running session changes often, and a channel can skip some of the changes.
-        var isResident: Bool { id.hasPrefix("waterline-live") || title == "Session running" }
+        var isSessionStatus: Bool { id.hasPrefix("waterline-live") || title == "Session running" }
     }
 
-    /// The program that shows notifications on the desktop.
-    enum Screen: Sendable {
-        case standIn, dunst
-        static var all: [Screen] {
-            ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.standIn] : [.standIn, .dunst]
+    /// The notification server on the session bus.
+    enum DesktopServer: Sendable {
+        case fake, dunst
+        static var all: [DesktopServer] {
+            ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.fake] : [.fake, .dunst]
         }
     }
 
     /// The start of the day, UTC. The programs see a shifted host clock (`Tests/System/clock_shift.c`).
-    private static let begin = 1_781_506_800.0
+    private static let startOfDay = 1_781_506_800.0
 
     private final class Bench: @unchecked Sendable {
         let folder: TemporaryFolder
@@ -40,24 +40,24 @@ import Testing
         let store: String
         private let environment: [String: String]
         private let shift: ClockShift
-        private(set) var now = DayInAllSinksTests.begin
+        private(set) var now = AllChannelsDayTests.startOfDay
         private var counter = 0
         /// All desktop servers in the order of their start.
         private var desktops: [FakeNotificationServer] = []
-        private let screen: Screen
+        private let desktopServer: DesktopServer
         private var display: RunningProgram?
         private var dunst: RunningProgram?
         private(set) var streams: [RunningProgram] = []
         /// Arguments of curl with an access token.
-        private var signedIn: [String] = []
+        private var accessArguments: [String] = []
         private(set) var service: RunningProgram?
         private(set) var agent: RunningProgram?
-        let ear: RunningProgram
+        let subscriber: RunningProgram
         /// The service has no desktop: an agent shows its notifications.
         let hasAgent: Bool
 
-        init(_ screen: Screen, hasAgent: Bool) async throws {
-            (self.screen, self.hasAgent) = (screen, hasAgent)
+        init(_ desktopServer: DesktopServer, hasAgent: Bool) async throws {
+            (self.desktopServer, self.hasAgent) = (desktopServer, hasAgent)
             folder = try TemporaryFolder()
             (bus, broker, hook, phone, port) = (
                 try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(),
@@ -67,7 +67,7 @@ import Testing
             environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path].merging(
                 shift.environment
             ) { $1 }
-            ear = try await broker.listen("hydration/notify", as: "ear")
+            subscriber = try await broker.listen("hydration/notify", as: "subscriber")
             let config = """
                 link = "unix:\(folder.file("none.sock"))"
                 store = "\(store)"
@@ -82,7 +82,7 @@ import Testing
                 url = "\(phone.url)/my-water"
                 """
             try folder.write(config, to: "waterh.toml")
-            try set(DayInAllSinksTests.begin)
+            try set(AllChannelsDayTests.startOfDay)
             for line in [
                 "setup --yes --goal 2000", "settings set waterline.discreet false reminders.backOnTrack true", "token",
             ] { try await tracker(line) }
@@ -116,7 +116,7 @@ import Testing
         }
 
         func startDesktop() async throws {
-            guard screen == .dunst else { return desktops.append(try await FakeNotificationServer(bus)) }
+            guard desktopServer == .dunst else { return desktops.append(try await FakeNotificationServer(bus)) }
             let environment = [
                 "DISPLAY": try await startDisplay(), "DBUS_SESSION_BUS_ADDRESS": bus.address,
                 "XDG_CONFIG_HOME": folder.path, "HOME": folder.path,
@@ -147,23 +147,24 @@ import Testing
 
         /// Starts a client of the event stream, which resumes after the last event id as a browser does.
         func startStream() async throws {
-            if signedIn.isEmpty { signedIn = try await Pair.signedIn(store) }
+            if accessArguments.isEmpty { accessArguments = try await Pair.signedIn(store) }
             let curl = try #require(Program(system: "curl"))
             let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap {
                 $0.split(separator: "\n")
             }.compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
             let last = ids.max().map { ["-H", "Last-Event-ID: \($0)"] } ?? []
             let always =
-                ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"] + signedIn
+                ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"]
+                + accessArguments
             streams.append(
                 try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
         }
 
         func isReady() async throws {
             let limit = 60.0
-            let words = ["MQTT: connected", "go to Webhook", "go to ntfy"]
+            let logLines = ["MQTT: connected", "go to Webhook", "go to ntfy"]
             #expect(
-                await event(within: limit) { words.allSatisfy { service?.error.contains($0) == true } ? true : nil }
+                await event(within: limit) { logLines.allSatisfy { service?.error.contains($0) == true } ? true : nil }
                     == true, "\(service?.error ?? "")")
             if hasAgent {
                 #expect(
@@ -186,7 +187,7 @@ import Testing
             try file.execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))")
         }
 
-        // MARK: - What was heard
+        // MARK: - Received notifications
 
         private func json(_ text: some StringProtocol) -> [String: Any] {
             (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
@@ -197,34 +198,35 @@ import Testing
         }
 
         /// The notifications that the desktop showed. dunst does not report ids.
-        func atDesktop() throws -> [Heard] {
-            guard screen == .dunst else {
+        func atDesktop() throws -> [ReceivedNotification] {
+            guard desktopServer == .dunst else {
                 return desktops.flatMap { $0.notified.items }.map {
-                    Heard(id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body))
-                }.filter { !$0.isResident }
+                    ReceivedNotification(
+                        id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body))
+                }.filter { !$0.isSessionStatus }
             }
             guard let text = try? String(contentsOf: folder.url("shown"), encoding: .utf8) else { return [] }
             let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
                 .filter { $0.count == 3 }
             // Each line is written by a process of its own.
             return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map {
-                Heard(id: "", title: String($0[1]), body: withoutMarkup(String($0[2])))
-            }.filter { !$0.isResident }
+                ReceivedNotification(id: "", title: String($0[1]), body: withoutMarkup(String($0[2])))
+            }.filter { !$0.isSessionStatus }
         }
 
         /// The notifications that the phone received, with the tag instead of the id. If the service is killed before
         /// it stores the response, it sends a notification again. That one has the same action key and replaces the
         /// first one on the phone.
-        func onPhone() async throws -> (heard: [Heard], repeated: Int) {
-            var (all, keys, repeated): ([Heard], Set<String>, Int) = ([], [], 0)
-            for said in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
-                let heard = Heard(
-                    id: said["sequence_id"] as? String ?? "", title: said["title"] as? String ?? "",
-                    body: said["message"] as? String ?? "")
-                let key = (said["actions"] as? [[String: Any]])?.first?["body"] as? String
-                if heard.isResident { continue }
-                if key.map({ keys.insert($0).inserted }) ?? (all.last != heard) {
-                    all.append(heard)
+        func atPhone() async throws -> (received: [ReceivedNotification], repeated: Int) {
+            var (all, keys, repeated): ([ReceivedNotification], Set<String>, Int) = ([], [], 0)
+            for message in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
+                let received = ReceivedNotification(
+                    id: message["sequence_id"] as? String ?? "", title: message["title"] as? String ?? "",
+                    body: message["message"] as? String ?? "")
+                let key = (message["actions"] as? [[String: Any]])?.first?["body"] as? String
+                if received.isSessionStatus { continue }
+                if key.map({ keys.insert($0).inserted }) ?? (all.last != received) {
+                    all.append(received)
                 } else {
                     repeated += 1
                 }
@@ -232,32 +234,32 @@ import Testing
             return (all, repeated)
         }
 
-        func atBroker() -> [Heard] {
-            ear.payloads(at: "hydration/notify").map { json($0) }.map {
-                Heard(
+        func atBroker() -> [ReceivedNotification] {
+            subscriber.payloads(at: "hydration/notify").map { json($0) }.map {
+                ReceivedNotification(
                     id: $0["notificationId"] as? String ?? "", title: $0["title"] as? String ?? "",
                     body: $0["body"] as? String ?? "")
-            }.filter { !$0.isResident }
+            }.filter { !$0.isSessionStatus }
         }
 
-        func inStream() -> [Heard] {
+        func inStream() -> [ReceivedNotification] {
             streams.flatMap { stream in
                 stream.output.components(separatedBy: "\n\n").filter { $0.contains("event: notify") }.compactMap {
                     block in
                     let data = json(block.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? "")
-                    return Heard(
+                    return ReceivedNotification(
                         id: data["notificationId"] as? String ?? data["id"] as? String ?? "",
                         title: data["title"] as? String ?? "", body: data["body"] as? String ?? "")
                 }
-            }.filter { !$0.isResident }
+            }.filter { !$0.isSessionStatus }
         }
 
-        func atHook() async throws -> [Heard] {
+        func atHook() async throws -> [ReceivedNotification] {
             try await hook.seen().map { json($0.body)["data"] as? [String: Any] ?? [:] }.map {
-                Heard(
+                ReceivedNotification(
                     id: $0["id"] as? String ?? "", title: $0["title"] as? String ?? "",
                     body: $0["body"] as? String ?? "")
-            }.filter { !$0.isResident }
+            }.filter { !$0.isSessionStatus }
         }
 
         func end() async throws {
@@ -272,11 +274,11 @@ import Testing
         enum Victim: CaseIterable { case desktop, service, agent, broker }
 
         /// The number of notifications that the desktop had shown at the end of the last step. `halfShown` has the
-        /// index ranges between the start of a step and the death of the process that showed them.
+        /// index range of each step in which the showing process was killed.
         private var shownBefore = 0
         private(set) var halfShown: [Range<Int>] = []
 
-        func stepIsOver() throws { shownBefore = try atDesktop().count }
+        func endStep() throws { shownBefore = try atDesktop().count }
 
         func kill(_ victim: Victim) async throws {
             defer {
@@ -301,7 +303,7 @@ import Testing
             }
         }
 
-        func bringBack(_ victim: Victim) async throws {
+        func restart(_ victim: Victim) async throws {
             switch victim {
             case .desktop: try await startDesktop()
             case .service:
@@ -312,7 +314,7 @@ import Testing
             }
         }
 
-        // MARK: - What the store has of it
+        // MARK: - Notifications in the store
 
         /// A delivered notification as the store lists it.
         struct DeliveredNotification {
@@ -323,7 +325,7 @@ import Testing
             /// The reason why it was not shown.
             var reason: String?
 
-            var place: Substring { id.prefix { $0 != "/" } }
+            var slot: Substring { id.prefix { $0 != "/" } }
         }
 
         private func sql(_ text: String) throws -> [[String]] { try StoreFile(store).rows(text) }
@@ -345,34 +347,37 @@ import Testing
 
         /// The rule of the tracker spec, C, by which the desktop no longer shows this notification, determined
         /// independently of the program; `nil`: no rule applies.
-        func rule(for one: DeliveredNotification, among all: [DeliveredNotification]) async throws -> String? {
-            func isSo(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
-            let belongsToSession = one.id.hasPrefix("waterline-")
-            switch one.reason {
+        func rule(for notification: DeliveredNotification, among all: [DeliveredNotification]) async throws -> String? {
+            func isTrue(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
+            let belongsToSession = notification.id.hasPrefix("waterline-")
+            switch notification.reason {
             case "replaced"?:
-                let index = all.firstIndex { $0.id == one.id } ?? all.count
-                return all[index...].dropFirst().contains { $0.place == one.place }
-                    ? "a later one takes its place" : nil
+                let index = all.firstIndex { $0.id == notification.id } ?? all.count
+                return all[index...].dropFirst().contains { $0.slot == notification.slot }
+                    ? "a later notification replaced it" : nil
             case "answered"?:
                 let table =
                     belongsToSession
                     ? "log_entry WHERE type = 'water' AND NOT deleted AND timestamp"
                     : "drink WHERE NOT deleted AND instant"
-                return try await isSo("EXISTS (SELECT 1 FROM \(table) > \(one.decidedAt))") ? "somebody drank" : nil
+                return try await isTrue("EXISTS (SELECT 1 FROM \(table) > \(notification.decidedAt))")
+                    ? "a drink was logged" : nil
             case "over"?:
                 if belongsToSession {
-                    return try await isSo("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
-                        ? "its session is over" : nil
+                    return try await isTrue("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
+                        ? "its session has ended" : nil
                 }
                 // No drink is deleted on this day: only the return to pace can be reverted.
-                return one.id.hasPrefix("hydration-back-on-track/") ? "it is behind again" : nil
+                return notification.id.hasPrefix("hydration-back-on-track/") ? "the user is behind pace again" : nil
             case "quietHours"?:
-                let isHeld = one.id.hasPrefix("hydration-reminder/") || one.id.hasPrefix("hydration-back-on-track/")
-                return isHeld && now >= DayInAllSinksTests.begin + 15 * 3600 ? "quiet hours" : nil
+                let isHeld =
+                    notification.id.hasPrefix("hydration-reminder/")
+                    || notification.id.hasPrefix("hydration-back-on-track/")
+                return isHeld && now >= AllChannelsDayTests.startOfDay + 15 * 3600 ? "quiet hours" : nil
             case "overtaken"?:
-                let index = all.firstIndex { $0.id == one.id } ?? all.count
+                let index = all.firstIndex { $0.id == notification.id } ?? all.count
                 return all[index...].dropFirst().contains { $0.isUrgent && $0.isOnDesktop }
-                    ? "an urgent one came first" : nil
+                    ? "an urgent notification preceded it" : nil
             default: return nil
             }
         }
@@ -386,7 +391,9 @@ import Testing
     ]
 
     /// - Parameter pace: the real duration of five simulated minutes.
-    private func live(_ bench: Bench, pace: Duration, each step: (Int) async throws -> Void = { _ in }) async throws {
+    private func simulateDay(_ bench: Bench, pace: Duration, each step: (Int) async throws -> Void = { _ in })
+        async throws
+    {
         for minute in stride(from: 0, through: 1080, by: 5) {
             if let line = Self.script[minute] { try await bench.tracker(line) }
             try await bench.pass(minutes: 5)
@@ -395,30 +402,32 @@ import Testing
         }
     }
 
-    @Test(arguments: Screen.all) func `all notification channels receive the same day`(_ screen: Screen) async throws {
-        let bench = try await Bench(screen, hasAgent: false)
+    @Test(arguments: DesktopServer.all) func `all notification channels receive the same notifications during a day`(
+        _ desktopServer: DesktopServer
+    ) async throws {
+        let bench = try await Bench(desktopServer, hasAgent: false)
         try await bench.startDesktop()
         try bench.startService()
         try await bench.startStream()
         try await bench.isReady()
-        let began = ContinuousClock.now
-        try await live(bench, pace: .milliseconds(100))
-        print("a day in \(ContinuousClock.now - began)")
+        let started = ContinuousClock.now
+        try await simulateDay(bench, pace: .milliseconds(100))
+        print("a day in \(ContinuousClock.now - started)")
         // No channel receives more once all have the same.
         _ = try await event(within: 20) {
             let texts = try await [
-                bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.onPhone().heard,
-            ].map { $0.map(\.words) }
+                bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.atPhone().received,
+            ].map { $0.map(\.shownText) }
             return Set(texts).count == 1 ? true : nil
         }
         let delivered = bench.atBroker()
         print(delivered.map { "  \($0)" }.joined(separator: "\n"))
-        let (desktop, (phone, repeated)) = (try bench.atDesktop(), try await bench.onPhone())
-        if screen == .standIn { #expect(desktop == delivered, "the desktop") }
-        #expect(desktop.map(\.words) == delivered.map(\.words), "the desktop")
+        let (desktop, (phone, repeated)) = (try bench.atDesktop(), try await bench.atPhone())
+        if desktopServer == .fake { #expect(desktop == delivered, "the desktop") }
+        #expect(desktop.map(\.shownText) == delivered.map(\.shownText), "the desktop")
         #expect(bench.inStream() == delivered, "the event stream")
         #expect(try await bench.atHook() == delivered, "the webhook")
-        #expect(phone.map(\.words) == delivered.map(\.words) && repeated == 0, "the phone")
+        #expect(phone.map(\.shownText) == delivered.map(\.shownText) && repeated == 0, "the phone")
         #expect(zip(phone, delivered).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
         #expect(Set(delivered.map(\.id)).count == delivered.count, "once each")
         for kind in [
@@ -433,79 +442,80 @@ import Testing
 
     /// A channel that is down receives the notifications later as all others did. Only the desktop skips those that no
     /// longer apply. The store has the reason for each one that was not shown, and the events of the day confirm it.
-    @Test(arguments: Screen.all) func `all notification channels receive the same day when processes are killed`(
-        _ screen: Screen
+    @Test(arguments: DesktopServer.all)
+    func `all notification channels receive the same notifications when processes are killed`(
+        _ desktopServer: DesktopServer
     ) async throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["DAY_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
         print("DAY_SEED=\(seed)")
         var random = SeededGenerator(seed: seed)
-        let bench = try await Bench(screen, hasAgent: true)
+        let bench = try await Bench(desktopServer, hasAgent: true)
         try await bench.startDesktop()
         try bench.startService()
         try await bench.startStream()
         try bench.startAgent()
         try await bench.isReady()
-        var (killed, away): ([String: Int], [Bench.Victim: Int]) = ([:], [:])
-        try await live(bench, pace: .milliseconds(200)) { minute in
-            for (victim, until) in away where until <= minute {
-                away[victim] = nil
-                try await bench.bringBack(victim)
+        var (killed, downUntil): ([String: Int], [Bench.Victim: Int]) = ([:], [:])
+        try await simulateDay(bench, pace: .milliseconds(200)) { minute in
+            for (victim, until) in downUntil where until <= minute {
+                downUntil[victim] = nil
+                try await bench.restart(victim)
             }
-            defer { try? bench.stepIsOver() }
+            defer { try? bench.endStep() }
             guard Int.random(in: 0..<6, using: &random) == 0,
-                let victim = Bench.Victim.allCases.randomElement(using: &random), away[victim] == nil
+                let victim = Bench.Victim.allCases.randomElement(using: &random), downUntil[victim] == nil
             else { return }
             killed["\(victim)", default: 0] += 1
             try await bench.kill(victim)
             // Notifications for the phone expire after 15 minutes: the service that sends them restarts at once.
-            away[victim] = victim == .service ? minute : minute + 5 * Int.random(in: 0...12, using: &random)
-            if away[victim] == minute {
-                away[victim] = nil
-                try await bench.bringBack(victim)
+            downUntil[victim] = victim == .service ? minute : minute + 5 * Int.random(in: 0...12, using: &random)
+            if downUntil[victim] == minute {
+                downUntil[victim] = nil
+                try await bench.restart(victim)
             }
         }
-        for victim in away.keys { try await bench.bringBack(victim) }
+        for victim in downUntil.keys { try await bench.restart(victim) }
         try await bench.isReady()
         // Deliveries of a killed service finish after its claim has expired.
         for _ in 0..<3 { try await bench.pass(minutes: 2) }
         let isDone: Bool? = try await event(within: 90) {
             let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
-            let words = hook.map(\.words)
-            let phone = try await bench.onPhone().heard.map(\.words)
+            let shownText = hook.map(\.shownText)
+            let phone = try await bench.atPhone().received.map(\.shownText)
             let isComplete =
                 hook.map(\.id) == delivered.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook
-                && phone == words
+                && phone == shownText
             return isComplete && delivered.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
         }
         let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
         let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), try bench.atDesktop())
         #expect(isDone == true, "seed \(seed), killed \(killed)")
         #expect(hook.map(\.id) == delivered.map(\.id), "the webhook and the store's record: \(hook) \(delivered)")
-        #expect(broker == hook, "the broker heard \(broker), expected \(hook)")
-        #expect(stream == hook, "the event stream had \(stream), expected \(hook)")
-        let (phone, repeated) = try await bench.onPhone()
-        #expect(phone.map(\.words) == hook.map(\.words), "the phone")
+        #expect(broker == hook, "the broker received \(broker), expected \(hook)")
+        #expect(stream == hook, "the event stream sent \(stream), expected \(hook)")
+        let (phone, repeated) = try await bench.atPhone()
+        #expect(phone.map(\.shownText) == hook.map(\.shownText), "the phone")
 
-        var rules: [String: Int] = [:]
-        for one in delivered where !one.isOnDesktop {
-            let rule = try await bench.rule(for: one, among: delivered)
-            #expect(rule != nil, "no rule allows that the desktop missed \(one)")
-            rules[rule ?? "none", default: 0] += 1
+        var rulesApplied: [String: Int] = [:]
+        for notification in delivered where !notification.isOnDesktop {
+            let rule = try await bench.rule(for: notification, among: delivered)
+            #expect(rule != nil, "no rule allows that the desktop missed \(notification)")
+            rulesApplied[rule ?? "none", default: 0] += 1
         }
         let onDesktop = Set(delivered.filter(\.isOnDesktop).map(\.id))
         let due = hook.filter { onDesktop.contains($0.id) }
         let (desktopNames, dueNames) =
-            screen == .standIn
-            ? (desktop.map(\.description), due.map(\.description)) : (desktop.map(\.words), due.map(\.words))
+            desktopServer == .fake
+            ? (desktop.map(\.description), due.map(\.description)) : (desktop.map(\.shownText), due.map(\.shownText))
         let notShown = hook.filter { !onDesktop.contains($0.id) }
-        let missed = Set(screen == .standIn ? notShown.map(\.description) : notShown.map(\.words))
+        let missed = Set(desktopServer == .fake ? notShown.map(\.description) : notShown.map(\.shownText))
         let once = once(desktopNames, dueNames, missed: missed, halfShown: bench.halfShown)
         #expect(once.shown == dueNames, "the desktop showed \(desktopNames), died half shown \(bench.halfShown)")
         print(
             """
             \(hook.count) notifications; broker \(broker.count) (\(bench.atBroker().count - broker.count) once more), \
             stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
-            (\(once.repeated) more, half shown at a kill), missed there by rule \(rules); killed \(killed)
+            (\(once.repeated) more, half shown at a kill), missed there by rule \(rulesApplied); killed \(killed)
             """)
         try await bench.end()
     }
@@ -517,20 +527,20 @@ import Testing
         shown: [String], repeated: Int
     ) {
         var (shown, repeated): ([String], Int) = ([], 0)
-        for (index, one) in desktop.enumerated() {
-            let isDue = shown.count < due.count && due[shown.count] == one
+        for (index, notification) in desktop.enumerated() {
+            let isDue = shown.count < due.count && due[shown.count] == notification
             // Some notifications have the same text.
-            let likes = desktop[..<index].reversed().prefix { $0 == one }.count
-            let isOnceMore = likes > 0 && halfShown.contains { $0.overlaps(index - likes..<index) }
-            let isLost = missed.contains(one) && halfShown.contains { $0.contains(index) }
-            if !isDue, isOnceMore || isLost { repeated += 1 } else { shown.append(one) }
+            let equalBefore = desktop[..<index].reversed().prefix { $0 == notification }.count
+            let isRepetition = equalBefore > 0 && halfShown.contains { $0.overlaps(index - equalBefore..<index) }
+            let isLost = missed.contains(notification) && halfShown.contains { $0.contains(index) }
+            if !isDue, isRepetition || isLost { repeated += 1 } else { shown.append(notification) }
         }
         return (shown, repeated)
     }
 
     /// Removes repetitions of at-least-once delivery by their id.
-    private func unique(_ heard: [Heard]) -> [Heard] {
+    private func unique(_ received: [ReceivedNotification]) -> [ReceivedNotification] {
         var seen: Set<String> = []
-        return heard.filter { seen.insert($0.id).inserted }
+        return received.filter { seen.insert($0.id).inserted }
     }
 }

@@ -3,8 +3,8 @@ import Support
 import Testing
 
 /// The built service with a fake ntfy server.
-@Suite struct ServicePocketTests {
-    private struct Rig {
+@Suite struct ServicePhoneTests {
+    private struct NtfyService {
         let peer: WebPeer
         let pair: Pair
         let port: Int
@@ -42,89 +42,91 @@ import Testing
     }
 
     @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
-        let rig = try await Rig()
-        var service = try rig.serve()
-        let request = try #require(try await rig.requests(1).first)
+        let ntfy = try await NtfyService()
+        var service = try ntfy.serve()
+        let request = try #require(try await ntfy.requests(1).first)
         #expect(
             request.json["title"] as? String == "Hydration Reminder"
                 && request.headers["authorization"] == "Bearer tk_s3cret"
         )
         let action = try #require((request.json["actions"] as? [[String: Any]])?.first, "\(request.body)")
         let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
-        func press(_ body: String) async throws -> String {
+        func pressButton(_ body: String) async throws -> String {
             let curl = try #require(Program(system: "curl"))
             return try await curl.run([
                 "-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url,
             ]).output
         }
-        await service.says("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to")
+        await service.says("Notifications go to ntfy at \(ntfy.peer.url), with a token, buttons to")
         #expect(!service.error.contains("s3cret") && !service.error.contains("my-water"), "\(service.error)")
 
         try await service.kill()
-        service = try rig.serve()
+        service = try ntfy.serve()
         let answer: String? = try await event {
-            let answer = try await press(body)
+            let answer = try await pressButton(body)
             return answer.contains("done") ? answer : nil
         }
         #expect(answer == #"{"done":true}"#, "\(service.error)")
-        #expect(try await press(body) == #"{"done":false}"#)
-        #expect(try await press(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
-        #expect(try await rig.status().contains("250 ml"))
-        #expect(try await rig.requests(1).count == 1)
+        #expect(try await pressButton(body) == #"{"done":false}"#)
+        #expect(try await pressButton(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
+        #expect(try await ntfy.status().contains("250 ml"))
+        #expect(try await ntfy.requests(1).count == 1)
         let end = try await service.stop()
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
     @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
-        let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
-        try await rig.peer.rule(#"{"status": 503}"#)
-        var service = try rig.serve()
+        let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
+        try await ntfy.peer.rule(#"{"status": 503}"#)
+        var service = try ntfy.serve()
         await service.says("ntfy: ", "Webhook: ")
         service.send(signal: SIGKILL)
         let killed = try await service.finish()
         #expect(
             killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
             "\(killed.error)")
-        let tries = try await rig.requests(1).count
-        try await rig.peer.rule("{}")
-        service = try rig.serve()
-        #expect(try await rig.requests(tries + 1).count == tries + 1)
+        let tries = try await ntfy.requests(1).count
+        try await ntfy.peer.rule("{}")
+        service = try ntfy.serve()
+        #expect(try await ntfy.requests(tries + 1).count == tries + 1)
         try await service.stop()
-        #expect(try await rig.requests(tries + 1).count == tries + 1)
+        #expect(try await ntfy.requests(tries + 1).count == tries + 1)
     }
 
     /// The report names the server that rejects requests or is down, the time since then, and the number of pending
     /// notifications. It ends when delivery works again.
     @Test func `status and doctor report a rejecting server`() async throws {
-        let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
-        try await rig.peer.rule(#"{"status": 401}"#)
-        func troubles() async throws -> [String: [String: Any]] {
-            let text = try await Program.tracker.run("status --json --config \(rig.config.path)").output
+        let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
+        try await ntfy.peer.rule(#"{"status": 401}"#)
+        func failingChannels() async throws -> [String: [String: Any]] {
+            let text = try await Program.tracker.run("status --json --config \(ntfy.config.path)").output
             let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
             #expect(state?["dailyTotalMl"] is Int, "\(text)")
             let list = try #require(state?["outletTroubles"] as? [[String: Any]], "\(text)")
             return Dictionary(list.map { ($0["outlet"] as? String ?? "", $0) }) { $1 }
         }
-        func since(_ outlet: String) async throws -> Int? { try await troubles()[outlet]?["since"] as? Int }
+        func failingSince(_ channel: String) async throws -> Int? {
+            try await failingChannels()[channel]?["since"] as? Int
+        }
         let began = Int(Date().timeIntervalSince1970)
-        var service = try rig.serve()
+        var service = try ntfy.serve()
         let isReported = try await event(within: 60) {
-            try await troubles().values.count { $0["waiting"] as? Int == 1 } == 2 ? true : nil
+            try await failingChannels().values.count { $0["waiting"] as? Int == 1 } == 2 ? true : nil
         }
         #expect(isReported == true, "\(service.error)")
-        #expect(try await Set(troubles().keys) == ["ntfy", "webhook"])
-        let first = try #require(try await since("ntfy"))
+        #expect(try await Set(failingChannels().keys) == ["ntfy", "webhook"])
+        let first = try #require(try await failingSince("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
-        let wanted = [
+        let expectedErrors = [
             "ntfy":
-                "The server at \(rig.peer.url) rejects the credential (status 401): set ntfy.token or ntfy.tokenFile.",
+                "The server at \(ntfy.peer.url) rejects the credential (status 401): set ntfy.token or ntfy.tokenFile.",
             "webhook": "127.0.0.1:9",
         ]
         let titles = ["ntfy": "ntfy", "webhook": "Webhook"]
-        let status = try await rig.status()
-        let check = try await Program.tracker.run("check --doctor --json --config \(rig.config.path)").output
-        let doctor = try await Program.gateway.run("doctor --json --config \(rig.config.path)").output
-        let plain = try await Program.gateway.run("doctor --config \(rig.config.path)").output
+        let status = try await ntfy.status()
+        let check = try await Program.tracker.run("check --doctor --json --config \(ntfy.config.path)").output
+        let doctor = try await Program.gateway.run("doctor --json --config \(ntfy.config.path)").output
+        let plain = try await Program.gateway.run("doctor --config \(ntfy.config.path)").output
         func found(_ text: String, _ list: String, _ name: String, _ detail: String) throws -> [String: String] {
             let object = try #require(
                 try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
@@ -136,21 +138,21 @@ import Testing
         let (checked, diagnosed) = (
             try found(check, "findings", "name", "detail"), try found(doctor, "checks", "check", "found")
         )
-        for (outlet, words) in wanted {
+        for (channel, words) in expectedErrors {
             #expect(
-                try await (troubles()[outlet]?["trouble"] as? String)?.contains(
-                    words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(outlet)")
+                try await (failingChannels()[channel]?["trouble"] as? String)?.contains(
+                    words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(channel)")
             let line = try #require(
-                status.split(separator: "\n").first { $0.contains("\(titles[outlet] ?? ""): ") && $0.contains(words) },
-                "\(outlet): \(status)")
-            for text in [String(line), checked[outlet] ?? "", diagnosed[outlet] ?? ""] {
+                status.split(separator: "\n").first { $0.contains("\(titles[channel] ?? ""): ") && $0.contains(words) },
+                "\(channel): \(status)")
+            for text in [String(line), checked[channel] ?? "", diagnosed[channel] ?? ""] {
                 #expect(
                     text.contains(words) && text.contains("Since 20") && text.contains("1 notification waits."),
-                    "\(outlet): \(text)")
+                    "\(channel): \(text)")
             }
             #expect(
-                plain.contains("note \(outlet): last error of a service: ")
-                    && (diagnosed[outlet] ?? "").hasPrefix("last error of a service: "), "\(plain)")
+                plain.contains("note \(channel): last error of a service: ")
+                    && (diagnosed[channel] ?? "").hasPrefix("last error of a service: "), "\(plain)")
         }
         for text in [status, check, doctor, plain] {
             #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)")
@@ -158,14 +160,15 @@ import Testing
 
         // A restarted service still has the time of the first failure. A resolved failure is no longer reported.
         try await service.kill()
-        #expect(try await since("ntfy") == first)
-        service = try rig.serve()
+        #expect(try await failingSince("ntfy") == first)
+        service = try ntfy.serve()
         await service.says("ntfy: ")
-        #expect(try await since("ntfy") == first)
-        try await rig.peer.rule("{}")
+        #expect(try await failingSince("ntfy") == first)
+        try await ntfy.peer.rule("{}")
         #expect(
-            try await eventually(within: 60) { try await troubles().keys.sorted() == ["webhook"] }, "\(service.error)")
-        #expect(try await !rig.status().contains("ntfy: "))
+            try await eventually(within: 60) { try await failingChannels().keys.sorted() == ["webhook"] },
+            "\(service.error)")
+        #expect(try await !ntfy.status().contains("ntfy: "))
         try await service.stop()
     }
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-struct Answer: Sendable {
+struct APIResponse: Sendable {
     var status: HTTPResponse.Status
     /// The media type of the body; empty without a body.
     var type: String
@@ -15,8 +15,8 @@ struct Answer: Sendable {
         self.headers = headers
     }
 
-    static func json(_ report: some Encodable, status: HTTPResponse.Status = .ok) -> Answer {
-        Answer(status: status, type: "application/json", bytes: Wire.json(report))
+    static func json(_ report: some Encodable, status: HTTPResponse.Status = .ok) -> APIResponse {
+        APIResponse(status: status, type: "application/json", bytes: JSONBody.encode(report))
     }
 
     var response: Response {

@@ -7,7 +7,7 @@ package import Emulator
 /// A request in the capture gets its recorded response with the recorded delays; a repeated request gets the next
 /// recorded response. A log request gets the recorded dumps in order, and after the last one all records that were not
 /// acknowledged. `Mode` determines the response to other requests.
-package struct AnsweringMachine: PeripheralMachine {
+package struct RecordedBottleMachine: PeripheralMachine {
     /// The treatment of requests that are not in the capture.
     package enum Mode: String, Sendable, CaseIterable {
         /// The emulated bottle of the recorded model responds to these requests.
@@ -16,7 +16,7 @@ package struct AnsweringMachine: PeripheralMachine {
         case strict
     }
 
-    package let script: AnsweringScript
+    package let script: ResponseScript
     package let identity: BottleIdentity
     package var application: GATTApplication { model.application }
 
@@ -27,14 +27,14 @@ package struct AnsweringMachine: PeripheralMachine {
     var central: CentralID?
     var isSubscribed = false
     /// The indices of the exchanges whose response was sent.
-    var used: Set<Int> = []
+    var usedExchanges: Set<Int> = []
     /// The log records that the host has not acknowledged.
-    var remaining: [[UInt8]]
+    var unacknowledgedRecords: [[UInt8]]
     /// The records of the last dump, oldest first. An acknowledgement drops the first ones.
     var lastDump: [[UInt8]] = []
-    var outbox: [(due: MonotonicInstant, bytes: [UInt8])] = []
+    var queuedValues: [(due: MonotonicInstant, bytes: [UInt8])] = []
     /// The values for reads of the response characteristic, if the host has not subscribed.
-    var readable: [[UInt8]] = []
+    var readQueue: [[UInt8]] = []
     var isReadDump = false
     /// The source of each unconfirmed notification, oldest first.
     var senders: [Sender] = []
@@ -46,13 +46,13 @@ package struct AnsweringMachine: PeripheralMachine {
     ///   - speed: the recorded delays are divided by it; `nil` sends without delay.
     ///   - hostTime: the host's local wall clock at `now`, for the model.
     package init(
-        _ script: AnsweringScript, mode: Mode = .once, speed: Double? = 1, hostTime: LocalTime,
+        _ script: ResponseScript, mode: Mode = .once, speed: Double? = 1, hostTime: LocalTime,
         at now: MonotonicInstant
     ) {
         self.script = script
         self.mode = mode
         self.speed = speed
-        remaining = script.records
+        unacknowledgedRecords = script.records
         identity = BottleIdentity(
             profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name,
             address: script.address)
@@ -60,7 +60,7 @@ package struct AnsweringMachine: PeripheralMachine {
     }
 
     package var nextDeadline: MonotonicInstant? {
-        [inFlightUntil ?? outbox.first?.due, model.nextDeadline].compactMap { $0 }.min()
+        [inFlightUntil ?? queuedValues.first?.due, model.nextDeadline].compactMap { $0 }.min()
     }
 
     package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
@@ -93,8 +93,8 @@ package struct AnsweringMachine: PeripheralMachine {
         where id == central && uuid == BluetoothUUID(script.profile.commandCharacteristic):
             return command(value, token, event, at: now)
         case .read(let id, response, offset: 0, let token)
-        where id == central && !isSubscribed && (isReadDump || !readable.isEmpty):
-            let value = readable.isEmpty ? Frame(.put, payload: []).encoded : readable.removeFirst()
+        where id == central && !isSubscribed && (isReadDump || !readQueue.isEmpty):
+            let value = readQueue.isEmpty ? Frame(.put, payload: []).encoded : readQueue.removeFirst()
             return effects.append(.link(.respond(token: token, .value(value))))
         default: break
         }
@@ -104,7 +104,7 @@ package struct AnsweringMachine: PeripheralMachine {
     private mutating func resetConnection() {
         central = nil
         isSubscribed = false
-        (outbox, readable, senders) = ([], [], [])
+        (queuedValues, readQueue, senders) = ([], [], [])
         isReadDump = false
         inFlightUntil = nil
         lastDump = []
@@ -127,7 +127,7 @@ package struct AnsweringMachine: PeripheralMachine {
     ) {
         let command = HostCommand(decoding: bytes)
         isReadDump = false
-        readable = []
+        readQueue = []
         let isKnown = script.exchanges.contains { $0.request == bytes }
         switch command {
         case .drinkLog, .draftDump:
@@ -138,13 +138,13 @@ package struct AnsweringMachine: PeripheralMachine {
             guard isKnown || mode == .once else { break }
             accept(token)
             acknowledge(Int(count) / DrinkRecord.size)
-            if let next = nextExchange(bytes) { play(next, at: now) }
-            return log("\(command.meaning): \(counted(remaining.count, "unacknowledged record"))")
+            if let next = nextExchange(bytes) { queueResponse(next, at: now) }
+            return log("\(command.meaning): \(counted(unacknowledgedRecords.count, "unacknowledged record"))")
         default:
             guard let next = nextExchange(bytes) else { break }
             accept(token)
             log("\(command.meaning): as recorded in frame \(script.exchanges[next].frame)")
-            return play(next, at: now)
+            return queueResponse(next, at: now)
         }
         guard mode == .strict else {
             log("\(command.meaning): not in the capture, the emulated model responds")
@@ -164,13 +164,13 @@ package struct AnsweringMachine: PeripheralMachine {
     /// The index of the next recorded exchange for a request. The last one repeats.
     private func nextExchange(_ request: [UInt8]) -> Int? {
         let matching = script.exchanges.indices.filter { script.exchanges[$0].request == request }
-        return matching.first { !used.contains($0) } ?? matching.last
+        return matching.first { !usedExchanges.contains($0) } ?? matching.last
     }
 
     /// A message with the host's request and the next one of the capture.
     private func mismatch(_ bytes: [UInt8], _ command: HostCommand) -> String {
         let text = "the host wrote \(hexText(bytes)) (\(command.meaning)), which is not in the capture"
-        guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] })
+        guard let next = script.exchanges.enumerated().first(where: { !usedExchanges.contains($0.offset) })?.element
         else {
             return text + "; the recorded host wrote nothing after that"
         }

@@ -2,19 +2,18 @@ import Bluetooth
 package import DBus
 
 /// The adapters and devices of bluetoothd, for `doctor`.
-package struct BlueZCensus: Hashable, Sendable {
+package struct BlueZInventory: Hashable, Sendable {
     package struct Adapter: Hashable, Sendable {
         package var name: String
         package var address: String
         package var isPowered: Bool
-        /// Whether any program scans.
         package var isDiscovering = false
         /// `central`, `peripheral`, `central-peripheral`; empty if bluetoothd does not report roles (before 5.52).
         package var roles = ["central", "peripheral"]
         /// The numbers of active advertisements and of free ones; `nil` if the adapter cannot advertise.
         package var advertisements: Advertisements? = Advertisements(active: 0, free: 5)
         /// Whether the adapter supports GATT applications.
-        package var canServe = true
+        package var supportsGATTServer = true
     }
 
     package struct Advertisements: Hashable, Sendable {
@@ -38,12 +37,11 @@ package struct BlueZCensus: Hashable, Sendable {
 
     /// The BlueZ version, such as `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
     package var version: String?
-    /// The adapters, sorted by name.
     package var adapters: [Adapter]
-    /// The devices, sorted by address.
     package var devices: [Device]
 
-    package enum Refusal: Error, Hashable, Sendable {
+    /// The reason why bluetoothd could not be queried.
+    package enum Failure: Error, Hashable, Sendable {
         case noBus(reason: String)
         case notRunning
         case denied
@@ -51,12 +49,12 @@ package struct BlueZCensus: Hashable, Sendable {
     }
 
     /// Queries bluetoothd with the time limit `limit` for each call.
-    package static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
-        BlueZCensus, Refusal
+    package static func query(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
+        BlueZInventory, Failure
     > {
         let connection: DBusConnection
         do throws(DBusFailure) {
-            connection = try await DBusConnection.open(bus, on: QueueExecutor("census"), limit: limit)
+            connection = try await DBusConnection.open(bus, on: QueueExecutor("inventory"), limit: limit)
         } catch {
             return .failure(.noBus(reason: error.description))
         }
@@ -65,7 +63,7 @@ package struct BlueZCensus: Hashable, Sendable {
         return outcome
     }
 
-    private static func read(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZCensus, Refusal> {
+    private static func read(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZInventory, Failure> {
         do throws(DBusFailure) {
             // Ask the bus first, because a call to bluetoothd could start it.
             let owned = DBusCall(
@@ -79,7 +77,7 @@ package struct BlueZCensus: Hashable, Sendable {
             guard let objects = BlueZObjects(managedObjects: values.first) else {
                 return .failure(.noAnswer(reason: "its list of objects is invalid"))
             }
-            return .success(BlueZCensus(objects))
+            return .success(BlueZInventory(objects))
         } catch {
             return .failure(error.name == DBusFailure.accessDenied ? .denied : .noAnswer(reason: error.description))
         }
@@ -87,14 +85,14 @@ package struct BlueZCensus: Hashable, Sendable {
 
     /// The version in `usb:v1D6Bp0246d0542`: vendor, product, version (one byte each before and after the point).
     static func version(modalias: String) -> String? {
-        guard let mark = modalias.lastIndex(of: "d"),
-            let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0
+        guard let prefixIndex = modalias.lastIndex(of: "d"),
+            let number = UInt16(modalias[modalias.index(after: prefixIndex)...], radix: 16), number > 0
         else { return nil }
         return "\(number >> 8).\(number & 0xFF)"
     }
 }
 
-extension BlueZCensus {
+extension BlueZInventory {
     init(_ objects: BlueZObjects) {
         version = nil
         adapters = []
@@ -111,7 +109,7 @@ extension BlueZCensus {
                     name: BlueZName.lastElement(of: path), address: properties["Address"]?.text ?? "",
                     isPowered: properties["Powered"]?.bool == true,
                     isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.texts ?? [],
-                    advertisements: advertising, canServe: objects[path, BlueZName.gattManager] != nil))
+                    advertisements: advertising, supportsGATTServer: objects[path, BlueZName.gattManager] != nil))
         }
         for path in objects.paths(having: BlueZName.device) {
             let properties = objects[path, BlueZName.device] ?? [:]
