@@ -108,8 +108,9 @@ package struct CivilTime: Equatable {
     package var secondOfDay: Int
 
     package init(secondsSince1970 seconds: Int64) {
-        let days = seconds >= 0 ? seconds / 86_400 : (seconds + 1) / 86_400 - 1
-        secondOfDay = Int(seconds - days * 86_400)
+        let (quotient, remainder) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let days = remainder < 0 ? quotient - 1 : quotient
+        secondOfDay = Int(remainder < 0 ? remainder + 86_400 : remainder)
         let shifted = days + 719_468
         let era = shifted >= 0 ? shifted / 146_097 : (shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -47,6 +47,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (Int64.min, -292_277_022_657, 30_592), (-86_401, 1969, 86_399), (-1, 1969, 86_399), (0, 1970, 0),
+        (.max, 292_277_026_596, 55_807),
+    ])
+    func `every second has a date`(second: Int64, year: Int, secondOfDay: Int) {
+        let civil = CivilTime(secondsSince1970: second)
+        #expect(civil.year == year && civil.secondOfDay == secondOfDay)
+    }
+
     @Test func `the writer skips notes of another format`() throws {
         let note = CapturePacket(number: 1, time: nil, direction: nil, content: .note(.packetLogger(0xFC)))
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
