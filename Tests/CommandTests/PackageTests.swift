@@ -130,7 +130,7 @@ import Testing
         ] {
             let script = """
                 import sys, json, subprocess; sys.path.insert(0, sys.argv[1]); import manual; \
-                manual.check(sys.argv[3], manual.dump(sys.argv[2], 'waterh-gateway'))
+                manual.check(sys.argv[3], manual.help_tree(sys.argv[2], 'waterh-gateway'))
                 """
             let refused = try await Self.python(["-c", script, Self.folder, Program.products, example])
             #expect(refused.exitCode == 1 && refused.error.contains(why), "\(refused.error)")
