@@ -181,7 +181,6 @@ package actor MQTTPublisher {
         (lastProblem, otherStore) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
-        dependencies.log(.connected("\(plan)"))
         let suffix = UInt32(min(1, max(0, dependencies.randomFraction())) * Double(UInt32.max))
         return "\(connections)-\(String(suffix, radix: 36))"
     }

@@ -106,6 +106,7 @@ struct MQTTSession {
 
     private mutating func publishUntilEnd() async throws {
         if plan.acceptsCommands { try await subscribe([topics.everyCommand]) }
+        dependencies.log(.connected("\(plan)"))
         if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
         try await subscribe(PrefixConflict.filters(topics), isOwnIgnored: true)
         Task { [connection, publisher] in
