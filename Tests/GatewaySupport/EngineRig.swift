@@ -28,7 +28,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
     /// Effects until the kill; -1: no kill.
     private var effectsUntilKill = -1
     /// Another actor's action, after the given number of effects.
-    package var meanwhile: (effects: Int, act: @Sendable () -> Void)?
+    package var interruption: (effectCount: Int, action: @Sendable () -> Void)?
 
     package init(
         options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
@@ -101,7 +101,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
         for effect in engine.handle(event, at: now, wall: wall, journal: journal) {
             guard effectsUntilKill != 0 else { return PollReport() }
             effectsUntilKill -= 1
-            if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
+            if let interruption, effects.count == interruption.effectCount { interruption.action() }
             effects.append(effect)
             switch effect {
             case .link(let request):

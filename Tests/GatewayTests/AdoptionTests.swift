@@ -80,7 +80,7 @@ import TrackerCore
             var rig = EngineRig(
                 options: options { $0.own = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal,
                 start: evening)
-            rig.meanwhile = (number, { journal.release(Self.address) })
+            rig.interruption = (number, { journal.release(Self.address) })
             let report = try rig.run()
             guard rig.effects.count > number else { break }
             released += 1

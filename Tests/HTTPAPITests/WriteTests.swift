@@ -101,7 +101,7 @@ import TrackerService
         #expect(
             try await server.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: server.page).code
                 == "settingRule")
-        #expect(try await server.get("bottles/nobody/settings").status == 404)
+        #expect(try await server.get("bottles/unknown/settings").status == 404)
     }
 
     @Test(arguments: [
