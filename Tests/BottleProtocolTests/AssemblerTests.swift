@@ -13,21 +13,29 @@ import Testing
         return (records, dump(records, &generator))
     }
 
-    @Test
-    func `verified samples give one record and sixteen records in two notifications`() {
-        var assembler = LogAssembler()
-        let transfer = assembler.receive(Self.one).first?.completed
-        #expect(transfer?.records().map(\.amountMl) == [16])
-        #expect(transfer?.count == 1 && transfer?.isComplete == true)
+    /// A row of `logs` in `Tests/Vectors/protocol.json`: the amounts of its records in the strict dialect.
+    struct Log: Decodable, Sendable, CustomTestStringConvertible {
+        let name: String
+        let notifications: [String]
+        let amountsMl: [Int]
+        let complete: Bool
+        var testDescription: String { name }
+    }
 
-        let records = (0..<16).flatMap {
-            hex("1A 02 02 15 16 27 00 2D 00 00 01 61 00").dropLast(8) + [UInt8($0)] + hex("00 2D 00 00 01 61 00")
-        }
-        let first = hex("50 54 00 D4 69 06") + records.prefix(104)
-        #expect(assembler.receive(first) == [])
-        #expect(assembler.progress?.received == 106 && assembler.progress?.expected == 212)
-        let second = assembler.receive([0x69, 0x06] + records.dropFirst(104)).first?.completed
-        #expect(second?.recordBytes == records && second?.isComplete == true)
+    @Test(arguments: try testVectors("logs", in: "protocol.json") as [Log])
+    func `the notifications of a test vector give its records`(_ log: Log) {
+        var assembler = LogAssembler()
+        let events = assembler.receiveAll(log.notifications.map(hex)) + assembler.finish()
+        let transfers = events.compactMap(\.transfer)
+        #expect(transfers.flatMap { $0.records(dialect: .strict).map(\.amountMl) } == log.amountsMl)
+        #expect(events.contains { $0.completed != nil } == log.complete)
+    }
+
+    @Test
+    func `the progress of a log counts its payload`() {
+        var assembler = LogAssembler()
+        #expect(assembler.receive(hex("50 54 00 1E 0E 06") + Self.one.dropFirst(6)) == [])
+        #expect(assembler.progress?.received == 15 && assembler.progress?.expected == 30)
     }
 
     @Test

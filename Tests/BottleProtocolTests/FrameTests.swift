@@ -7,45 +7,48 @@ import Testing
     static let reminder = ReminderSetting(
         mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 15, intervalMinutes: 45)
 
-    static let commands: [(String, HostCommand)] = [
-        ("47 54 00 01 FF", .snapshot),
-        ("47 54 00 01 06", .drinkLog),
-        ("47 54 00 01 02", .get(.battery)),
-        ("52 50 00 04 03 06 00 D0", .acknowledge(bytes: 208)),
-        ("50 54 00 03 02 1C 05", .clearLog),
-        (
-            "50 54 00 14 03 05 09 C4 07 03 1A 02 02 16 15 0F 07 26 01 07 1E 16 0F 2D",
-            .settings(goalMl: 2500, clock: clock, reminder: reminder)
-        ),
-        ("50 54 00 04 03 05 09 C4", .goal(ml: 2500)),
-        ("50 54 00 08 07 03 1A 02 02 16 15 0F", .clock(clock)),
-        ("50 54 00 04 03 04 01 F4", .amount(ml: 500)),
-        ("50 54 00 08 07 26 00 08 00 14 00 3C", .reminder(.standard)),
-        ("50 54 00 03 02 1D 01", .flash),
-        ("50 54 00 06 05 FB 03 00 80 FF", .light(ReminderLight(mode: 3, red: 0, green: 0x80, blue: 0xFF))),
-        ("50 54 00 03 02 1C 01", .register),
-        ("50 54 00 03 02 1B 01", .language(1)),
-        ("50 54 00 03 02 A1 01", .recalibrateFull),
-        ("50 54 00 03 02 A6 01", .recalibrateEmpty),
-        ("50 54 00 03 02 F4 00", .leaveFactoryMode),
-        ("01", .draftDump(1)), ("03", .draftDump(3)), ("04", .draftDump(4)),
-        ("50 54 00 05 02 99 07 01 98", .put([Entry(EntryType(0x99), [7]), Entry(EntryType(0x98), [])])),
-        ("02", .unknown([2])),
-        ("50 54 00 03 02 1C", .unknown(hex("50 54 00 03 02 1C"))),
-        ("", .unknown([])),
-    ]
-
-    @Test(arguments: commands)
-    func `commands encode to and decode from their bytes`(_ bytes: String, _ command: HostCommand) {
-        #expect(command.encoded == hex(bytes))
-        #expect(HostCommand(decoding: hex(bytes)) == command)
-        #expect(!command.meaning.isEmpty)
+    /// Rows of `commands` and `frames` in `Tests/Vectors/protocol.json`.
+    struct Command: Decodable, Sendable {
+        let bytes: String
+        let meaning: String
+    }
+    struct EncodedFrame: Decodable, Sendable {
+        struct EncodedEntry: Decodable, Sendable {
+            let type: UInt8
+            let data: String
+        }
+        let bytes: String
+        let operation: String
+        let entries: [EncodedEntry]
     }
 
-    static let answers: [(String, BottleMessage)] = [
+    @Test(arguments: try testVectors("commands", in: "protocol.json") as [Command])
+    func `commands of the test vectors decode to their meaning and encode to their bytes`(_ vector: Command) {
+        let command = HostCommand(decoding: hex(vector.bytes))
+        #expect(command.meaning == vector.meaning)
+        #expect(command.encoded == hex(vector.bytes))
+    }
+
+    @Test(arguments: try testVectors("frames", in: "protocol.json") as [EncodedFrame])
+    func `responses and reports of the test vectors decode to their entries`(_ vector: EncodedFrame) throws {
+        let frame = try Frame(decoding: hex(vector.bytes))
+        let entries = vector.entries.map { Entry(EntryType($0.type), hex($0.data)) }
+        #expect(frame.operation == (vector.operation == "RP" ? .response : .report))
+        #expect(try frame.entries() == entries)
+        #expect(Frame(frame.operation, entries).encoded == hex(vector.bytes))
+        #expect(try BottleMessage(decoding: frame).frame == frame)
+    }
+
+    @Test
+    func `responses decode to messages`() throws {
+        for (bytes, message) in Self.messages {
+            #expect(try BottleMessage(decoding: Frame(decoding: hex(bytes))) == message)
+        }
+    }
+
+    private static let messages: [(String, BottleMessage)] = [
         ("52 50 00 0F 03 05 09 C4 02 03 00 07 26 01 07 1E 16 0F 2D", .settingsTaken(goalMl: 2500, reminder: reminder)),
         ("52 50 00 04 03 05 09 C4", .answer([Entry(.goal, 2500)])),
-        ("52 50 00 08 07 26 00 08 00 14 00 3C", .answer([Entry(.reminder, ReminderSetting.standard.encoded)])),
         ("52 50 00 03 02 06 01", .logFollows),
         ("52 50 00 03 02 06 00", .logEmpty),
         ("52 50 00 03 02 1C 02", .registration(.pressButton)),
@@ -54,13 +57,6 @@ import Testing
         ("52 54 00 03 02 02 61", .report([Entry(.battery, [97])])),
         ("52 54 00 04 03 08 02 12", .report([Entry(.level, 530)])),
     ]
-
-    @Test(arguments: answers)
-    func `responses and reports encode to and decode from their bytes`(_ bytes: String, _ answer: BottleMessage) throws
-    {
-        #expect(answer.frame.encoded == hex(bytes))
-        #expect(try BottleMessage(decoding: Frame(decoding: hex(bytes))) == answer)
-    }
 
     /// Published: length 000F, byte 10 = 00.
     @Test
@@ -135,9 +131,10 @@ import Testing
 
     @Test
     func `truncated bytes decode to a value or an error`() throws {
+        let commands: [Command] = try testVectors("commands", in: "protocol.json")
         let frames =
-            Self.answers.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded]
-            + Self.commands.map { hex($0.0) }
+            Self.messages.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded]
+            + commands.map { hex($0.bytes) }
         for bytes in frames {
             for count in 0..<bytes.count {
                 let cut = Array(bytes.prefix(count))

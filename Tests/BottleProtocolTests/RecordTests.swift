@@ -3,67 +3,48 @@ import Support
 import Testing
 
 @Suite struct RecordTests {
-    struct Vector: Sendable, CustomTestStringConvertible {
+    /// A row of `records` in `Tests/Vectors/protocol.json`; `nil`: the dialect rejects the bytes.
+    struct Vector: Decodable, Sendable, CustomTestStringConvertible {
+        struct Strict: Decodable, Equatable, Sendable {
+            var month: Int, day: Int, hour: Int, minute: Int, second: Int, ml: Int
+            var byte6Ignored: Bool
+        }
+        struct Calendar: Decodable, Equatable, Sendable {
+            var year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, ml: Int
+            var suspect: Bool
+        }
         let id: String
         let bytes: String
-        /// month, day, hour, minute, second, ml; `nil`: rejected.
-        let fields: [Int]?
+        let strict: Strict?
+        let calendar: Calendar?
         var testDescription: String { "\(id) \(bytes)" }
-        init(_ id: String, _ bytes: String, _ fields: [Int]?) {
-            self.id = id
-            self.bytes = bytes
-            self.fields = fields
-        }
     }
 
-    static let strict: [Vector] = [
-        Vector("A1-01", "1A 02 02 16 15 0F 00 10 00 00 01 61 00", [2, 2, 22, 21, 15, 16]),
-        Vector("A1-02", "1B 02 02 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-03", "1A 02 02", nil),
-        Vector("A1-04", "1A 02 02 16 15 0F 00 10 00 00 01 61", nil),
-        Vector("A1-05", "1A 02 02 16 15 0F 00 10 00 00 01 61 00 FF FF", [2, 2, 22, 21, 15, 16]),
-        Vector("A1-06", "1A 02 03 10 00 00 00 64 00 00 01 61 00", [2, 3, 16, 0, 0, 100]),
-        Vector("A1-07", "1A 02 03 11 00 00 00 C8 00 00 01 61 00", [2, 3, 17, 0, 0, 200]),
-        Vector("A1-08", "1A 02 1D 00 00 00 00 FF 00 00 01 61 00", [2, 29, 0, 0, 0, 255]),
-        Vector("A1-09", "1A 02 02 16 15 0F 00 00 00 00 01 61 00", [2, 2, 22, 21, 15, 0]),
-        Vector("A1-10", "1A 02 02 16 15 0F 01 F4 00 00 01 61 00", [2, 2, 22, 21, 15, 244]),
-        Vector("A1-11", "1A 0D 02 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 month 00", "1A 00 02 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 day 00", "1A 02 00 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 30 Feb", "1A 02 1E 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 31 Apr", "1A 04 1F 16 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 hour 18", "1A 02 02 18 15 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 minute 3C", "1A 02 02 16 3C 0F 00 10 00 00 01 61 00", nil),
-        Vector("A1-12 second 3C", "1A 02 02 16 15 3C 00 10 00 00 01 61 00", nil),
-    ]
-
-    @Test(arguments: strict)
-    func `the strict dialect decodes and rejects records`(_ vector: Vector) {
-        let record = try? DrinkRecord(decoding: hex(vector.bytes), dialect: .strict)
-        #expect(
-            record.map { [$0.month, $0.day, $0.hour, $0.minute, $0.second, $0.amountMl] } == vector.fields,
-            "\(vector.id)")
-        #expect(record?.separatorNotZero ?? (vector.id == "A1-10") == (vector.id == "A1-10"), "\(vector.id)")
-        if let record { #expect(record.year == nil && record.raw == Array(hex(vector.bytes).prefix(13))) }
-    }
-
-    /// The calendar dialect rejects only bytes that are too short and marks the others as suspect.
-    @Test(arguments: strict)
-    func `the calendar dialect decodes all records`(_ vector: Vector) throws {
+    @Test(arguments: try testVectors("records", in: "protocol.json") as [Vector])
+    func `both dialects decode and reject the records of the test vectors`(_ vector: Vector) {
         let bytes = hex(vector.bytes)
-        guard bytes.count >= 13 else {
-            #expect(throws: DecodeFailure.self) { try DrinkRecord(decoding: bytes) }
-            return
-        }
-        let record = try DrinkRecord(decoding: bytes)
-        #expect(record.year == 2000 + Int(bytes[0]))
-        #expect(record.amountMl == Int(bytes[6]) << 8 | Int(bytes[7]))
-        // 2026 is not a leap year, so 29 February (A1-08) is invalid.
+        let strict = try? DrinkRecord(decoding: bytes, dialect: .strict)
         #expect(
-            record.isSuspect == (vector.id == "A1-08" || (vector.fields == nil && vector.id != "A1-02")), "\(vector.id)"
-        )
-        #expect(record.isSuspect == (record.suspectReason != nil))
-        #expect(record.isDrink && !record.separatorNotZero)
+            strict.map {
+                .init(
+                    month: $0.month, day: $0.day, hour: $0.hour, minute: $0.minute, second: $0.second,
+                    ml: $0.amountMl, byte6Ignored: $0.separatorNotZero)
+            } == vector.strict)
+        if let strict { #expect(strict.year == nil && strict.raw == Array(bytes.prefix(13))) }
+        // A slice counts from its own start.
+        #expect((try? DrinkRecord(decoding: ([0x1A, 0x1A] + bytes).dropFirst(2), dialect: .strict)) == strict)
+
+        let calendar = try? DrinkRecord(decoding: bytes)
+        #expect(
+            calendar.map {
+                .init(
+                    year: $0.year ?? 0, month: $0.month, day: $0.day, hour: $0.hour, minute: $0.minute,
+                    second: $0.second, ml: $0.amountMl, suspect: $0.isSuspect)
+            } == vector.calendar)
+        if let calendar {
+            #expect(calendar.isSuspect == (calendar.suspectReason != nil))
+            #expect(calendar.isDrink && !calendar.separatorNotZero)
+        }
     }
 
     @Test
@@ -138,28 +119,5 @@ import Testing
             }
             #expect(DrinkRecord.all(in: bytes).flatMap(\.raw) == Array(bytes.prefix(bytes.count / 13 * 13)))
         }
-    }
-
-    /// Packets of the original requirements (tracker spec A1), with the amounts of their records.
-    static let packets: [(String, String, [Int])] = [
-        ("header + A1-01", "50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00", [16]),
-        (
-            "header + (A1-02, A1-06)",
-            "50 54 00 0F 0E 06 1B 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 03 10 00 00 00 64 00 00 01 61 00", [100]
-        ),
-        (
-            "header + A1-01 + 12 bytes",
-            "50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 02 16 15 0F 00 10 00 00 01 61", [16]
-        ),
-        ("50 54 00 00 00", "50 54 00 00 00", []),
-        ("52 54 …", "52 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00", []),
-    ]
-
-    /// The length fields of these packets include all their bytes.
-    @Test(arguments: packets)
-    func `the assembler decodes the A1 test vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
-        var assembler = LogAssembler()
-        let transfers = (assembler.receive(hex(bytes)) + assembler.finish()).compactMap(\.transfer)
-        #expect(transfers.flatMap { $0.records(dialect: .strict).map(\.amountMl) } == amounts, "\(name)")
     }
 }

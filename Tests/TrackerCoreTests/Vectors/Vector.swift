@@ -1,3 +1,4 @@
+import Support
 import Testing
 import TrackerCore
 
@@ -20,6 +21,13 @@ struct Vector: Sendable, CustomTestStringConvertible {
         rows.enumerated().map { index, row in
             Vector("\(prefix)-\(index < 9 ? "0" : "")\(index + 1)") { try check(row) }
         }
+    }
+
+    /// The rows of one list of `Tests/Vectors/tracker.json`.
+    static func published<Row: Decodable & Identifiable & Sendable>(
+        _ list: String, _ check: @escaping @Sendable (Row) throws -> Void
+    ) throws -> [Vector] where Row.ID == String {
+        try (testVectors(list, in: "tracker.json") as [Row]).map { row in Vector(row.id) { try check(row) } }
     }
 }
 
