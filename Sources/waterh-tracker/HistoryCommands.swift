@@ -40,11 +40,11 @@ struct HistoryCommand: StoreCommand {
         }
     }
 
-    private static func channels(_ line: ShownReport.Line) -> String {
-        let missed = line.missed.sorted { $0.key < $1.key }.map { channel, reason in
+    private static func channels(_ notification: SentNotification) -> String {
+        let missed = notification.missed.sorted { $0.key < $1.key }.map { channel, reason in
             "\(channel) (missed: \(MissedReason(rawValue: reason).map(reasonText) ?? reason))"
         }
-        return (line.sinks + missed).joined(separator: ", ")
+        return (notification.sinks + missed).joined(separator: ", ")
     }
 
     private static func reasonText(_ reason: MissedReason) -> String {

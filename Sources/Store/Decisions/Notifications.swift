@@ -22,20 +22,22 @@ extension TrackerStore {
 /// A notification that a channel accepted.
 package struct SentNotification: Hashable, Sendable {
     package var id: String
+    /// The id of the notification's kind. A later notification with the same id replaces it.
     package var kind: String
     /// The time at which the first channel accepted it.
     package var sentAt: Instant
-    /// The channels that accepted the notification.
+    /// The channels that accepted the notification: `desktop`, `output`, `mqtt` …
     package var sinks: [String]
-    /// The channels that do not show the notification, with the reason.
-    package var missed: [String: String] = [:]
+    /// The channels that do not show the notification, each with a `MissedReason` (`replaced`, `over` …).
+    package var missed: [String: String]
 }
 
 extension SentNotification: FetchableRecord {
     package init(row: Row) throws {
         let missed = try row.decode(String?.self, forColumn: "missed") ?? ""
+        let kind: String = try row.decode(forColumn: "kind")
         self.init(
-            id: try row.decode(forColumn: "id"), kind: try row.decode(forColumn: "kind"),
+            id: try row.decode(forColumn: "id"), kind: NotificationKind(rawValue: kind)?.id ?? kind,
             sentAt: try row.decode(forColumn: "sentAt"),
             sinks: try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init),
             missed: Dictionary(

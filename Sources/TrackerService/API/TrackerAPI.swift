@@ -252,11 +252,6 @@ extension TrackerAPI {
 extension TrackerAPI {
     /// The notifications that a channel accepted, at most `limit`.
     package func deliveredNotifications(limit: Int = 50) throws -> ShownReport {
-        ShownReport(
-            notifications: try store.notifications(limit: limit).map { sent in
-                ShownReport.Line(
-                    id: sent.id, kind: NotificationKind(rawValue: sent.kind)?.id ?? sent.kind, sentAt: sent.sentAt,
-                    sinks: sent.sinks, missed: sent.missed)
-            })
+        ShownReport(notifications: try store.notifications(limit: limit))
     }
 }

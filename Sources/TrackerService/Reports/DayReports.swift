@@ -208,22 +208,11 @@ package struct CheckReport: Hashable, Sendable, Encodable {
 
 /// Delivered notifications, newest first.
 package struct ShownReport: Hashable, Sendable, Encodable {
-    package struct Line: Hashable, Sendable, Encodable {
-        package var id: String
-        /// The id of the notification's kind. A later notification with the same id replaces it.
-        package var kind: String
-        package var sentAt: Instant
-        /// The channels that showed the notification: `desktop`, `output`, `mqtt` …
-        package var sinks: [String]
-        /// The channels that did not show the notification, each with a `MissedReason` (`replaced`, `over` …).
-        package var missed: [String: String]
+    package let notifications: [SentNotification]
+}
 
-        package func encode(to encoder: any Encoder) throws {
-            try encoder.encode([
-                "id": id, "kind": kind, "sentAt": sentAt.wholeSeconds, "sinks": sinks, "missed": missed,
-            ])
-        }
+extension SentNotification: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(["id": id, "kind": kind, "sentAt": sentAt.wholeSeconds, "sinks": sinks, "missed": missed])
     }
-
-    package var notifications: [Line]
 }
