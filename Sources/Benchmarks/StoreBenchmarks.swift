@@ -53,7 +53,12 @@ enum StoreBenchmarks {
                         now: end.advanced(seconds: Double(round * 60)), zone: zone, source: "cli",
                         makeID: { UUID().uuidString })
                     let tick = try clock.measure {
-                        sent += try store.evaluate(context, sinks: [MemorySink()]).decisions.count
+                        let offer = try store.offer(context)
+                        for var banner in offer.banners {
+                            banner.shownBy = ["memory"]
+                            try store.settle(banner, of: offer, context)
+                        }
+                        sent += offer.evaluation.decisions.count
                     }
                     slowest = max(slowest, tick)
                 }

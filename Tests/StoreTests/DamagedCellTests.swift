@@ -30,7 +30,7 @@ import TrackerCore
             _ = try store.startSession(now)
             _ = try store.addLog(.drink(), now)
             _ = try store.addToken("t", label: "l", now)
-            _ = try store.evaluate(now, sinks: [])
+            try store.evaluate(now)
             _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
         }
         let raw = try DatabaseQueue(path: scratch.store)
@@ -66,7 +66,7 @@ import TrackerCore
         let now = try context("2026-02-02T23:00:00Z"), bottle = "A4:C1:38:00:00:01"
         let today = DayCalendar(zone: now.zone, boundaryHour: 4).day(of: now.now)
         let asked: [() throws -> Any] = [
-            { try store.preview(now) }, { try store.evaluate(now, sinks: []) }, { try store.facts(now) },
+            { try store.preview(now) }, { try store.evaluate(now) }, { try store.facts(now) },
             { try store.history(from: today.adding(days: -40), through: today) },
             { try store.streak(today: today) }, { try store.allDrinks() }, { try store.lastDrink() as Any },
             { try store.activeSession(at: now.now) as Any },

@@ -132,3 +132,22 @@ import TrackerCore
         #expect(try store.bottles().map(\.name) == ["kitchen"])
     }
 }
+
+extension TrackerStore {
+    /// Evaluates, offers the decisions to channels in memory, and stores their results.
+    func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
+        let offer = try offer(context)
+        for id in offer.evaluation.idsToClose { sinks.forEach { $0.close(id: id) } }
+        for banner in offer.banners {
+            let names = sinks.filter { $0.deliver(banner.shown) }.map(\.name)
+            try settle(banner, of: offer, shownBy: names, context)
+        }
+        return offer.evaluation
+    }
+
+    func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {
+        var banner = banner
+        banner.shownBy = names
+        try settle(banner, of: offer, context)
+    }
+}

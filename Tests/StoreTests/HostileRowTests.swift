@@ -23,7 +23,7 @@ import TrackerCore
             try store.changeSettings(
                 [("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], try context("2026-02-02T22:30:00Z"))
             _ = try store.addToken("t", label: "l", try context("2026-02-02T22:30:00Z"))
-            _ = try store.evaluate(try context("2026-02-02T22:41:00Z"), sinks: [])
+            try store.evaluate(try context("2026-02-02T22:41:00Z"))
         }
         let raw = try DatabaseQueue(path: scratch.store)
         try raw.writeWithoutTransaction { try $0.execute(sql: sql) }

@@ -188,16 +188,16 @@ import TrackerService
 
     /// B8: whichever interface makes the change.
     @Test
-    func `every change runs the tasks after a commit`() throws {
+    func `every change runs the tasks after a commit`() async throws {
         _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
-        func delivered(_ wall: String) throws -> [NotificationKind] {
+        func delivered(_ wall: String) async throws -> [NotificationKind] {
             let sink = MemorySink()
-            _ = try fixture.store.evaluate(fixture.tracker(wall).context, sinks: [sink])
+            try await fixture.tracker(wall).deliver([sink])
             return sink.delivered.map(\.kind)
         }
-        #expect(try delivered("07:18") == [.pace])
+        #expect(try await delivered("07:18") == [.pace])
         _ = try fixture.tracker("08:00", source: "http").logDrink(.ml(167))
-        #expect(try delivered("08:00") == [.recovery], "the drink allows another reminder when it is stored")
+        #expect(try await delivered("08:00") == [.recovery], "the drink allows another reminder when it is stored")
     }
 
     @Test

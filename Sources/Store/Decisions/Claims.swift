@@ -9,16 +9,22 @@ package struct Offer: Sendable {
     let claims: Claims
     /// Whether the process that began this delivery has ended. Complete it with the same texts before new decisions.
     package let isAbandoned: Bool
+    /// The banners, the most important first.
+    package var banners: [Banner]
+
+    init(_ evaluation: Evaluation, _ claims: Claims, isAbandoned: Bool = false) {
+        (self.evaluation, self.claims, self.isAbandoned) = (evaluation, claims, isAbandoned)
+        banners = Self.banners(evaluation.decisions)
+    }
 
     /// One visible notification. It answers all decisions with the same text.
     package struct Banner: Sendable {
         /// The most urgent decision of the banner.
         package fileprivate(set) var shown: TrackerNotification
         package fileprivate(set) var answers: [TrackerNotification]
+        /// The names of the channels that accepted the notification.
+        package var shownBy: [String] = []
     }
-
-    /// The banners, the most important first.
-    package var banners: [Banner] { Self.banners(evaluation.decisions) }
 
     static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
         var banners: [Banner] = []

@@ -6,7 +6,7 @@ extension TrackerStore {
     package func afterCommit(_ context: WriteContext) -> [String] {
         var errors: [String] = []
         do {
-            _ = try evaluate(context, sinks: [])
+            try evaluate(context)
         } catch {
             errors.append("The change is stored. Updating the reminders failed and is retried: \(error)")
         }

@@ -26,19 +26,9 @@ extension TrackerStore {
         return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// Evaluates, offers the decisions to in-memory channels, and saves the acceptances, for tests and simulations.
-    /// - Returns: the evaluation with the offered decisions.
-    package func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
-        guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
-        let offer = try offer(context)
-        var evaluation = offer.evaluation
-        for id in evaluation.idsToClose { sinks.forEach { $0.close(id: id) } }
-        for banner in offer.banners {
-            let names = sinks.filter { $0.deliver(banner.shown) }.map(\.name)
-            try settle(banner, of: offer, shownBy: names, context)
-            if !names.isEmpty { banner.answers.forEach { evaluation.accept($0) } }
-        }
-        return evaluation
+    /// Evaluates, and saves the changes that need no acceptance. Delivers nothing.
+    func evaluate(_ context: WriteContext) throws {
+        try write { db in _ = try evaluate(context, canNotify: false, db) }
     }
 
     /// Evaluates and claims every decision in one transaction, so that one process delivers it. The caller delivers the
@@ -54,7 +44,7 @@ extension TrackerStore {
             var evaluation = try evaluate(context, canNotify: canNotify, db)
             guard canNotify else {
                 evaluation.decisions = try evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }
-                return Offer(evaluation: evaluation, claims: claims, isAbandoned: false)
+                return Offer(evaluation, claims)
             }
             var isAbandoned = false
             switch try claims.unfinished(db) {
@@ -67,7 +57,7 @@ extension TrackerStore {
             for decision in evaluation.decisions {
                 _ = try claims.acquire(decision.notificationId, db, delivery: decision)
             }
-            return Offer(evaluation: evaluation, claims: claims, isAbandoned: isAbandoned)
+            return Offer(evaluation, claims, isAbandoned: isAbandoned)
         }
     }
 
@@ -95,10 +85,9 @@ extension TrackerStore {
         }
     }
 
-    /// Releases a banner's claims and stores its channels. Without a channel, it is offered again (K-B15).
-    package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
-        throws
-    {
+    /// Releases a banner's claims and stores the channels in `shownBy`. Without a channel, it is offered again (K-B15).
+    package func settle(_ banner: Offer.Banner, of offer: Offer, _ context: WriteContext) throws {
+        let names = banner.shownBy
         try write { db in
             // The ended process might have shown the notification, so its text must not change.
             for decision in banner.answers

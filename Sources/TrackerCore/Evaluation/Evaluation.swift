@@ -9,7 +9,7 @@ package struct Evaluation: Sendable {
     package var decisions: [TrackerNotification]
     /// The ids of notifications to close. Closing one that is not shown has no effect.
     package var idsToClose: [String]
-    /// The reminder engine's state to save. Initially it contains no decision of this evaluation; `accept` adds them.
+    /// The reminder engine's state to save. It contains no decision of this evaluation.
     package var engineDay: EngineDay
     /// The session's reminder state; `nil` without an active session.
     package var waterlineReminders: WaterlineReminderState?
@@ -17,12 +17,6 @@ package struct Evaluation: Sendable {
     package var light: BottleLight
     /// The time of the next change without an event. Evaluate then, and at least every 60 s.
     package var nextChange: Instant
-
-    /// Records an accepted decision in the state to save.
-    package mutating func accept(_ notification: TrackerNotification) {
-        engineDay.accept(notification)
-        waterlineReminders?.accept(notification)
-    }
 }
 
 /// The entry point of the tracker core.

@@ -10,8 +10,8 @@ extension TrackerAPI {
     /// Each channel first delivers the notifications that it missed, so all channels show them in the same order.
     @discardableResult
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
-        let delivery = try await offer(to: sinks) { banner in
-            try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
+        let delivery = try await offer(to: sinks) { banner, offer in
+            try store.settle(banner, of: offer, context)
             for sink in sinks {
                 await result(within: sink.timeLimit) { await sink.recorded() }
             }
@@ -22,16 +22,18 @@ extension TrackerAPI {
 
     /// Delivers due notifications without recording them. Call `settle` once the output has reached its reader.
     package func offer(to sinks: [any NotificationSink]) async throws -> Delivery {
-        try await offer(to: sinks) { _ in }
+        try await offer(to: sinks) { _, _ in }
     }
 
     /// Records the delivered notifications.
     /// - Parameter failed: the name of a channel that accepted them and failed later.
     package func settle(_ delivery: Delivery, except failed: String? = nil) throws {
         try change {
-            for banner in delivery.banners {
-                try store.settle(
-                    banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != failed }, context)
+            for offer in delivery.offers {
+                for var banner in offer.banners {
+                    banner.shownBy.removeAll { $0 == failed }
+                    try store.settle(banner, of: offer, context)
+                }
             }
         }
     }
@@ -42,28 +44,24 @@ extension TrackerAPI {
     /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
     private static let claimRenewalSeconds: Double = 10
 
-    private func offer(to sinks: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void)
-        async throws -> Delivery
-    {
+    private func offer(
+        to sinks: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void
+    ) async throws -> Delivery {
         var available: [any NotificationSink] = []
         for sink in sinks where await result(within: sink.timeLimit, of: { await sink.canShow() }) == true {
             available.append(sink)
         }
-        var delivery = try await offer(toAvailable: available, delivered)
+        let first = try await offer(toAvailable: available, delivered)
+        guard first.isAbandoned else { return Delivery(offers: [first]) }
         // Settle the unfinished delivery of another process before new decisions.
-        for banner in delivery.banners where delivery.offer.isAbandoned {
-            try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
-        }
-        guard delivery.offer.isAbandoned else { return delivery }
-        let second = try await offer(toAvailable: available, delivered)
-        delivery.offer = second.offer
-        delivery.banners += second.banners
-        return delivery
+        for banner in first.banners { try store.settle(banner, of: first, context) }
+        return Delivery(offers: [first, try await offer(toAvailable: available, delivered)])
     }
 
+    /// Delivers the due notifications, and returns those that this process delivered.
     private func offer(
-        toAvailable available: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void
-    ) async throws -> Delivery {
+        toAvailable available: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void
+    ) async throws -> Offer {
         await withTaskGroup(of: Void.self) { group in
             for sink in available {
                 group.addTask {
@@ -72,25 +70,25 @@ extension TrackerAPI {
             }
         }
         let start = ContinuousClock.now
-        let offer = try store.offer(context, canNotify: !available.isEmpty)
+        var offer = try store.offer(context, canNotify: !available.isEmpty)
         for id in offer.evaluation.idsToClose {
             for sink in available {
                 await result(within: sink.timeLimit) { await sink.close(id: id) }
             }
         }
-        var delivery = Delivery(offer: offer)
-        for offered in offer.banners {
+        let banners = offer.banners
+        offer.banners = []
+        for var banner in banners {
             let elapsed = start.duration(to: .now) / .seconds(1)
             guard
                 try available.isEmpty || elapsed < Self.claimRenewalSeconds
-                    || store.renewClaims(offered, of: offer, at: context.now.advanced(seconds: elapsed))
+                    || store.renewClaims(banner, of: offer, at: context.now.advanced(seconds: elapsed))
             else { continue }
-            let banner = Delivery.Banner(
-                offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: available))
-            try await delivered(banner)
-            delivery.banners.append(banner)
+            banner.shownBy = await Self.deliver(banner.shown, to: available)
+            try await delivered(banner, offer)
+            offer.banners.append(banner)
         }
-        return delivery
+        return offer
     }
 
     /// Delivers a notification, and returns the names of the channels that accepted it.
@@ -108,34 +106,22 @@ extension TrackerAPI {
     }
 }
 
-/// The due notifications of one evaluation, and the channels that accepted each.
+/// The delivered notifications: those of an ended process, if there are any, and those of a new evaluation.
 package struct Delivery: Sendable {
-    var offer: Offer
-    /// The notifications in the order of the decisions.
-    package internal(set) var banners: [Banner] = []
-
-    /// A notification as delivered. It represents all decisions that have the same text.
-    package struct Banner: Sendable {
-        let offered: Offer.Banner
-        let offer: Offer
-        package let shownBy: [String]
-
-        package var notification: TrackerNotification { offered.shown }
-    }
-
-    /// The next time at which the state changes without a write.
-    package var nextChange: Instant { offer.evaluation.nextChange }
+    let offers: [Offer]
 
     package var report: CheckReport {
-        let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
-        var state = offer.evaluation.snapshot
+        let banners = offers.flatMap(\.banners)
+        let evaluation = offers[offers.count - 1].evaluation
+        let unseen = banners.filter(\.shownBy.isEmpty).map(\.shown)
+        var state = evaluation.snapshot
         // A channel that hides Waterline notifications is still available for others.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
             notifications: banners.flatMap { banner in
-                banner.offered.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
+                banner.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
             },
-            state: state, unseen: unseen, nextChange: nextChange)
+            state: state, unseen: unseen, nextChange: evaluation.nextChange)
     }
 }
 
