@@ -54,7 +54,7 @@ extension Profile: Decodable, FetchableRecord {
 }
 
 enum ProfileTable {
-    static func find(_ db: Database) throws -> Profile? { try Profile.fetchOne(db, sql: "SELECT * FROM profile") }
+    static func find(_ db: Database) throws -> Profile? { try db.first("SELECT * FROM profile") }
 
     static func findOrCreate(_ db: Database, _ context: WriteContext) throws -> Profile {
         if let known = try find(db) { return known }

@@ -37,11 +37,8 @@ extension TrackerStore {
 
     /// Returns a token that is neither revoked nor expired. Stores its use once a day.
     package func authenticate(_ token: String, at now: Instant) throws -> TokenRecord? {
-        let record = try read { db in
-            try TokenRecord.fetchOne(
-                db, sql: "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL",
-                arguments: [SHA256.hex(token.utf8)])
-        }
+        let record: TokenRecord? = try first(
+            "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL", [SHA256.hex(token.utf8)])
         guard let record, now < record.expiresAt else { return nil }
         guard record.lastUsedAt.map({ $0.seconds(to: now) >= 86_400 }) ?? true else { return record }
         // A store that cannot be written now must still accept the token.
@@ -50,7 +47,7 @@ extension TrackerStore {
     }
 
     package func tokens() throws -> [TokenRecord] {
-        try read { try TokenRecord.fetchAll($0, sql: "SELECT * FROM token ORDER BY createdAt, id") }
+        try all("SELECT * FROM token ORDER BY createdAt, id")
     }
 
     /// Revokes the token whose id has this prefix; `nil` revokes all.

@@ -41,22 +41,64 @@ extension Encodable {
     var json: String { get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } }
 }
 
+extension TrackerStore {
+    /// Returns all records of a query in a transaction of its own.
+    func all<Record: FetchableRecord>(_ sql: String, _ arguments: StatementArguments = []) throws -> [Record] {
+        try read { try $0.all(sql, arguments) }
+    }
+
+    /// Returns the values of the first column of a query in a transaction of its own.
+    func all<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> [Value] {
+        try read { try $0.all(sql, arguments) }
+    }
+
+    /// Returns the first record of a query in a transaction of its own; `nil` without a row.
+    func first<Record: FetchableRecord>(_ sql: String, _ arguments: StatementArguments = []) throws -> Record? {
+        try read { try $0.first(sql, arguments) }
+    }
+
+    /// Returns the first value of a query in a transaction of its own; `nil` without a row, and for NULL.
+    func first<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> Value? {
+        try read { try $0.first(sql, arguments) }
+    }
+}
+
 extension Database {
     /// Executes one statement with SQLite's statement cache.
     func run(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
+    /// Returns all records of a query.
+    func all<Record: FetchableRecord>(_ sql: String, _ arguments: StatementArguments = []) throws -> [Record] {
+        try Record.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Returns the values of the first column of a query.
+    func all<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> [Value] {
+        try Value.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Returns the first record of a query; `nil` without a row.
+    func first<Record: FetchableRecord>(_ sql: String, _ arguments: StatementArguments = []) throws -> Record? {
+        try Record.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Returns the first value of a query; `nil` without a row, and for NULL.
+    func first<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> Value? {
+        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
     /// Whether a query returns a row. `rows` is the query without its `SELECT` clause.
     func has(_ rows: String, _ arguments: StatementArguments = []) throws -> Bool {
-        try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 \(rows))"), arguments: arguments) ?? false
+        try first("SELECT EXISTS (SELECT 1 \(rows))", arguments) ?? false
     }
 }
 
 /// Access to the table `counter`, which stores integers by name.
 enum Counter {
     static func value(_ name: String, _ db: Database) throws -> Int {
-        try Int.fetchOne(db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name]) ?? 0
+        try db.first("SELECT value FROM counter WHERE name = ?", [name]) ?? 0
     }
 
     static func set(_ name: String, _ value: Int, _ db: Database) throws {

@@ -4,10 +4,7 @@ package import TrackerCore
 extension TrackerStore {
     /// Accepted notifications, newest first.
     package func notifications(limit: Int = 50) throws -> [SentNotification] {
-        try read { db in
-            try SentNotification.fetchAll(
-                db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit])
-        }
+        try all("SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", [limit])
     }
 
     /// Marks all notifications as read (`unread` in the state).
@@ -87,7 +84,7 @@ extension TrackerStore {
     /// The last position that a channel has processed. A new channel starts with the next notification.
     package func lastProcessed(_ channel: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
-            try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [channel])
+            try db.first("SELECT place FROM told_through WHERE outlet = ?", [channel])
         }
         if let position = try read(known) { return position }
         return try write { db in
@@ -99,7 +96,7 @@ extension TrackerStore {
     /// Starts to record which notifications a channel has processed; no effect if it is already recorded.
     /// - Parameter position: `nil` for the newest position.
     func startDelivery(_ channel: String, from position: Int64?, _ db: Database) throws {
-        let start = try position ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
+        let start = try position ?? db.first("SELECT max(place) FROM notification") ?? 0
         try db.run(
             "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [channel, start])
     }
@@ -137,7 +134,7 @@ extension TrackerStore {
     @discardableResult
     package func recordSharing(_ isShared: Bool) throws -> Int64? {
         func known(_ db: Database) throws -> Int64? {
-            try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [Self.sharedFrom])
+            try db.first("SELECT value FROM counter WHERE name = ?", [Self.sharedFrom])
         }
         let before = try read(known)
         guard (before != nil) != isShared else { return before }
@@ -157,13 +154,12 @@ extension TrackerStore {
 
     /// The decision, with its earlier text if a channel has already sent it.
     static func withSentText(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
-        let text = try String.fetchOne(
-            db,
-            sql: """
-                SELECT announcement FROM pocket_message p WHERE id = ?
-                    AND (state = 'sent' OR EXISTS (SELECT 1 FROM claim c WHERE c.id = p.outlet || ' ' || p.id))
-                ORDER BY seq LIMIT 1
-                """, arguments: [decision.notificationId])
+        let text: String? = try db.first(
+            """
+            SELECT announcement FROM pocket_message p WHERE id = ?
+                AND (state = 'sent' OR EXISTS (SELECT 1 FROM claim c WHERE c.id = p.outlet || ' ' || p.id))
+            ORDER BY seq LIMIT 1
+            """, [decision.notificationId])
         guard let sent = Announcement(json: text), sent.kind == decision.kind, sent.urgency == decision.urgency else {
             return decision
         }
@@ -182,13 +178,9 @@ enum NotificationTable {
     static func insert(
         _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database
     ) throws {
-        var sinks = sinks
-        for channel in try String.fetchAll(
-            db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq",
-            arguments: [decision.notificationId])
-        {
-            if !sinks.contains(channel) { sinks.append(channel) }
-        }
+        let channels: [String] = try db.all(
+            "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq", [decision.notificationId])
+        let sinks = sinks + channels.filter { !sinks.contains($0) }
         let position = isShown && decision.place > 0 ? decision.place : nil
         try db.run(
             """
@@ -208,7 +200,7 @@ enum NotificationTable {
         }
         // Delete by position, because the clock can be set back.
         let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
-        if let lastDeleted = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
+        if let lastDeleted: Int = try db.first("SELECT max(place) FROM notification WHERE id IN (\(old))") {
             try Counter.set(Self.lastDeleted, max(lastDeleted, try Counter.value(Self.lastDeleted, db)), db)
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
@@ -223,11 +215,9 @@ enum NotificationTable {
     }
 
     static func newestPosition(_ db: Database) throws -> Int64 {
-        let (stored, claimed) = (
-            try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
-            try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")
-        )
-        return max(stored ?? 0, claimed ?? 0, Int64(try Counter.value(lastDeleted, db)))
+        max(
+            try db.first("SELECT max(place) FROM notification") ?? 0, try db.first("SELECT max(place) FROM claim") ?? 0,
+            Int64(try Counter.value(lastDeleted, db)))
     }
 
     /// The name of the counter for the position of the last deleted notification.

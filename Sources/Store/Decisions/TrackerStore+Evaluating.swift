@@ -157,7 +157,7 @@ extension TrackerStore {
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
         EngineDay(
-            json: try String.fetchOne(db, sql: "SELECT state FROM engine_day WHERE dayKey = ?", arguments: [day]))
+            json: try db.first("SELECT state FROM engine_day WHERE dayKey = ?", [day]))
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
@@ -174,8 +174,7 @@ extension TrackerStore {
 
     func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {
         WaterlineReminderState(
-            json: try String.fetchOne(
-                db, sql: "SELECT reminders FROM session WHERE id = ? AND isActive = 1", arguments: [session]))
+            json: try db.first("SELECT reminders FROM session WHERE id = ? AND isActive = 1", [session]))
     }
 
     private func accept(_ decision: TrackerNotification, _ db: Database) throws {

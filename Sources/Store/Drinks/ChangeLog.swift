@@ -58,12 +58,11 @@ enum ChangedRow: Codable {
     }
 
     private static func drinkFields(_ number: Int64, _ db: Database) throws -> DrinkFields? {
-        try DrinkFields.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ?", arguments: [number])
+        try db.first("SELECT * FROM drink WHERE id = ?", [number])
     }
 
     private static func logFields(_ seq: Int64, _ db: Database) throws -> LogFields? {
-        try LogFields.fetchOne(
-            db, sql: "SELECT *, standardDrinkEstimate AS estimate FROM log_entry WHERE seq = ?", arguments: [seq])
+        try db.first("SELECT *, standardDrinkEstimate AS estimate FROM log_entry WHERE seq = ?", [seq])
     }
 }
 
@@ -133,7 +132,7 @@ extension TrackerStore {
             return try rows.contains { row in
                 guard case .drink(let number, let before, _) = row else { return false }
                 return try before?.localDay == today
-                    || String.fetchOne(db, sql: "SELECT localDay FROM drink WHERE id = ?", arguments: [number]) == today
+                    || db.first("SELECT localDay FROM drink WHERE id = ?", [number]) == today
             }
         }
     }
@@ -185,8 +184,6 @@ extension TrackerStore {
 
     /// The session from which a derived water was excluded.
     private func excludedSession(_ id: String, _ db: Database) throws -> WaterlineSession? {
-        try WaterlineSession.fetchOne(
-            db, sql: "SELECT * FROM session WHERE id = (SELECT sessionId FROM excluded_log WHERE id = ?)",
-            arguments: [id])
+        try db.first("SELECT * FROM session WHERE id = (SELECT sessionId FROM excluded_log WHERE id = ?)", [id])
     }
 }

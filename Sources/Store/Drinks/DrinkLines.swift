@@ -51,7 +51,7 @@ enum DrinkPositions {
     private static let starts: Int64 = 1 << 22
 
     static func last(_ db: Database) throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
+        try db.first("SELECT last FROM drink_sequence") ?? 0
     }
 
     /// Initialises the positions of an empty table.

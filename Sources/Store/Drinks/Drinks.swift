@@ -16,7 +16,7 @@ extension TrackerStore {
     }
 
     package func countedDrinks() throws -> Int {
-        try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0 }
+        try first("SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0
     }
 
     /// The days with counted drinks between two days, inclusive, ascending.
@@ -24,18 +24,15 @@ extension TrackerStore {
     package func totals(from first: LocalDay, through last: LocalDay, knownAt moment: Instant? = nil) throws
         -> [DayTotal]
     {
-        try read { db in
-            // As in `Drink.isKnown(at:)`. Without a moment, the index covers the query.
-            let known = moment == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
-            var arguments: StatementArguments = [first, last]
-            if let moment { arguments += [moment, moment] }
-            return try DayTotal.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT localDay AS day, sum(ml) AS totalMl, count(*) AS count FROM drink
-                        WHERE localDay BETWEEN ? AND ? AND deleted = 0 \(known) GROUP BY localDay ORDER BY localDay
-                        """), arguments: arguments)
-        }
+        // As in `Drink.isKnown(at:)`. Without a moment, the index covers the query.
+        let known = moment == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
+        var arguments: StatementArguments = [first, last]
+        if let moment { arguments += [moment, moment] }
+        return try all(
+            """
+            SELECT localDay AS day, sum(ml) AS totalMl, count(*) AS count FROM drink
+            WHERE localDay BETWEEN ? AND ? AND deleted = 0 \(known) GROUP BY localDay ORDER BY localDay
+            """, arguments)
     }
 
     /// The drinks with this number or key, the one with this number first.
@@ -45,14 +42,7 @@ extension TrackerStore {
 
     /// The latest counted drink of all days.
     package func lastDrink() throws -> StoredDrink? {
-        try read { db in
-            try StoredDrink.fetchOne(
-                db,
-                sql: """
-                    SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0
-                    ORDER BY instant DESC, key DESC LIMIT 1
-                    """)
-        }
+        try first("SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 ORDER BY instant DESC, key DESC LIMIT 1")
     }
 }
 
@@ -90,33 +80,29 @@ extension StoredDrink: FetchableRecord {
 
 enum DrinkTable {
     static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
-        return try StoredDrink.fetchAll(statement, arguments: [day])
+        try db.all(
+            "SELECT \(StoredDrink.columns) FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key", [day])
     }
 
     static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT \(StoredDrink.columns) FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0
-                ORDER BY instant, key
-                """)
-        return try StoredDrink.fetchAll(statement, arguments: [first, last])
+        try db.all(
+            """
+            SELECT \(StoredDrink.columns) FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0
+            ORDER BY instant, key
+            """, [first, last])
     }
 
     /// The drinks with this number (`d12`, `12`, `#12`) or key; the number takes precedence, because an imported key
     /// can look like a number.
     static func matches(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
-        return try StoredDrink.fetchAll(
-            db,
-            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
-            arguments: [Int64(digits) ?? 0, name, Int64(digits) ?? 0])
+        return try db.all(
+            "SELECT \(StoredDrink.columns) FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
+            [Int64(digits) ?? 0, name, Int64(digits) ?? 0])
     }
 
     /// The drink with this number, including a tombstone.
     static func drink(_ number: Int64, _ db: Database) throws -> StoredDrink? {
-        try StoredDrink.fetchOne(
-            db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE id = ?", arguments: [number])
+        try db.first("SELECT \(StoredDrink.columns) FROM drink WHERE id = ?", [number])
     }
 }

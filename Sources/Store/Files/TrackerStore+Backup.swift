@@ -172,12 +172,11 @@ extension TrackerStore {
     }
 
     private static func schema(_ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
-                WHERE name NOT LIKE 'sqlite_%' ORDER BY 1
-                """)
+        try db.all(
+            """
+            SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
+            WHERE name NOT LIKE 'sqlite_%' ORDER BY 1
+            """)
     }
 }
 

@@ -12,17 +12,14 @@ extension TrackerStore {
         let excluded =
             excludingSessions
             ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
-        return try read { db in
-            try StoredDrink.fetchAll(
-                db,
-                sql: """
-                    SELECT \(StoredDrink.columns) FROM drink
-                    WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(excluded)
-                        AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
-                    ORDER BY instant, key LIMIT ?
-                    """, arguments: [DrinkSource.health.rawValue, since, limit]
-            ).map(\.drink)
-        }
+        let drinks: [StoredDrink] = try all(
+            """
+            SELECT \(StoredDrink.columns) FROM drink
+            WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(excluded)
+                AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
+            ORDER BY instant, key LIMIT ?
+            """, [DrinkSource.health.rawValue, since, limit])
+        return drinks.map(\.drink)
     }
 
     /// Records that the phone has these drinks.
@@ -62,7 +59,7 @@ extension TrackerStore {
 
     /// The size and modification time of an imported file in the inbox; `nil` if it was not imported.
     package func inboxStamp(_ name: String) throws -> String? {
-        try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
+        try first("SELECT mark FROM inbox_file WHERE name = ?", [name])
     }
 
     /// Stores the marker of a file, and deletes those of missing files.

@@ -17,8 +17,7 @@ extension TrackerStore {
     package func light(ofBottle bottle: String) throws -> BottleLight {
         try read { db in
             let id = try BottleTable.find(bottle, db)
-            return try String.fetchOne(db, sql: "SELECT light FROM bottle WHERE id = ?", arguments: [id]).flatMap(
-                BottleLight.init) ?? .off
+            return try db.first("SELECT light FROM bottle WHERE id = ?", [id]).flatMap(BottleLight.init) ?? .off
         }
     }
 
@@ -40,8 +39,7 @@ enum ConnectionTable {
     }
 
     static func lastPolledBottle(_ db: Database) throws -> BottleCondition? {
-        try BottleCondition.fetchOne(
-            db, sql: "SELECT * FROM bottle WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1")
+        try db.first("SELECT * FROM bottle WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1")
     }
 }
 

@@ -49,26 +49,20 @@ extension TrackerStore {
 
     /// Quarantined records, oldest first.
     package func quarantinedRecords(limit: Int = -1) throws -> [JournalRow] {
-        try read { db in
-            try JournalRow.fetchAll(
-                db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])
-        }
+        try all("\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", [limit])
     }
 
     /// The number of quarantined records by reason.
     package func quarantineReasons() throws -> [QuarantineCount] {
-        try read { db in
-            try QuarantineCount.fetchAll(
-                db,
-                sql: """
-                    SELECT coalesce(r.reason, 'unknown') AS reason, count(*) AS count FROM bottle_record r
-                    WHERE r.verdict = 'quarantined' GROUP BY r.reason ORDER BY count DESC, r.reason
-                    """)
-        }
+        try all(
+            """
+            SELECT coalesce(r.reason, 'unknown') AS reason, count(*) AS count FROM bottle_record r
+            WHERE r.verdict = 'quarantined' GROUP BY r.reason ORDER BY count DESC, r.reason
+            """)
     }
 
     package func journalRecord(_ id: Int64) throws -> JournalRow? {
-        try read { db in try JournalRow.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]) }
+        try first("\(Self.rows) WHERE r.id = ?", [id])
     }
 
     /// The time of the last receipt by a trusted clock.
@@ -117,9 +111,8 @@ extension TrackerStore {
                 ])
             try refreshSummaries(around: [instant], received: context.now, db)
             // An import might have added the drink, and the user might have changed it since.
-            let found = try StoredDrink.fetchOne(
-                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0",
-                arguments: [key, key])
+            let found: StoredDrink? = try db.first(
+                "SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0", [key, key])
             guard let found else {
                 throw Refusal("recordIsDeleted", "setting the date failed: the drink of r\(id) was deleted.")
             }

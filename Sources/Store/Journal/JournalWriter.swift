@@ -69,10 +69,9 @@ struct JournalWriter {
     // MARK: - Records without a date
 
     private func undatedRow(_ bottle: Int64, _ raw: [UInt8]) throws -> Int64? {
-        try Int64.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT id FROM bottle_record WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'"),
-            arguments: [bottle, Data(raw)])
+        try db.first(
+            "SELECT id FROM bottle_record WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'",
+            [bottle, Data(raw)])
     }
 
     /// Replaces the time of receipt if an untrusted clock or a fragment gave it. A record with a wrong date of the
@@ -133,12 +132,11 @@ struct JournalWriter {
     }
 
     private func datedRow(_ entry: JournalEntry, of bottle: Int64) throws -> DatedRow? {
-        try DatedRow.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, wall, amountMl, verdict, reason, reading FROM bottle_record
-                    WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
-                    """), arguments: [bottle, Data(entry.identity), entry.isFlaggedDrink])
+        try db.first(
+            """
+            SELECT id, wall, amountMl, verdict, reason, reading FROM bottle_record
+            WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
+            """, [bottle, Data(entry.identity), entry.isFlaggedDrink])
     }
 
     private func storeReading(_ entry: JournalEntry, of row: DatedRow) throws {
@@ -158,8 +156,7 @@ struct JournalWriter {
         case ("drink", .drink(let instant, let zone)):
             try rewrite(oldKey, entry, at: instant, zone, isMoved: row.wall != Self.wall(entry), bottle)
         case ("drink", _):
-            changedInstants += try Instant.fetchAll(
-                db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey])
+            changedInstants += try db.all("SELECT instant FROM drink WHERE key = ?", [oldKey])
             // Keep a tombstone: the drink stays deleted if the old reading returns.
             try db.run("DELETE FROM drink WHERE key = ? AND deleted = 0", [oldKey])
         case (_, .drink):
@@ -173,8 +170,7 @@ struct JournalWriter {
     private mutating func rewrite(
         _ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool, _ bottle: Bottle
     ) throws {
-        let old = try Instant.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey])
-        guard let old else {
+        guard let old: Instant = try db.first("SELECT instant FROM drink WHERE key = ?", [oldKey]) else {
             _ = try addDrink(entry, bottle, keepsZone: false)
             return
         }
@@ -330,7 +326,7 @@ struct JournalWriter {
     private mutating func bottle(_ name: String) throws -> Bottle {
         if let bottle = bottles[name] { return bottle }
         let id = try BottleTable.find(name, db) ?? BottleTable.findOrAdd(name, db)
-        let origin = try String.fetchOne(db, sql: "SELECT origin FROM bottle WHERE id = ?", arguments: [id]) ?? name
+        let origin = try db.first("SELECT origin FROM bottle WHERE id = ?", [id]) ?? name
         bottles[name] = (id, origin)
         return (id, origin)
     }

@@ -53,9 +53,7 @@ extension TrackerStore {
 
     /// The quarantined bytes, newest first.
     package func quarantinedBytes() throws -> [QuarantinedBytes] {
-        try read { db in
-            try QuarantinedBytes.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC")
-        }
+        try all("SELECT * FROM quarantine ORDER BY received DESC, id DESC")
     }
 
     /// The numbers of received and of deleted byte sequences.

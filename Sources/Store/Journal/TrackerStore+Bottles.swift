@@ -28,17 +28,13 @@ package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
 extension TrackerStore {
     /// The bottles in the order of their first records.
     package func bottles() throws -> [KnownBottle] {
-        try read { db in
-            try KnownBottle.fetchAll(
-                db,
-                sql: """
-                    SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
-                        (SELECT json_group_array(name) FROM bottle_name
-                            WHERE bottle = b.id AND NOT isAlias) AS identities,
-                        (SELECT received FROM bottle_record WHERE bottle = b.id ORDER BY id LIMIT 1) AS firstRecord
-                    FROM bottle b ORDER BY id
-                    """)
-        }
+        try all(
+            """
+            SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
+                (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id AND NOT isAlias) AS identities,
+                (SELECT received FROM bottle_record WHERE bottle = b.id ORDER BY id LIMIT 1) AS firstRecord
+            FROM bottle b ORDER BY id
+            """)
     }
 
     /// Adopts a bottle before its first poll, or adds an identity to a bottle.
@@ -99,14 +95,11 @@ package struct JournalCounts: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     package func journalCounts() throws -> JournalCounts {
-        try read { db in
-            try JournalCounts.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
-                        count(*) FILTER (WHERE verdict = 'notADrink') AS notDrinks,
-                        count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
-                    """) ?? JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0)
-        }
+        try first(
+            """
+            SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
+                count(*) FILTER (WHERE verdict = 'notADrink') AS notDrinks,
+                count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
+            """) ?? JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0)
     }
 }

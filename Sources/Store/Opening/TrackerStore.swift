@@ -231,7 +231,7 @@ package struct TrackerStore: Sendable {
     private static func currentMark(_ db: Database) throws -> ChangeMark {
         ChangeMark(
             ours: db.totalChangesCount,
-            others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
+            others: try db.first("PRAGMA data_version") ?? 0)
     }
 
     /// Identifies a state of the store. If two values are equal, nothing was written in between.
@@ -256,17 +256,16 @@ package struct TrackerStore: Sendable {
 
     package func rowCounts() throws -> [(table: String, rows: Int)] {
         try read { db in
-            try Self.tables(db).map { ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0) }
+            try Self.tables(db).map { ($0, try db.first("SELECT count(*) FROM \"\($0)\"") ?? 0) }
         }
     }
 
     /// All tables except those of SQLite and of the migrator.
     static func tables(_ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-                AND name <> 'grdb_migrations' ORDER BY name
-                """)
+        try db.all(
+            """
+            SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+            AND name <> 'grdb_migrations' ORDER BY name
+            """)
     }
 }

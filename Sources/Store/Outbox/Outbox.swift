@@ -85,15 +85,14 @@ enum SyncStateTable {
         }
         let report = SyncReport(
             waiting: try waiting(db), trouble: try row.decode(atIndex: 0), refused: try row.decode(atIndex: 1),
-            refusals: try String.fetchAll(
-                db,
-                sql: "SELECT entity || ' ' || id || ': ' || reason FROM sync_refusal ORDER BY entity, id LIMIT ?",
-                arguments: [shownLimit]))
+            refusals: try db.all(
+                "SELECT entity || ' ' || id || ': ' || reason FROM sync_refusal ORDER BY entity, id LIMIT ?",
+                [shownLimit]))
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 
     static func refused(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT refused FROM sync_state") ?? 0
+        try db.first("SELECT refused FROM sync_state") ?? 0
     }
 
     /// Deletes the sync status, which belongs to the previous server.
@@ -102,7 +101,7 @@ enum SyncStateTable {
     }
 
     static func waiting(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox") ?? 0
+        try db.first("SELECT count(*) FROM outbox") ?? 0
     }
 }
 

@@ -79,11 +79,9 @@ extension TrackerStore {
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [channel, Self.finishedLimit])
-            let sequence =
-                try Int64.fetchOne(
-                    db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
-                    arguments: [channel, announcement.id]) ?? 0
-            return (.waiting, sequence, droppedCount)
+            let sequence: Int64? = try db.first(
+                "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?", [channel, announcement.id])
+            return (.waiting, sequence ?? 0, droppedCount)
         }
     }
 
@@ -128,11 +126,8 @@ extension TrackerStore {
     }
 
     package func queuedState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
-        try read { db in
-            try String.fetchOne(
-                db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [channel, id]
-            ).flatMap(QueuedNotification.State.init(rawValue:))
-        }
+        try first("SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", [channel, id])
+            .flatMap(QueuedNotification.State.init(rawValue:))
     }
 
     /// The states of all notifications at a channel, by notification id.
@@ -147,11 +142,7 @@ extension TrackerStore {
 
     /// The sequence numbers of waiting notifications of a channel.
     package func waitingNotifications(for channel: String) throws -> [Int64] {
-        try read { db in
-            try Int64.fetchAll(
-                db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
-                arguments: [channel])
-        }
+        try all("SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq", [channel])
     }
 
     /// Drops the waiting notifications of a kind that no longer apply.
@@ -165,9 +156,7 @@ extension TrackerStore {
 
     /// The notification whose buttons this key authorises.
     package func queuedNotification(withKey key: String) throws -> QueuedNotification? {
-        try read { db in
-            try QueuedNotification.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key])
-        }
+        try first("SELECT * FROM pocket_message WHERE key = ?", [key])
     }
 
     private static func claim(_ message: QueuedNotification, _ channel: String) -> String {

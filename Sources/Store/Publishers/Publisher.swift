@@ -93,9 +93,7 @@ extension TrackerStore {
     }
 
     package func waitingChanges(for name: String) throws -> Int {
-        try read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": name]) ?? 0
-        }
+        try first("SELECT count(*) FROM (\(Self.changed))", ["outlet": name]) ?? 0
     }
 
     private static let changed =
@@ -111,12 +109,8 @@ extension TrackerStore {
 
     /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
     package func lifetimeTotal(for name: String) throws -> Int {
-        let (sum, sent) = try read { db in
-            (
-                try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0,
-                try Int.fetchOne(db, sql: "SELECT lifetimeMl FROM outlet WHERE name = ?", arguments: [name]) ?? 0
-            )
-        }
+        let sum: Int = try first("SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0
+        let sent: Int = try first("SELECT lifetimeMl FROM outlet WHERE name = ?", [name]) ?? 0
         guard sum > sent else { return sent }
         try write { db in
             try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, name])
@@ -127,10 +121,7 @@ extension TrackerStore {
     // MARK: - Retained topics
 
     package func retainedTopics(of name: String) throws -> [String] {
-        try read { db in
-            try String.fetchAll(
-                db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [name])
-        }
+        try all("SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", [name])
     }
 
     /// Records retained topics before they are published, so that they can be deleted later.
@@ -159,7 +150,7 @@ extension TrackerStore {
     // MARK: - Parts
 
     private static func publisher(_ name: String, _ db: Database) throws -> Publisher? {
-        try Publisher.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name])
+        try db.first("SELECT * FROM outlet WHERE name = ? AND isOpen", [name])
     }
 
     private static func prune(_ db: Database) throws {

@@ -54,19 +54,16 @@ extension TrackerStore {
     }
 
     package func publisherErrors() throws -> [PublisherError] {
-        try read { db in
-            try PublisherError.fetchAll(
-                db,
-                sql: """
-                    SELECT name AS publisher, trouble AS message, troubleSince AS since,
-                        (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting
-                        FROM outlet WHERE isOpen AND trouble IS NOT NULL
-                    UNION ALL SELECT outlet, words, since,
-                        (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
-                        FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
-                    ORDER BY publisher
-                    """)
-        }
+        try all(
+            """
+            SELECT name AS publisher, trouble AS message, troubleSince AS since,
+                (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting
+                FROM outlet WHERE isOpen AND trouble IS NOT NULL
+            UNION ALL SELECT outlet, words, since,
+                (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
+                FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
+            ORDER BY publisher
+            """)
     }
 
     private static let problemLimit = 2000

@@ -14,18 +14,15 @@ extension TrackerStore {
     /// Sets the broker's address. Topics at the old address become stale. Those at the new address, or at an unknown
     /// one, are no longer stale.
     package func setAddress(_ address: String, of name: String) throws {
-        let isChange = try read { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT place IS NOT ?2 OR EXISTS (
-                        SELECT 1 FROM leaving WHERE leaving.id = outlet.id AND leaving.place IN ('', ?2)
-                    ) FROM outlet WHERE name = ?1
-                    """, arguments: [name, address])
-        }
+        let isChange: Bool? = try first(
+            """
+            SELECT place IS NOT ?2 OR EXISTS (
+                SELECT 1 FROM leaving WHERE leaving.id = outlet.id AND leaving.place IN ('', ?2)
+            ) FROM outlet WHERE name = ?1
+            """, [name, address])
         guard isChange == true else { return }
         try write { db in
-            let old = try String.fetchOne(db, sql: "SELECT place FROM outlet WHERE name = ?", arguments: [name])
+            let old: String? = try db.first("SELECT place FROM outlet WHERE name = ?", [name])
             if let old, !["", address].contains(old) { try Self.markTopicsStale(of: name, db) }
             try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
             try db.run(
@@ -48,14 +45,11 @@ extension TrackerStore {
 
     /// All stale topics, by address and client ID.
     package func staleTopics() throws -> [StaleTopics] {
-        try read { db in
-            try StaleTopics.fetchAll(
-                db,
-                sql: """
-                    SELECT place AS brokerAddress, id, json_group_array(topic) AS topics FROM leaving GROUP BY place, id
-                    ORDER BY 1, 2
-                    """)
-        }
+        try all(
+            """
+            SELECT place AS brokerAddress, id, json_group_array(topic) AS topics FROM leaving GROUP BY place, id
+            ORDER BY 1, 2
+            """)
     }
 
     package func delete(_ staleTopics: StaleTopics) throws {

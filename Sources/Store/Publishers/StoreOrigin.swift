@@ -106,8 +106,7 @@ extension TrackerStore {
     }
 
     private func home(of name: String) throws -> StoreOrigin? {
-        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [name]) }
-            .flatMap(StoreOrigin.init)
+        try first("SELECT home FROM outlet WHERE name = ?", [name]).flatMap(StoreOrigin.init)
     }
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.

@@ -20,9 +20,7 @@ enum BottleTable {
 
     /// Finds a bottle by identity, then by alias, for names from the user.
     static func find(_ name: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1"),
-            arguments: [name])
+        try db.first("SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1", [name])
     }
 
     /// Finds a bottle by identity, then by alias.
@@ -37,9 +35,7 @@ enum BottleTable {
 
     /// Finds a bottle by identity only, for bottles that answer a poll.
     static func findIdentity(_ name: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? AND isAlias = 0"),
-            arguments: [name])
+        try db.first("SELECT bottle FROM bottle_name WHERE name = ? AND isAlias = 0", [name])
     }
 
     /// Whether a text contains a Bluetooth address, which must not be an alias.
@@ -67,8 +63,7 @@ enum BottleTable {
     }
 
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
+        try db.all("SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", [bottle])
     }
 
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
@@ -99,8 +94,7 @@ enum BottleTable {
     }
 
     static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT isOwn FROM bottle WHERE id = ?"), arguments: [bottle])
-            ?? false
+        try db.has("FROM bottle WHERE id = ? AND isOwn", [bottle])
     }
 
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
@@ -113,10 +107,9 @@ enum BottleTable {
     }
 
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest = try Instant.fetchOne(
-            db,
-            sql: "SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))",
-            arguments: [newestReceipt])
+        let newest: Instant? = try db.first(
+            "SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))",
+            [newestReceipt])
         let row = try Row.fetchOne(
             db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
             arguments: [try findIdentity(bottle, db)])
@@ -127,8 +120,6 @@ enum BottleTable {
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)"),
-            arguments: [bottle]) ?? false
+        try db.has("FROM bottle_name WHERE bottle = ? AND isAlias = 1", [bottle])
     }
 }

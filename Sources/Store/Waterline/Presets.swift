@@ -3,9 +3,7 @@ package import TrackerCore
 
 extension TrackerStore {
     package func presets() throws -> [DrinkPreset] {
-        try read { db in
-            try DrinkPreset.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id")
-        }
+        try all("SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id")
     }
 
     /// Finds a preset by id, or by name without regard to case.
@@ -99,13 +97,12 @@ enum PresetTable {
         // Older versions accepted other names. Such a preset can still be changed in its other values.
         guard
             try PrintableText.isName(name, limit: 64)
-                || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id])
+                || name == db.first("SELECT name FROM preset WHERE id = ?", [id])
         else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
         // Compares names as `preset(named:)` does. SQL's lower() handles only ASCII.
-        let others = try String.fetchAll(
-            db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
+        let others: [String] = try db.all("SELECT name FROM preset WHERE deleted = 0 AND id <> ?", [id ?? ""])
         guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {
             throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".")
         }

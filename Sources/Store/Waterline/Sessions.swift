@@ -27,9 +27,8 @@ extension TrackerStore {
     /// - Parameter name: an id or an unambiguous prefix of one.
     package func session(named name: String, at now: Instant) throws -> SessionView? {
         try read { db in
-            let ids = try String.fetchAll(
-                db, sql: "SELECT id FROM session WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 2",
-                arguments: [name, name.count, name])
+            let ids: [String] = try db.all(
+                "SELECT id FROM session WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 2", [name, name.count, name])
             guard !name.isEmpty, ids.count == 1, let found = try SessionTable.find(ids[0], db) else { return nil }
             return try view(found, at: now, db)
         }
@@ -37,11 +36,7 @@ extension TrackerStore {
 
     /// The ended sessions, newest first.
     package func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
-        try read { db in
-            try WaterlineSession.fetchAll(
-                db, sql: "SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?",
-                arguments: [limit])
-        }
+        try all("SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?", [limit])
     }
 
     /// Adds the logged entries and the derived waters to a session (tracker spec X1).
@@ -60,9 +55,8 @@ extension TrackerStore {
 
     /// Updates the summaries of ended sessions in a period, also sealed ones, because late drinks count there.
     func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
-        let sessions = try WaterlineSession.fetchAll(
-            try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?"),
-            arguments: [last, first])
+        let sessions: [WaterlineSession] = try db.all(
+            "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?", [last, first])
         for session in sessions { try summarise(session, context, db) }
     }
 
@@ -126,8 +120,8 @@ extension TrackerStore {
     private func seal(
         _ condition: String, _ arguments: StatementArguments, _ context: WriteContext, _ db: Database
     ) throws {
-        let sql = "SELECT * FROM session WHERE \(condition)"
-        for var session in try WaterlineSession.fetchAll(db, sql: sql, arguments: arguments) {
+        let sessions: [WaterlineSession] = try db.all("SELECT * FROM session WHERE \(condition)", arguments)
+        for var session in sessions {
             session.sealed = true
             try SessionTable.save(session, nil, context, db)
         }
@@ -136,11 +130,11 @@ extension TrackerStore {
 
 enum SessionTable {
     static func active(_ db: Database) throws -> WaterlineSession? {
-        try WaterlineSession.fetchOne(db, sql: "SELECT * FROM session WHERE isActive = 1")
+        try db.first("SELECT * FROM session WHERE isActive = 1")
     }
 
     static func find(_ id: String, _ db: Database) throws -> WaterlineSession? {
-        try WaterlineSession.fetchOne(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id])
+        try db.first("SELECT * FROM session WHERE id = ?", [id])
     }
 
     /// Updates a session and queues it for the server.
@@ -165,8 +159,7 @@ enum SessionTable {
     }
 
     static func loggedEntries(_ id: String, _ db: Database) throws -> [LogEntry] {
-        try LogEntry.fetchAll(
-            db, sql: "\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", arguments: [id])
+        try db.all("\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", [id])
     }
 }
 
@@ -232,12 +225,11 @@ enum LogTable {
 
     static func find(_ name: String, _ db: Database) throws -> LogEntry? {
         let number = (name.first == "w" ? Int64(name.dropFirst()) : nil) ?? -1
-        return try LogEntry.fetchOne(
-            db, sql: "\(rows) WHERE deleted = 0 AND (id = ? OR seq = ?)", arguments: [name, number])
+        return try db.first("\(rows) WHERE deleted = 0 AND (id = ? OR seq = ?)", [name, number])
     }
 
     static func log(_ seq: some BinaryInteger, _ db: Database) throws -> LogEntry {
-        guard let log = try LogEntry.fetchOne(db, sql: "\(rows) WHERE seq = ?", arguments: [Int64(seq)]) else {
+        guard let log: LogEntry = try db.first("\(rows) WHERE seq = ?", [Int64(seq)]) else {
             preconditionFailure("entry \(seq) is missing, although this transaction wrote it")
         }
         return log

@@ -44,9 +44,7 @@ extension TrackerStore {
             guard let session = try SessionTable.active(db) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
-            if let id, let log = try LogEntry.fetchOne(db, sql: "\(LogTable.rows) WHERE id = ?", arguments: [id]) {
-                return log
-            }
+            if let id, let log: LogEntry = try db.first("\(LogTable.rows) WHERE id = ?", [id]) { return log }
             let log = LogEntry(
                 id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
                 drinkType: draft.drinkType, sizeOz: draft.sizeOz, abv: draft.abv,
