@@ -89,6 +89,15 @@ extension Database {
         try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
     }
 
+    /// Returns the values of the first two columns of a query.
+    func pairs<First: DatabaseValueConvertible, Second: DatabaseValueConvertible>(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws -> [(First, Second)] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments).map {
+            (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1))
+        }
+    }
+
     /// Whether a query returns a row. `rows` is the query without its `SELECT` clause.
     func has(_ rows: String, _ arguments: StatementArguments = []) throws -> Bool {
         try first("SELECT EXISTS (SELECT 1 \(rows))", arguments) ?? false

@@ -107,9 +107,9 @@ extension TrackerStore {
 
     private static func replaceRows(_ db: Database) throws {
         // A backup without passwords keeps those of this store.
-        let secrets = try Row.fetchAll(db, sql: "SELECT name, value FROM main.setting").filter { row in
-            let name: String = try row.decode(atIndex: 0)
-            return Settings.catalogue.contains { $0.isSecret && $0.name == name }
+        let settings: [(name: String, value: String)] = try db.pairs("SELECT name, value FROM main.setting")
+        let secrets = settings.filter { setting in
+            Settings.catalogue.contains { $0.isSecret && $0.name == setting.name }
         }
         for table in Schema.tableNames {
             guard let rule = Schema.restoreRules[table] else { preconditionFailure("no rule to restore \(table)") }
@@ -124,10 +124,9 @@ extension TrackerStore {
                     SELECT \(values.joined(separator: ", ")) FROM backup.\(table)
                     """)
         }
-        for row in secrets {
+        for secret in secrets {
             try db.run(
-                "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)",
-                [try row.decode(String.self, atIndex: 0), try row.decode(String.self, atIndex: 1)])
+                "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)", [secret.name, secret.value])
         }
         // Readers of positions start again, because no position reports the removed drinks.
         try db.execute(sql: "DELETE FROM main.drink_sequence")

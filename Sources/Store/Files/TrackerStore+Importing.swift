@@ -154,16 +154,12 @@ private struct ImportTable {
 
     /// Replaces a bottle's name by its first one, with which the keys of its drinks start.
     private static func rename(_ db: Database) throws {
-        let names = try Row.fetchAll(
-            db,
-            sql:
-                """
-                SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle
-                WHERE n.name <> b.origin AND NOT n.isAlias
-                """
-        )
-        for row in names {
-            let (name, origin): (String, String) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+        let names: [(String, String)] = try db.pairs(
+            """
+            SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle
+            WHERE n.name <> b.origin AND NOT n.isAlias
+            """)
+        for (name, origin) in names {
             for column in ["key", "uuid", "instead"] {
                 try db.run(
                     """

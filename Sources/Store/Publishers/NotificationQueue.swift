@@ -132,12 +132,10 @@ extension TrackerStore {
 
     /// The states of all notifications at a channel, by notification id.
     package func queuedStates(at channel: String) throws -> [String: QueuedNotification.State] {
-        try read { db in
-            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [channel])
-                .reduce(into: [:]) { states, row in
-                    states[try row.decode(String.self, atIndex: 0)] = .init(rawValue: try row.decode(atIndex: 1))
-                }
+        let states: [(String, String)] = try read { db in
+            try db.pairs("SELECT id, state FROM pocket_message WHERE outlet = ?", [channel])
         }
+        return Dictionary(uniqueKeysWithValues: states).compactMapValues(QueuedNotification.State.init(rawValue:))
     }
 
     /// The sequence numbers of waiting notifications of a channel.

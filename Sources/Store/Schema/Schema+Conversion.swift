@@ -37,9 +37,7 @@ extension Schema {
         guard try columns(of: "migration", db) == ["name"], try columns(of: "grdb_migrations", db).isEmpty else {
             throw wrongTable("migration", path: path)
         }
-        let sequences = try Row.fetchAll(db, sql: "SELECT name, seq FROM sqlite_sequence").map {
-            (try $0.decode(String.self, atIndex: 0), try $0.decode(Int64.self, atIndex: 1))
-        }
+        let sequences: [(String, Int64)] = try db.pairs("SELECT name, seq FROM sqlite_sequence")
         for table in tableNames {
             let parts = try String.fetchAll(
                 db,

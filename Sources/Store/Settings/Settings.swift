@@ -68,10 +68,9 @@ extension TrackerStore {
     /// The goal at the end of each known day.
     package func goalHistory() throws -> GoalHistory {
         try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT localDay, goalMl FROM day")
-            let goals = try rows.map { (try $0.decode(LocalDay.self, atIndex: 0), try $0.decode(Int.self, atIndex: 1)) }
-            return GoalHistory(
-                goals: Dictionary(uniqueKeysWithValues: goals), current: try SettingTable.settings(db).goalMl)
+            GoalHistory(
+                goals: Dictionary(uniqueKeysWithValues: try db.pairs("SELECT localDay, goalMl FROM day")),
+                current: try SettingTable.settings(db).goalMl)
         }
     }
 
@@ -151,18 +150,14 @@ extension TrackerStore {
 
 enum SettingTable {
     static func texts(_ db: Database) throws -> [String: String] {
-        try texts(Row.fetchAll(db.cachedStatement(sql: "SELECT name, value FROM setting")))
+        Dictionary(uniqueKeysWithValues: try db.pairs("SELECT name, value FROM setting"))
     }
 
     static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
-        try texts(
-            Row.fetchAll(db, sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?", arguments: [bottle]))
-    }
-
-    private static func texts(_ rows: [Row]) throws -> [String: String] {
-        Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) })
+        Dictionary(
+            uniqueKeysWithValues: try db.pairs("SELECT name, value FROM bottle_setting WHERE bottle = ?", [bottle]))
     }
 
     /// Sets or unsets (`nil`) a bottle's own setting.

@@ -117,9 +117,8 @@ enum PresetTable {
     }
 
     static func names(inSession id: String, _ db: Database) throws -> [String: String] {
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",
-            arguments: [id])
-        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) })
+        Dictionary(
+            uniqueKeysWithValues: try db.pairs(
+                "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)", [id]))
     }
 }
