@@ -31,17 +31,15 @@ package final class CommandReader: EventReader {
     private let conversation: ConversationReader
     private var gate: TrafficGate?
 
-    /// - Parameters:
-    ///   - bottle: selects commands to this bottle only.
-    ///   - filter: selects commands in these PDUs only. Its device is ignored, because `bottle` applies.
+    /// - Parameter filter: selects commands in these PDUs only; its device is the bottle.
     package init(
-        given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
+        given: GivenHandles = GivenHandles(), filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
     ) {
         gate = TrafficGate(ignoringDevice: filter)
         conversation = ConversationReader(given: given) { traffic, origin in
             guard case .command(let command, let value, let characteristic) = traffic else { return }
-            if let bottle, origin.side.peer.address != bottle { return }
+            if let device = filter.device, origin.side.peer.address != device { return }
             try sink(
                 ObservedCommand(
                     bottle: origin.side.peer, command: command, bytes: value, characteristic: characteristic,

@@ -52,8 +52,7 @@ struct RecordArguments: ParsableArguments {
 extension DrinkReader.Options {
     init(_ records: RecordArguments, _ attribution: AttributionArguments, _ filter: FilterArguments) {
         self.init(hostYear: Self.hostYear)
-        (dialect, model, given) = (records.dialect, records.model, attribution.given)
-        (bottle, self.filter) = (filter.device, filter.filter)
+        (dialect, model, given, self.filter) = (records.dialect, records.model, attribution.given, filter.filter)
     }
 
     static var hostYear: Int { Calendar(identifier: .gregorian).component(.year, from: Date()) }

@@ -24,8 +24,7 @@ struct CommandsCommand: ParsableCommand {
         var found = 0
         var noteClosures: [() -> Void] = []
         for part in try run.parts(file, following: following.follow) {
-            let reader = CommandReader(given: attribution.given, bottle: filter.device, filter: filter.filter) {
-                command in
+            let reader = CommandReader(given: attribution.given, filter: filter.filter) { command in
                 found += 1
                 if isJSON { lines.json(command) } else { lines.text(command) }
             }

@@ -1,4 +1,3 @@
-package import Bluetooth
 package import BottleProtocol
 
 /// One transmission of a drink record in a capture.
@@ -49,8 +48,7 @@ extension DrinkReader {
         /// Whether to deliver also duplicates and bookkeeping entries.
         package var isRaw = false
         package var given = GivenHandles()
-        package var bottle: BluetoothAddress?
-        /// Selects drinks in these PDUs only. Its device is ignored, because `bottle` applies.
+        /// Selects drinks in these PDUs only; its device is the bottle.
         package var filter = TrafficFilter()
         /// The model, if the capture does not show it.
         package var model: BottleModel?

@@ -158,7 +158,7 @@ package final class DrinkReader: EventReader {
     private func process(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
         let peer = origin.side.peer
         if !origin.hasWeakEvidence { try rejectLookalikes(for: peer) }
-        if let selected = options.bottle, peer.address != selected { return }
+        if let selected = options.filter.device, peer.address != selected { return }
         if origin.hasWeakEvidence, decision != .accepted {
             let count = batch.bytes.count / DrinkRecord.size
             guard decision == .undecided else { return tally.lookalikes += count }

@@ -24,7 +24,7 @@ package struct CaptureReading: Sendable, Equatable {
         let out = LineBuffer { bytes += $0 }
         let drinkLines = DrinkLines(out, isRaw: true), commandLines = CommandLines(out)
         var options = DrinkReader.Options(hostYear: hostYear)
-        (options.isRaw, options.bottle, options.filter) = (true, filter.device, filter)
+        (options.isRaw, options.filter) = (true, filter)
         var rows: (commands: [String], drinks: [String]) = ([], [])
         func line(_ kind: String, _ body: () -> Void) -> String {
             bytes.removeAll(keepingCapacity: true)
@@ -42,7 +42,7 @@ package struct CaptureReading: Sendable, Equatable {
             try out.flush()
             rows.drinks.append(String(decoding: bytes, as: UTF8.self))
         }
-        let commandReader = CommandReader(bottle: filter.device, filter: filter) { command in
+        let commandReader = CommandReader(filter: filter) { command in
             rows.commands.append(line("command") { commandLines.object(command) })
         }
         var pdus = 0

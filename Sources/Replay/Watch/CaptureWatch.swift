@@ -48,9 +48,7 @@ package final class CaptureWatch {
         }
         let counter = Counter()
         self.counter = counter
-        commands = CommandReader(
-            given: options.drinks.given, bottle: options.drinks.bottle, filter: options.drinks.filter
-        ) { command in
+        commands = CommandReader(given: options.drinks.given, filter: options.drinks.filter) { command in
             counter.count += 1
             if isJSON { commandLines.json(command) } else { commandLines.text(command) }
         }
@@ -112,7 +110,7 @@ package final class CaptureWatch {
 
     /// Prints a text line about a connection. JSON output has only drinks and commands.
     private func report(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
-        if let bottle = options.drinks.bottle, connection.peer != bottle { return }
+        if let bottle = options.drinks.filter.device, connection.peer != bottle { return }
         // The limit bounds the memory for captures with very many connections.
         if reported.count < 4096 { reported.insert(connection.id) }
         guard !options.isJSON else { return }
