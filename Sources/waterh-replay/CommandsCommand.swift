@@ -23,8 +23,11 @@ struct CommandsCommand: ParsableCommand {
         let isJSON = json
         var found = 0
         var noteClosures: [() -> Void] = []
+        var options = DrinkReader.Options(hostYear: DrinkReader.Options.hostYear)
+        (options.given, options.filter) = (attribution.given, filter.filter)
         for part in try run.parts(file, following: following.follow) {
-            let reader = CommandReader(given: attribution.given, filter: filter.filter) { command in
+            let reader = DrinkReader(options)
+            reader.onCommand = { command in
                 found += 1
                 if isJSON { lines.json(command) } else { lines.text(command) }
             }

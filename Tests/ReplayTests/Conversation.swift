@@ -121,8 +121,11 @@ struct Conversation {
     }
 
     func commands(given: GivenHandles = GivenHandles()) throws -> [ObservedCommand] {
+        var options = DrinkReader.Options(hostYear: 2026)
+        options.given = given
         var found: [ObservedCommand] = []
-        let reader = CommandReader(given: given) { found.append($0) }
+        let reader = DrinkReader(options)
+        reader.onCommand = { found.append($0) }
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         try reader.finishCapture()
         return found

@@ -2,13 +2,16 @@ package import Bluetooth
 import BottleProtocol
 package import Captures
 
-/// Finds the drinks in captures, and detects repeated deliveries of the same drink (protocol spec P3.5).
+/// Finds the drinks and the host's commands in captures, and detects repeated deliveries of the same drink (protocol
+/// spec P3.5).
 package final class DrinkReader: EventReader {
     package let options: Options
     package private(set) var tally = Tally()
     /// Called for each delivery of a record that the strict dialect rejects.
     package var onRejected: ((RejectedRecord) throws -> Void)?
-    private let sink: (borrowing Delivery) throws -> Void
+    /// Called for each command that the host wrote to a bottle.
+    package var onCommand: ((ObservedCommand) throws -> Void)?
+    private let sink: ((borrowing Delivery) throws -> Void)?
     /// Shared by all captures, because overlapping captures have the same drinks.
     private let ledger = DrinkLedger()
     /// The state at the end of the last file, for a next file that continues it.
@@ -32,8 +35,8 @@ package final class DrinkReader: EventReader {
         case accepted
     }
 
-    /// Passes each delivery to `sink`, which can throw to end the reading.
-    package init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
+    /// - Parameter sink: called for each delivery; can throw to end the reading. Without it, only commands are read.
+    package init(_ options: Options, _ sink: ((borrowing Delivery) throws -> Void)? = nil) {
         self.options = options
         hasFilter = !options.filter.isEmptyIgnoringDevice
         gate = TrafficGate(ignoringDevice: options.filter)
@@ -148,10 +151,16 @@ package final class DrinkReader: EventReader {
 
     private func process(_ traffic: BottleTraffic, _ origin: TrafficOrigin) throws {
         switch traffic {
-        case .records(let batch): try process(batch, origin)
+        case .records(let batch): if sink != nil { try process(batch, origin) }
         case .malformed: tally.malformed += 1
         case .message: if !origin.hasWeakEvidence { try rejectLookalikes(for: origin.side.peer) }
-        case .command: break
+        case .command(let command, let value, let characteristic):
+            let peer = origin.side.peer
+            if let selected = options.filter.device, peer.address != selected { return }
+            try onCommand?(
+                ObservedCommand(
+                    bottle: peer, command: command, bytes: value, characteristic: characteristic,
+                    frame: origin.observation.frame, time: origin.observation.time))
         }
     }
 
@@ -214,7 +223,7 @@ package final class DrinkReader: EventReader {
             year: record.year ?? year(of: record, at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew)
         if isNew, record.isDrink { counts.note(record) }
-        try sink(delivery)
+        try sink?(delivery)
     }
 
     /// Decides that held records do not count, because `peer` is a confirmed bottle (protocol spec P3.4, rule 8). Held

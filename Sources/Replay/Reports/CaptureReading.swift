@@ -42,17 +42,16 @@ package struct CaptureReading: Sendable, Equatable {
             try out.flush()
             rows.drinks.append(String(decoding: bytes, as: UTF8.self))
         }
-        let commandReader = CommandReader(filter: filter) { command in
+        reader.onCommand = { command in
             rows.commands.append(line("command") { commandLines.object(command) })
         }
         var pdus = 0
         let countPDUs: (ConversationEvent, RawSpan) -> Void = { event, _ in
             if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
         }
-        readingError = try file.feed([reader, commandReader], onEvent: countPDUs).error?.description
+        readingError = try file.feed([reader], onEvent: countPDUs).error?.description
         let bottles = reader.peers.filter(\.isBottle)
         try reader.finishCapture()
-        try commandReader.finishCapture()
         let digest = try Self.digest(path)
         let head = line("capture") {
             out.put(#"{"format":"#)

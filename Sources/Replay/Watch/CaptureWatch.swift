@@ -20,8 +20,7 @@ package final class CaptureWatch {
     private let out: LineBuffer
     private let options: Options
     private var reassembler = ConversationReassembler()
-    private let drinks: DrinkReader
-    private let commands: CommandReader
+    private let reader: DrinkReader
     private let lines: ATTLines?
     private var frame = 0
     /// The names of files and pipes by source number, for the output.
@@ -33,8 +32,8 @@ package final class CaptureWatch {
     package static let ownAdapters: UInt16 = 0
 
     package var packets: Int { frame }
-    package var tally: DrinkReader.Tally { drinks.tally }
-    /// The number of printed commands and PDUs.
+    package var tally: DrinkReader.Tally { reader.tally }
+    /// The number of printed commands.
     package private(set) var commandCount = 0
 
     /// Call this before the first packet. The output is written to `out`.
@@ -43,22 +42,17 @@ package final class CaptureWatch {
         let drinkLines = DrinkLines(out, isRaw: options.drinks.isRaw, isColoured: options.isColoured)
         let commandLines = CommandLines(out, isColoured: options.isColoured)
         let isJSON = options.isJSON
-        drinks = DrinkReader(options.drinks) { delivery in
+        reader = DrinkReader(options.drinks) { delivery in
             if isJSON { drinkLines.json(delivery) } else { drinkLines.text(delivery) }
-        }
-        let counter = Counter()
-        self.counter = counter
-        commands = CommandReader(given: options.drinks.given, filter: options.drinks.filter) { command in
-            counter.count += 1
-            if isJSON { commandLines.json(command) } else { commandLines.text(command) }
         }
         lines =
             options.showsATT
             ? ATTLines(out, isJSON: isJSON, filter: options.drinks.filter, isColoured: options.isColoured) : nil
+        reader.onCommand = { [unowned self] command in
+            commandCount += 1
+            if isJSON { commandLines.json(command) } else { commandLines.text(command) }
+        }
     }
-
-    private final class Counter { var count = 0 }
-    private let counter: Counter
 
     package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
@@ -70,24 +64,17 @@ package final class CaptureWatch {
         (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | packet.adapter & 0xFFFF)
         if let time = packet.time {
             lines?.start(at: time)
-            drinks.start(at: time)
-            commands.start(at: time)
+            reader.start(at: time)
         }
         try reassembler.receive(packet, bytes) { try handle($0, $1, at: packet.time) }
-        commandCount = counter.count
     }
 
-    package func addNames(from head: CaptureFileFacts) {
-        drinks.addNames(from: head)
-        commands.addNames(from: head)
-    }
+    package func addNames(from head: CaptureFileFacts) { reader.addNames(from: head) }
 
     /// Ends the input, and prints the drinks that were held until their device was known.
     package func finish() throws {
         try reassembler.finish { try handle($0, $1, at: nil) }
-        try commands.finishCapture()
-        try drinks.finishCapture()
-        commandCount = counter.count
+        try reader.finishCapture()
     }
 
     private func handle(_ event: ConversationEvent, _ bytes: RawSpan, at time: Duration?) throws {
@@ -104,8 +91,7 @@ package final class CaptureWatch {
         default: break
         }
         try lines?.receive(event, bytes)
-        try commands.receive(event, bytes)
-        try drinks.receive(event, bytes)
+        try reader.receive(event, bytes)
     }
 
     /// Prints a text line about a connection. JSON output has only drinks and commands.
