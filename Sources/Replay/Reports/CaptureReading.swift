@@ -20,64 +20,44 @@ package struct CaptureReading: Sendable, Equatable {
     /// Reads a whole capture. An error in its bytes sets `readingError`; the data before the error is kept.
     package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var file = CaptureFile(path: path)
-        var bytes: [UInt8] = []
-        let out = LineBuffer { bytes += $0 }
-        let drinkLines = DrinkLines(out, isRaw: true), commandLines = CommandLines(out)
+        var head: [UInt8] = [], commands: [UInt8] = [], drinks: [UInt8] = []
+        let headOut = LineBuffer { head += $0 }
+        let commandOut = LineBuffer { commands += $0 }, commandLines = CommandLines(commandOut)
+        let drinkOut = LineBuffer { drinks += $0 }, drinkLines = DrinkLines(drinkOut, isRaw: true)
         var options = DrinkReader.Options(hostYear: hostYear)
         (options.isRaw, options.filter) = (true, filter)
-        var rows: (commands: [String], drinks: [String]) = ([], [])
-        func line(_ kind: String, _ body: () -> Void) -> String {
-            bytes.removeAll(keepingCapacity: true)
-            out.put(text: "{\"\(kind)\":")
-            body()
-            out.put("}")
-            try? out.flush()
-            return String(decoding: bytes, as: UTF8.self)
-        }
         let reader = DrinkReader(options) { delivery in
-            bytes.removeAll(keepingCapacity: true)
-            out.put(#"{"drink":"#)
+            drinkOut.put(#"{"drink":"#)
             drinkLines.object(delivery)
-            out.put("}")
-            try out.flush()
-            rows.drinks.append(String(decoding: bytes, as: UTF8.self))
+            drinkOut.put("}\n")
         }
+        var pdus = 0, commandCount = 0
         reader.onCommand = { command in
-            rows.commands.append(line("command") { commandLines.object(command) })
+            commandCount += 1
+            commandOut.put(#"{"command":"#)
+            commandLines.object(command)
+            commandOut.put("}\n")
         }
-        var pdus = 0
         let countPDUs: (ConversationEvent, RawSpan) -> Void = { event, _ in
             if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
         }
-        readingError = try file.feed([reader], onEvent: countPDUs).error?.description
-        let bottles = reader.peers.filter(\.isBottle)
+        let error = try file.feed([reader], onEvent: countPDUs).error?.description
+        let bottles = reader.peers.filter(\.isBottle).map { $0.address?.description ?? "?" }.joined(separator: " ")
         try reader.finishCapture()
-        let digest = try Self.digest(path)
-        let head = line("capture") {
-            out.put(#"{"format":"#)
-            out.put(json: file.facts.format?.description)
-            out.put(#","packets":"#)
-            out.put(number: file.facts.packets)
-            out.put(#","attPDUs":"#)
-            out.put(number: pdus)
-            out.put(#","bottles":""#)
-            out.put(text: bottles.map { $0.address?.description ?? "?" }.joined(separator: " "))
-            out.put(#"","drinks":"#)
-            out.put(number: reader.tally.drinks)
-            out.put(#","millilitres":"#)
-            out.put(number: reader.tally.millilitres)
-            out.put(#","commands":"#)
-            out.put(number: rows.commands.count)
-            out.put(#","unfinishedTransfers":"#)
-            out.put(number: reader.tally.unfinishedTransfers)
-            out.put(#","trouble":"#)
-            out.put(json: readingError)
-            out.put(#","digest":"#)
-            out.put(json: digest)
-            out.put("}")
-        }
-        text = ([head] + rows.commands + rows.drinks).map { $0 + "\n" }.joined()
-        let (error, lines) = (readingError, text)
+        headOut.put(#"{"capture":{"format":"#)
+        headOut.put(json: file.facts.format?.description)
+        headOut.put(
+            text: """
+                ,"packets":\(file.facts.packets),"attPDUs":\(pdus),"bottles":"\(bottles)",\
+                "drinks":\(reader.tally.drinks),"millilitres":\(reader.tally.millilitres),\
+                "commands":\(commandCount),"unfinishedTransfers":\(reader.tally.unfinishedTransfers),"trouble":
+                """)
+        headOut.put(json: error)
+        headOut.put(#","digest":"#)
+        headOut.put(json: try Self.digest(path))
+        headOut.put("}}\n")
+        for out in [headOut, commandOut, drinkOut] { try out.flush() }
+        let lines = String(decoding: head + commands + drinks, as: UTF8.self)
         self = try CaptureReading(expectation: lines)
         (readingError, text) = (error, lines)
     }
