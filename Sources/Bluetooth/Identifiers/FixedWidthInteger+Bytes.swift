@@ -13,5 +13,5 @@ extension FixedWidthInteger where Self: UnsignedInteger {
 
 extension RandomAccessCollection<UInt8> where Index == Int {
     /// The little-endian number at an index. The caller must check the length.
-    func uint16(at index: Int) -> UInt16 { UInt16(self[index]) | UInt16(self[index + 1]) << 8 }
+    package func uint16(at index: Int) -> UInt16 { UInt16(self[index]) | UInt16(self[index + 1]) << 8 }
 }

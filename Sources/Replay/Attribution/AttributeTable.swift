@@ -49,115 +49,91 @@ package struct AttributeTable: Sendable, Equatable {
         return found.uuid == BluetoothUUID(service)
     }
 
-    /// Adds the attributes in the response to a discovery request.
-    /// - Returns: whether the response has any.
-    mutating func addAttributes(from answer: RawSpan, to request: PendingRequest) -> Bool {
-        switch (answer.first, request.type) {
-        case (0x09?, 0x2803?):
-            return answer.forEachItem(of: [7, 21]) { item in
-                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
-                    let uuid = item.uuid(from: 5)
-                else { return }
-                characteristics[value] = Characteristic(
-                    uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), declaration: declaration)
+    /// Adds discovered attributes.
+    /// - Returns: whether the table stores any of them.
+    mutating func add(_ attributes: [DiscoveredAttribute]) -> Bool {
+        var hasAdded = false
+        for attribute in attributes {
+            switch attribute {
+            case .service(let range, let uuid, isSecondary: false):
+                services[range.first] = Service(uuid: uuid, start: range.first, end: range.last)
+            case .characteristic(let declaration, let handle, let uuid, let properties):
+                characteristics[handle] = Characteristic(uuid: uuid, properties: properties, declaration: declaration)
+            case .attribute(let handle, let type): types[handle] = type
+            case .service, .include: continue
             }
-        case (0x09?, 0x2800?), (0x09?, 0x2801?), (0x09?, 0x2802?): return false
-        case (0x09?, let type?):
-            return answer.forEachItem { item in if let handle = item.little16(at: 0) { types[handle] = type } }
-        case (0x11?, 0x2800?):
-            return answer.forEachItem(of: [6, 20]) { item in add(service: item.uuid(from: 4), item) }
-        case (0x07?, 0x2800?):
-            return answer.forEachItem(ofSize: 4, from: 1) { item in add(service: request.value, item) }
-        case (0x05?, nil):
-            return answer.forEachInformation { handle, uuid in types[handle] = uuid }
-        default: return false
+            hasAdded = true
         }
-    }
-
-    private mutating func add(service uuid: BluetoothUUID?, _ item: RawSpan) {
-        guard let uuid, let start = item.little16(at: 0), let end = item.little16(at: 2) else { return }
-        services[start] = Service(uuid: uuid, start: start, end: end)
+        return hasAdded
     }
 }
 
-extension RawSpan {
-    /// Iterates over the items of a response `opcode n item*`, each of n bytes, if n is one of `sizes`.
-    /// - Returns: whether there was an item.
-    func forEachItem(of sizes: [Int]? = nil, _ body: (RawSpan) -> Void) -> Bool {
-        guard byteCount >= 2, byte(1) >= 2, sizes?.contains(Int(byte(1))) ?? true else { return false }
-        return forEachItem(ofSize: Int(byte(1)), from: 2, body)
+/// An attribute in the response to a discovery request.
+enum DiscoveredAttribute {
+    case service(ATTHandleRange, BluetoothUUID, isSecondary: Bool)
+    case include(handle: UInt16, ATTHandleRange, BluetoothUUID?)
+    case characteristic(declaration: UInt16, handle: UInt16, BluetoothUUID, CharacteristicProperties)
+    /// An attribute of any kind, with its type.
+    case attribute(handle: UInt16, type: BluetoothUUID)
+}
+
+extension ATTPDU {
+    /// Whether this is the response to a request. A response does not repeat the handle or type of its request, and ATT
+    /// allows one request at a time for each client (Core 5.4, Vol 3 Part F, 3.3.2).
+    func isResponse(to request: ATTPDU) -> Bool {
+        if case .errorResponse(let rejected, _, _) = self { return rejected == request.opcode }
+        return opcode == request.opcode.response
     }
 
-    func forEachItem(ofSize size: Int, from start: Int, _ body: (RawSpan) -> Void) -> Bool {
-        var at = start
-        while at + size <= byteCount {
-            body(extracting(at..<at + size))
-            at += size
-        }
-        return at > start
+    /// Whether this is a Read Blob request for the next part of a value.
+    func continuesRead(of handle: UInt16, after count: Int) -> Bool {
+        guard case .readBlobRequest(handle: handle, let offset) = self else { return false }
+        return Int(offset) == count
     }
 
-    /// Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`. The last value can be incomplete.
-    func forEachNotification(_ body: (UInt16, RawSpan) throws -> Void) rethrows {
-        var at = 1
-        while let handle = little16(at: at), let length = little16(at: at + 2) {
-            let end = min(byteCount, at + 4 + Int(length))
-            try body(handle, extracting((at + 4)..<end))
-            at = end
-        }
-    }
-
-    /// Find Information Response: `05 format ( handle(2) uuid(2 or 16) )*`.
-    func forEachInformation(_ body: (UInt16, BluetoothUUID) -> Void) -> Bool {
-        guard byteCount >= 2, byte(1) == 1 || byte(1) == 2 else { return false }
-        return forEachItem(ofSize: byte(1) == 1 ? 4 : 18, from: 2) { item in
-            if let handle = item.little16(at: 0), let uuid = item.uuid(from: 2) { body(handle, uuid) }
+    /// The attributes in the response to a discovery request.
+    func attributes(foundBy request: ATTPDU) -> [DiscoveredAttribute] {
+        switch (self, request) {
+        case (.readByTypeResponse(let items), .readByTypeRequest(_, type: GATTTable.characteristic)):
+            items.compactMap { item in
+                guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value[3...]) else {
+                    return nil
+                }
+                return .characteristic(
+                    declaration: item.handle, handle: item.value.uint16(at: 1), uuid,
+                    CharacteristicProperties(rawValue: item.value[0]))
+            }
+        case (.readByTypeResponse(let items), .readByTypeRequest(_, type: GATTTable.include)):
+            items.compactMap { item in
+                // Only a UUID of 2 bytes is in the declaration.
+                guard item.value.count == 4 || item.value.count == 6 else { return nil }
+                let range = ATTHandleRange(item.value.uint16(at: 0), item.value.uint16(at: 2))
+                return .include(handle: item.handle, range, BluetoothUUID(littleEndian: item.value[4...]))
+            }
+        case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) where !type.isDeclaration:
+            items.map { .attribute(handle: $0.handle, type: type) }
+        case (.readByGroupTypeResponse(let groups), .readByGroupTypeRequest(_, let type))
+        where type == GATTTable.primaryService || type == GATTTable.secondaryService:
+            groups.compactMap { group in
+                BluetoothUUID(littleEndian: group.value).map {
+                    .service(
+                        ATTHandleRange(group.handle, group.end), $0, isSecondary: type == GATTTable.secondaryService)
+                }
+            }
+        case (.findByTypeValueResponse(let ranges), .findByTypeValueRequest(_, type: 0x2800, let value)):
+            BluetoothUUID(littleEndian: value).map { uuid in
+                ranges.map { .service($0, uuid, isSecondary: false) }
+            } ?? []
+        case (.findInformationResponse(let list), .findInformationRequest):
+            list.map { .attribute(handle: $0.handle, type: $0.type) }
+        default: []
         }
     }
 }
 
-/// A request whose response is still to come. ATT allows one at a time for each client (Core 5.4, Vol 3 Part F, 3.3.2).
-/// A response does not repeat the handle or type of its request.
-struct PendingRequest: Equatable {
-    var opcode: UInt8
-    var handle: UInt16?
-    /// The offset of Read Blob and Prepare Write.
-    var offset = 0
-    var type: BluetoothUUID?
-    var value: BluetoothUUID?
-
-    /// Parses a request; `nil` for other PDUs and for truncated requests.
-    init?(_ pdu: RawSpan) {
-        guard let opcode = pdu.first else { return nil }
-        self.opcode = opcode
-        switch opcode {
-        case 0x08, 0x10:
-            type = pdu.uuid(from: 5)
-            if type == nil { return nil }
-        case 0x06:
-            guard let type = pdu.little16(at: 5) else { return nil }
-            (self.type, value) = (BluetoothUUID(type), pdu.uuid(from: 7))
-        case 0x0A, 0x0C, 0x12, 0x16:
-            guard let handle = pdu.little16(at: 1) else { return nil }
-            self.handle = handle
-            guard opcode == 0x0C || opcode == 0x16 else { break }
-            guard let offset = pdu.little16(at: 3) else { return nil }
-            self.offset = Int(offset)
-        case 0x02, 0x04, 0x0E, 0x18, 0x20: break
-        default: return nil
-        }
-    }
-
-    /// Whether the PDU is the response: the next odd opcode, or an error response with the request's opcode.
-    func isAnswered(by pdu: RawSpan) -> Bool {
-        guard let opcode = pdu.first else { return false }
-        return opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == self.opcode : opcode == self.opcode + 1
-    }
-
-    /// Whether this is a Read Blob request for the next part of the value.
-    func continues(_ value: PartialValue) -> Bool {
-        opcode == 0x0C && handle == value.handle && offset == value.bytes.count
-    }
+extension BluetoothUUID {
+    /// Whether this is the type of a declaration: of a service, an include or a characteristic.
+    var isDeclaration: Bool { short.map { (0x2800...0x2803).contains($0) } ?? false }
 }
 
 /// A value that is transferred in parts (Read Blob, Prepare Write).

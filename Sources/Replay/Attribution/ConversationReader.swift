@@ -184,37 +184,34 @@ final class ConversationReader {
                 pdu.extracting(3..<pdu.byteCount), of: handle, side, observation,
                 opcode == .indication ? .indication : .notification)
         }
+        guard let pdu = try? ATTPDU(decoding: pdu.bytes()) else { return }
         if isFromServer {
-            try receiveResponse(pdu, opcode, side, sides, observation)
+            try receiveResponse(pdu, side, sides, observation)
         } else {
-            try receiveRequest(pdu, opcode, side, sides, observation)
+            try receiveRequest(pdu, side, sides, observation)
         }
     }
 
     private func receiveRequest(
-        _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+        _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        if opcode == .exchangeMTURequest { sides.clientMTU = Int(pdu.little16(at: 1) ?? 23) }
-        if let request = PendingRequest(pdu) {
-            if let reading = side.reading, !request.continues(reading) { try deliverReading(side) }
-            side.pending = request
+        if pdu.opcode.response != nil {
+            if let reading = side.reading, !pdu.continuesRead(of: reading.handle, after: reading.bytes.count) {
+                try deliverReading(side)
+            }
+            side.pending = pdu
         }
-        switch opcode {
-        case .writeRequest, .writeCommand, .signedWriteCommand:
-            guard let handle = pdu.little16(at: 1) else { return }
-            let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
-            try write(
-                pdu.extracting(3..<end).bytes(), to: handle, side, observation,
-                opcode == .writeRequest ? .writeRequest : .writeCommand)
-        case .prepareWriteRequest:
-            guard let handle = pdu.little16(at: 1), let offset = pdu.little16(at: 3) else { return }
-            prepare(
-                PartialValue(handle: handle, bytes: pdu.bytes(from: 5), observation: observation), at: Int(offset), side
-            )
-        case .executeWriteRequest:
+        switch pdu {
+        case .exchangeMTURequest(let mtu): sides.clientMTU = Int(mtu)
+        case .writeRequest(let handle, let value): try write(value, to: handle, side, observation, .writeRequest)
+        case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
+            try write(value, to: handle, side, observation, .writeCommand)
+        case .prepareWriteRequest(let handle, let offset, let value):
+            prepare(PartialValue(handle: handle, bytes: value, observation: observation), at: Int(offset), side)
+        case .executeWriteRequest(let flags):
             let prepared = side.preparing
             side.preparing = []
-            guard pdu.byteCount > 1, pdu.byte(1) == 1 else { return }
+            guard flags == 1 else { return }
             for value in prepared { try write(value.bytes, to: value.handle, side, observation, .writeRequest) }
         default: break
         }
@@ -232,41 +229,36 @@ final class ConversationReader {
     }
 
     private func receiveResponse(
-        _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+        _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        if opcode == .multipleNotification {
-            return try pdu.forEachNotification { handle, bytes in
-                try value(bytes, of: handle, side, observation, .notification)
-            }
+        switch pdu {
+        case .multipleNotification(let items):
+            for item in items { try value(item.value.span.bytes, of: item.handle, side, observation, .notification) }
+        case .exchangeMTUResponse(let mtu): sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
+        default: break
         }
-        if opcode == .exchangeMTUResponse, let server = pdu.little16(at: 1) {
-            sides.mtu = max(23, min(sides.clientMTU, Int(server)))
-        }
-        guard let request = side.pending, request.isAnswered(by: pdu) else { return }
+        guard let request = side.pending, pdu.isResponse(to: request) else { return }
         side.pending = nil
-        switch opcode {
-        case .readResponse:
-            side.reading = PartialValue(
-                handle: request.handle ?? 0, bytes: pdu.bytes(from: 1), observation: observation)
-            if pdu.byteCount < sides.mtu { try deliverReading(side) }
-        case .readBlobResponse:
-            guard let reading = side.reading, request.continues(reading), request.offset < PartialValue.longest else {
-                return
-            }
-            side.reading?.bytes += pdu.bytes(from: 1)
+        switch (pdu, request) {
+        case (.readResponse(let value), .readRequest(let handle)):
+            side.reading = PartialValue(handle: handle, bytes: value, observation: observation)
+            if value.count + 1 < sides.mtu { try deliverReading(side) }
+        case (.readBlobResponse(let value), _):
+            guard let reading = side.reading, request.continuesRead(of: reading.handle, after: reading.bytes.count)
+            else { return }
+            side.reading?.bytes += value
             side.reading?.observation = observation
-            if pdu.byteCount < sides.mtu { try deliverReading(side) }
-        case .errorResponse: if request.opcode == 0x0C { try deliverReading(side) }
+            if value.count + 1 < sides.mtu { try deliverReading(side) }
+        case (.errorResponse, .readBlobRequest): try deliverReading(side)
         default:
-            if side.table.addAttributes(from: pdu, to: request) {
+            if side.table.add(pdu.attributes(foundBy: request)) {
                 side.resetRoles()
                 if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
             }
-            if opcode == .readByTypeResponse, let type = request.type,
-                type.short.map({ !(0x2800...0x2803).contains($0) }) ?? true, let handle = pdu.little16(at: 2),
-                pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2
+            if case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) = (pdu, request),
+                !type.isDeclaration, let item = items.first, items.count == 1
             {
-                try receiveRead(type, value: pdu.bytes(from: 4), handle, side, observation)
+                try receiveRead(type, value: item.value, item.handle, side, observation)
             }
         }
     }
@@ -282,7 +274,11 @@ final class ConversationReader {
             return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
         case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
         case .readResponse, .readBlobResponse, .writeResponse:
-            return side.pending?.handle.flatMap { side.typeText(at: $0) }
+            switch side.pending {
+            case .readRequest(let handle), .readBlobRequest(let handle, _), .writeRequest(let handle, _):
+                return side.typeText(at: handle)
+            default: return nil
+            }
         case .readByTypeRequest, .readByGroupTypeRequest:
             return pdu.uuid(from: 5).map { Array($0.description.utf8) }
         default: return nil

@@ -10,7 +10,7 @@ final class ServerSide {
     var table = AttributeTable()
     /// The table from discovery on an earlier connection to the same address.
     private let earlierTable: AttributeTable
-    var pending: PendingRequest?
+    var pending: ATTPDU?
     /// The value that is being read in parts.
     var reading: PartialValue?
     /// The values that are being written in parts.

@@ -20,52 +20,25 @@ struct ObservedTable {
     var uses: [UInt16: Use] = [:]
     private var hasChanged = false
 
-    /// Adds the attributes in the response to a discovery request.
-    mutating func add(_ answer: RawSpan, _ request: PendingRequest, source: PeripheralProfile.Source) {
-        switch (answer.first, request.type) {
-        case (0x09?, 0x2803?):
-            _ = answer.forEachItem(of: [7, 21]) { item in
-                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
-                    let uuid = item.uuid(from: 5), value > declaration, declaration > 0
-                else { return }
-                if let known = characteristics[declaration], known.uuid != uuid || known.handle != value {
-                    hasChanged = true
-                }
-                characteristics[declaration] = PeripheralProfile.Characteristic(
-                    uuid: uuid, declaration: declaration, handle: value,
-                    properties: CharacteristicProperties(rawValue: item.byte(2)), source: source)
+    mutating func add(_ attribute: DiscoveredAttribute, source: PeripheralProfile.Source) {
+        switch attribute {
+        case .characteristic(let declaration, let handle, let uuid, let properties)
+        where declaration > 0 && handle > declaration:
+            if let known = characteristics[declaration], known.uuid != uuid || known.handle != handle {
+                hasChanged = true
             }
-        case (0x09?, 0x2802?):
-            _ = answer.forEachItem(of: [6, 8]) { item in
-                guard let handle = item.little16(at: 0), let start = item.little16(at: 2),
-                    let end = item.little16(at: 4), handle > 0
-                else { return }
-                includes[handle] = PeripheralProfile.Include(
-                    handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
-            }
-        case (0x11?, let type?) where type == GATTTable.primaryService || type == GATTTable.secondaryService:
-            _ = answer.forEachItem(of: [6, 20]) { item in
-                group(item.uuid(from: 4), item, isSecondary: type == GATTTable.secondaryService, source)
-            }
-        case (0x07?, 0x2800?):
-            _ = answer.forEachItem(ofSize: 4, from: 1) { item in
-                group(request.value, item, isSecondary: false, source)
-            }
-        case (0x05?, nil):
-            _ = answer.forEachInformation { handle, uuid in if handle > 0 { types[handle] = (uuid, source) } }
+            characteristics[declaration] = PeripheralProfile.Characteristic(
+                uuid: uuid, declaration: declaration, handle: handle, properties: properties, source: source)
+        case .include(let handle, let range, let uuid) where handle > 0:
+            includes[handle] = PeripheralProfile.Include(
+                handle: handle, start: range.first, end: range.last, uuid: uuid)
+        case .service(let range, let uuid, let isSecondary) where range.first > 0 && range.last >= range.first:
+            if let known = groups[range.first], known.uuid != uuid { hasChanged = true }
+            groups[range.first] = PeripheralProfile.Service(
+                uuid: uuid, handle: range.first, end: range.last, secondary: isSecondary ? true : nil, source: source)
+        case .attribute(let handle, let type) where handle > 0: types[handle] = (type, source)
         default: break
         }
-    }
-
-    private mutating func group(
-        _ uuid: BluetoothUUID?, _ item: RawSpan, isSecondary: Bool, _ source: PeripheralProfile.Source
-    ) {
-        guard let uuid, let start = item.little16(at: 0), let end = item.little16(at: 2), start > 0, end >= start else {
-            return
-        }
-        if let known = groups[start], known.uuid != uuid { hasChanged = true }
-        groups[start] = PeripheralProfile.Service(
-            uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
     }
 
     /// The attributes in order, each handle once, and a message for each dropped or guessed one.
@@ -96,7 +69,7 @@ struct ObservedTable {
         guard handle > 0, !builder.usedHandles.contains(handle) else { return }
         let use = uses[handle]
         if let (uuid, source) = types[handle] {
-            if Self.declarations.contains(uuid) { return }
+            if uuid.isDeclaration { return }
             if isValue(handle) {
                 builder.addValue(uuid, at: handle, use)
             } else {
@@ -121,14 +94,10 @@ struct ObservedTable {
         }
     }
 
-    private static let declarations: Set<BluetoothUUID> = [
-        GATTTable.primaryService, GATTTable.secondaryService, 0x2802, GATTTable.characteristic,
-    ]
-
     /// Whether an attribute of known type is a value: its declaration is known, or its type is not that of a
     /// descriptor (29xx).
     private func isValue(_ handle: UInt16) -> Bool {
-        guard let (uuid, source) = types[handle], !Self.declarations.contains(uuid) else { return false }
+        guard let (uuid, source) = types[handle], !uuid.isDeclaration else { return false }
         return types[handle &- 1]?.uuid == GATTTable.characteristic
             || source == .seen && uuid.short.map { !(0x2900...0x29FF).contains($0) } ?? true
     }

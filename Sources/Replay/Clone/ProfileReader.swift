@@ -129,16 +129,18 @@ package final class ProfileReader {
         if let name = AdvertisingData.name(in: data) { draft.advertisedName = name }
     }
 
-    private func receive(_ observation: ATTObservation, _ pdu: RawSpan) {
-        guard let opcode = pdu.first else { return }
-        estimatedBytes += pdu.byteCount + 32
+    private func receive(_ observation: ATTObservation, _ bytes: RawSpan) {
+        estimatedBytes += bytes.byteCount + 32
+        guard let pdu = try? ATTPDU(decoding: bytes.bytes()) else { return }
         let connection = observation.connection
         // Both ends can be servers. A server sends odd opcodes and receives even ones.
-        let isFromServer = opcode & 1 == 1
+        let isFromServer = pdu.opcode.rawValue & 1 == 1
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
         // Of the PDUs of the other server, only the MTU exchange belongs to the peripheral's table.
         let concernsPeripheral = isHost == (connection.isCentral == false)
-        guard concernsPeripheral || opcode == 0x02 || opcode == 0x03 else { return }
+        guard concernsPeripheral || pdu.opcode == .exchangeMTURequest || pdu.opcode == .exchangeMTUResponse else {
+            return
+        }
         let session: ProfileSession
         if let known = sessions[connection.id] {
             session = known
@@ -238,11 +240,10 @@ private final class ProfileDraft {
 /// One connection with a peripheral: sorts its PDUs into the table and the conversation.
 private final class ProfileSession {
     private struct Pending {
-        var request: PendingRequest
+        var request: ATTPDU
         var at: Duration?
         /// The index of the exchange; `nil` if the request is not part of the conversation.
         var exchange: Int?
-        var handles: [UInt16] = []
     }
 
     /// A value that is read in parts.
@@ -270,41 +271,33 @@ private final class ProfileSession {
         draft.conversations.append(PeripheralProfile.Conversation())
     }
 
-    func receiveRequest(_ pdu: RawSpan, _ observation: ATTObservation) {
-        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
-        if opcode == .exchangeMTURequest { clientMTU = Int(pdu.little16(at: 1) ?? 23) }
-        if opcode == .writeCommand || opcode == .signedWriteCommand {
-            guard let handle = pdu.little16(at: 1) else { return }
-            // Drop the signature, because a server could not verify a repeated one.
-            let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
-            return write(.command, handle, pdu.extracting(3..<end).bytes(), observation)
+    func receiveRequest(_ pdu: ATTPDU, _ observation: ATTObservation) {
+        if pdu.opcode.response != nil, let reading,
+            !pdu.continuesRead(of: reading.handle, after: reading.bytes.count)
+        {
+            finishReading()
         }
-        guard let request = PendingRequest(pdu) else { return }
-        if let reading {
-            let isNext = request.opcode == 0x0C && request.handle == reading.handle
-            if !isNext || request.offset != reading.bytes.count { finishReading() }
-        }
-        var pendingRequest = Pending(request: request, at: observation.time)
-        switch opcode {
-        case .readRequest: pendingRequest.exchange = add(.read, request.handle)
-        case .readBlobRequest: pendingRequest.exchange = reading?.exchange
-        case .writeRequest:
-            write(.write, request.handle ?? 0, pdu.bytes(from: 3), observation)
-            pendingRequest.exchange = currentExchange?.exchange
-        case .prepareWriteRequest:
-            if prepared.count < 4096 {
-                prepared.append((request.handle ?? 0, request.offset, pdu.bytes(from: 5)))
-            }
-        case .executeWriteRequest:
-            let isExecuted = pdu.byteCount > 1 && pdu.byte(1) == 1
-            if isExecuted, execute(observation) { pendingRequest.exchange = currentExchange?.exchange }
+        var exchange: Int?
+        switch pdu {
+        case .exchangeMTURequest(let mtu): clientMTU = Int(mtu)
+        // Drop the signature, because a server could not verify a repeated one.
+        case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
+            write(.command, handle, value, observation)
+        case .readRequest(let handle): exchange = add(.read, handle)
+        case .readBlobRequest: exchange = reading?.exchange
+        case .writeRequest(let handle, let value):
+            write(.write, handle, value, observation)
+            exchange = currentExchange?.exchange
+        case .prepareWriteRequest(let handle, let offset, let value):
+            if prepared.count < 4096 { prepared.append((handle, Int(offset), value)) }
+        case .executeWriteRequest(let flags):
+            if flags == 1, execute(observation) { exchange = currentExchange?.exchange }
             prepared = []
-        case .readMultipleVariableRequest:
-            pendingRequest.handles = stride(from: 1, to: pdu.byteCount - 1, by: 2).compactMap { pdu.little16(at: $0) }
         case .readMultipleRequest: draft.multipleReads += 1
         default: break
         }
-        pending[observation.bearer] = pendingRequest
+        guard pdu.opcode.response != nil else { return }
+        pending[observation.bearer] = Pending(request: pdu, at: observation.time, exchange: exchange)
     }
 
     private func write(
@@ -336,85 +329,73 @@ private final class ProfileSession {
     }
 
     /// Handles an MTU request of the peripheral, which contains the peripheral's MTU (Core 5.4, Vol 3 Part F, 3.4.2).
-    func exchangeMTU(_ pdu: RawSpan) {
-        guard let offered = pdu.little16(at: 1).map(Int.init) else { return }
-        if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
-            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
-        } else {
-            mtu = max(ATTPDU.defaultMTU, min(draft.mtu ?? ATTPDU.defaultMTU, offered))
+    func exchangeMTU(_ pdu: ATTPDU) {
+        switch pdu {
+        case .exchangeMTURequest(let offered): draft.mtu = Self.mtu(offered)
+        case .exchangeMTUResponse(let offered):
+            mtu = max(ATTPDU.defaultMTU, min(draft.mtu ?? ATTPDU.defaultMTU, Int(offered)))
+        default: break
         }
     }
 
-    func receiveResponse(_ pdu: RawSpan, _ observation: ATTObservation) {
-        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
+    private static func mtu(_ offered: UInt16) -> Int {
+        max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, Int(offered)))
+    }
+
+    func receiveResponse(_ pdu: ATTPDU, _ observation: ATTObservation) {
         draft.pduCount += 1
-        switch opcode {
-        case .notification, .indication:
-            guard let handle = pdu.little16(at: 1) else { return }
-            return receive(handle, pdu.bytes(from: 3), isIndication: opcode == .indication, observation)
-        case .multipleNotification:
-            return pdu.forEachNotification { handle, value in
-                receive(handle, value.bytes(), isIndication: false, observation)
-            }
-        case .exchangeMTUResponse:
-            guard let server = pdu.little16(at: 1) else { break }
-            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, Int(server)))
+        switch pdu {
+        case .notification(let handle, let value): receive(handle, value, .notify, observation)
+        case .indication(let handle, let value): receive(handle, value, .indicate, observation)
+        case .multipleNotification(let items):
+            for item in items { receive(item.handle, item.value, .notify, observation) }
+        case .exchangeMTUResponse(let server):
+            draft.mtu = Self.mtu(server)
             mtu = max(ATTPDU.defaultMTU, min(clientMTU, Int(server)))
         default: break
         }
-        guard let pendingRequest = pending[observation.bearer], pendingRequest.request.isAnswered(by: pdu) else {
-            return
-        }
+        guard let sent = pending[observation.bearer], pdu.isResponse(to: sent.request) else { return }
         pending[observation.bearer] = nil
-        let delay = Self.milliseconds(from: pendingRequest.at, to: observation.time)
-        switch opcode {
-        case .errorResponse:
-            // An error response to Read Blob ends the value that is read in parts.
-            if pendingRequest.request.opcode == 0x0C { return finishReading() }
-            let code = pdu.byteCount > 4 ? pdu.byte(4) : 0x0E
-            respond(pendingRequest.exchange, PeripheralProfile.Response(error: max(1, code), afterMs: delay))
-        case .readResponse:
-            guard let handle = pendingRequest.request.handle, let exchange = pendingRequest.exchange else { return }
+        let delay = Self.milliseconds(from: sent.at, to: observation.time)
+        switch (pdu, sent.request) {
+        // An error response to Read Blob ends the value that is read in parts.
+        case (.errorResponse, .readBlobRequest): finishReading()
+        case (.errorResponse(_, _, let error), _):
+            respond(sent.exchange, PeripheralProfile.Response(error: max(1, error.rawValue), afterMs: delay))
+        case (.readResponse(let value), .readRequest(let handle)):
+            guard let exchange = sent.exchange else { return }
             respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
-            reading = Reading(handle: handle, bytes: pdu.bytes(from: 1), exchange: exchange)
-            if pdu.byteCount < mtu { finishReading() }
-        case .readBlobResponse:
-            let offset = pendingRequest.request.offset
-            guard reading?.handle == pendingRequest.request.handle, reading?.bytes.count == offset else { return }
-            reading?.bytes += pdu.bytes(from: 1)
-            if pdu.byteCount < mtu || offset > ATTPDU.maximumValueLength { finishReading() }
-        case .readByTypeResponse: readByType(pdu, pendingRequest.request, delay, observation)
-        case .readMultipleVariableResponse:
-            // `21 ( length(2) value )*`
-            var at = 1
-            for handle in pendingRequest.handles {
-                guard let length = pdu.little16(at: at), at + 2 + Int(length) <= pdu.byteCount else { return }
-                read(handle, pdu.extracting((at + 2)..<(at + 2 + Int(length))).bytes(), delay)
+            reading = Reading(handle: handle, bytes: value, exchange: exchange)
+            if value.count + 1 < mtu { finishReading() }
+        case (.readBlobResponse(let value), .readBlobRequest(let handle, let offset)):
+            guard reading?.handle == handle, reading?.bytes.count == Int(offset) else { return }
+            reading?.bytes += value
+            if value.count + 1 < mtu || Int(offset) > ATTPDU.maximumValueLength { finishReading() }
+        case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) where !type.isDeclaration:
+            readByType(items, type, delay)
+        case (.readMultipleVariableResponse(let items), .readMultipleVariableRequest(let handles)):
+            for (handle, item) in zip(handles, items) {
+                guard item.value.count == Int(item.length) else { return }
+                read(handle, item.value, delay)
                 finishReading()
-                at += 2 + Int(length)
             }
-        case .prepareWriteResponse: break
-        case .findInformationResponse, .findByTypeValueResponse, .readByGroupTypeResponse:
-            draft.table.add(pdu, pendingRequest.request, source: observation.isSynthetic ? .seen : .discovered)
-        default: respond(pendingRequest.exchange, PeripheralProfile.Response(afterMs: delay))
+        case (.prepareWriteResponse, _): break
+        case (.findInformationResponse, _), (.findByTypeValueResponse, _), (.readByTypeResponse, _),
+            (.readByGroupTypeResponse, _):
+            for attribute in pdu.attributes(foundBy: sent.request) {
+                draft.table.add(attribute, source: observation.isSynthetic ? .seen : .discovered)
+            }
+        default: respond(sent.exchange, PeripheralProfile.Response(afterMs: delay))
         }
     }
 
-    /// Processes a Read By Type response. Declarations belong to the table; other values count as reads.
-    private func readByType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
-        guard let type = request.type else { return }
-        if let short = type.short, (0x2800...0x2803).contains(short) {
-            return draft.table.add(pdu, request, source: observation.isSynthetic ? .seen : .discovered)
-        }
-        var end = 2
-        _ = pdu.forEachItem { item in
-            end += item.byteCount
-            guard let handle = item.little16(at: 0) else { return }
-            if draft.table.types[handle] == nil { draft.table.types[handle] = (type, .seen) }
-            let value = item.bytes(from: 2)
-            read(handle, value, delay)
+    /// Adds the values of a Read By Type response as reads.
+    private func readByType(_ items: [ATTHandleValue], _ type: BluetoothUUID, _ delay: Int) {
+        for (index, item) in items.enumerated() {
+            if draft.table.types[item.handle] == nil { draft.table.types[item.handle] = (type, .seen) }
+            read(item.handle, item.value, delay)
             // A value that fills the response can be continued by Read Blob.
-            if end < pdu.byteCount || value.count < min(mtu - 4, 253) { finishReading() }
+            if index < items.count - 1 || item.value.count < min(mtu - 4, 253) { finishReading() }
         }
     }
 
@@ -435,10 +416,12 @@ private final class ProfileSession {
     }
 
     /// Adds a notification or indication to the exchange of the last write, or else of the connection.
-    private func receive(_ handle: UInt16, _ value: [UInt8], isIndication: Bool, _ observation: ATTObservation) {
+    private func receive(
+        _ handle: UInt16, _ value: [UInt8], _ property: CharacteristicProperties, _ observation: ATTObservation
+    ) {
         let exchange = currentExchange ?? (add(.connect, nil), startedAt)
         currentExchange = exchange
-        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(isIndication ? .indicate : .notify)
+        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(property)
         draft.table.uses[handle]?.isSubscription = false
         let value = PeripheralProfile.Value(
             handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),

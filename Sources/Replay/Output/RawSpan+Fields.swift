@@ -14,18 +14,10 @@ extension RawSpan {
         return UInt16(byte(offset)) | UInt16(byte(offset + 1)) << 8
     }
 
-    /// A UUID of 2 or 16 bytes, up to `end` or the end of the bytes.
-    func uuid(from start: Int, to end: Int? = nil) -> BluetoothUUID? {
-        let end = end ?? byteCount
-        guard start >= 0, end <= byteCount, end - start == 2 || end - start == 16 else { return nil }
-        return BluetoothUUID(littleEndian: (start..<end).map { byte($0) })
+    /// A UUID of 2 or 16 bytes, from an offset to the end.
+    func uuid(from start: Int) -> BluetoothUUID? {
+        start <= byteCount ? BluetoothUUID(littleEndian: extracting(start..<byteCount).bytes()) : nil
     }
 
-    func bytes(from start: Int = 0) -> [UInt8] {
-        guard start < byteCount else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: byteCount - start) { buffer, filled in
-            for index in start..<byteCount { buffer[index - start] = byte(index) }
-            filled = byteCount - start
-        }
-    }
+    func bytes() -> [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 }
