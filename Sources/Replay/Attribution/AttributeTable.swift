@@ -9,7 +9,6 @@ package struct AttributeTable: Sendable, Equatable {
     package struct Characteristic: Sendable, Equatable {
         package var uuid: BluetoothUUID
         package var properties: CharacteristicProperties
-        package var declaration: UInt16
     }
 
     package struct Service: Sendable, Equatable {
@@ -57,8 +56,8 @@ package struct AttributeTable: Sendable, Equatable {
             switch attribute {
             case .service(let range, let uuid, isSecondary: false):
                 services[range.first] = Service(uuid: uuid, start: range.first, end: range.last)
-            case .characteristic(let declaration, let handle, let uuid, let properties):
-                characteristics[handle] = Characteristic(uuid: uuid, properties: properties, declaration: declaration)
+            case .characteristic(_, let handle, let uuid, let properties):
+                characteristics[handle] = Characteristic(uuid: uuid, properties: properties)
             case .attribute(let handle, let type): types[handle] = type
             case .service, .include: continue
             }
