@@ -152,17 +152,6 @@ extension PacketContent {
     }
 }
 
-extension Duration {
-    /// Seconds as 32 unsigned bits, as in pcap and PacketLogger (1970 to 2106).
-    fileprivate func seconds32(in format: String) throws(CaptureError) -> UInt32 {
-        guard let seconds = UInt32(exactly: wholeSeconds) else {
-            throw .notStorable(
-                "\(format) cannot store the time \(TextEncoding.epoch(self)): it is outside 1970 to 2106")
-        }
-        return seconds
-    }
-}
-
 extension Array where Element == UInt8 {
     mutating func append(_ value: some FixedWidthInteger, bigEndian: Bool) {
         Swift.withUnsafeBytes(of: bigEndian ? value.bigEndian : value.littleEndian) { append(contentsOf: $0) }
@@ -196,9 +185,7 @@ private struct BtsnoopEncoder: FormatEncoder {
             if packet.content == .hci(.command) || packet.content == .hci(.event) { flags |= 2 }
         }
         let time = packet.time ?? .zero
-        let (product, overflow) = time.wholeSeconds.multipliedReportingOverflow(by: 1_000_000)
-        let (stamp, overflowToo) = product.addingReportingOverflow(time.nanosecond / 1000 + BtsnoopParser.epoch)
-        guard !overflow, !overflowToo else { throw .notStorable("btsnoop cannot store a time so far from 1970") }
+        let stamp = time.wholeSeconds * 1_000_000 + time.nanosecond / 1000 + BtsnoopParser.epoch
         output.append(UInt32(clamping: record.length + packet.missing), bigEndian: true)
         output.append(UInt32(clamping: record.length), bigEndian: true)
         output.append(flags, bigEndian: true)
@@ -227,7 +214,7 @@ private struct PcapEncoder: FormatEncoder {
     func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
         guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
         let time = packet.time ?? .zero
-        output.append(try time.seconds32(in: "pcap"), bigEndian: isBigEndian)
+        output.append(UInt32(truncatingIfNeeded: time.wholeSeconds), bigEndian: isBigEndian)
         output.append(UInt32(truncatingIfNeeded: time.nanosecond), bigEndian: isBigEndian)
         output.append(UInt32(clamping: record.length), bigEndian: isBigEndian)
         output.append(UInt32(clamping: record.length + packet.missing), bigEndian: isBigEndian)
@@ -343,7 +330,7 @@ private struct PacketLoggerEncoder: FormatEncoder {
         }
         let time = packet.time ?? .zero
         output.append(UInt32(clamping: 9 + bytes.byteCount), bigEndian: isBigEndian)
-        output.append(try time.seconds32(in: "PacketLogger"), bigEndian: isBigEndian)
+        output.append(UInt32(truncatingIfNeeded: time.wholeSeconds), bigEndian: isBigEndian)
         output.append(UInt32(truncatingIfNeeded: time.nanosecond / 1000), bigEndian: isBigEndian)
         output.append(type)
         output.append(bytes)
