@@ -145,7 +145,7 @@ enum ForeignFile {
             }
             return error("this text is not a capture; \(formats)")
         }
-        let hex = start.prefix(8).map { TextEncoding.digits(UInt64($0), 2) }.joined(separator: " ")
+        let hex = start.prefix(8).map(\.hexDigits).joined(separator: " ")
         return error("not a capture (the first bytes are \(hex)); \(formats)")
     }
 

@@ -215,7 +215,7 @@ struct HexTextEncoder: FormatEncoder {
         case .value(let facts):
             writeAddressIfChanged(facts.peer, &output)
             let name =
-                facts.characteristic?.description ?? "handle:\(TextEncoding.digits(UInt64(facts.handle ?? 0), 4))"
+                facts.characteristic?.description ?? "handle:\((facts.handle ?? 0).hexDigits)"
             output.append("\(time)  \(Self.directionSymbol(facts.kind))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")

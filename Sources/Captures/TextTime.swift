@@ -133,8 +133,9 @@ package struct CivilTime: Equatable {
 }
 
 package enum TextEncoding {
-    package static func digits(_ value: UInt64, _ width: Int, radix: Int = 16) -> String {
-        let text = String(value, radix: radix, uppercase: true)
+    /// A decimal number with leading zeros.
+    package static func digits(_ value: UInt64, _ width: Int) -> String {
+        let text = String(value)
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 
@@ -142,16 +143,16 @@ package enum TextEncoding {
         let civil = CivilTime(secondsSince1970: time.wholeSeconds)
         return (civil.year < 0 ? "-" : "")
             + [(civil.year, 4), (civil.month, 2), (civil.day, 2)]
-            .map { digits(UInt64($0.magnitude), $1, radix: 10) }.joined(separator: "-")
+            .map { digits(UInt64($0.magnitude), $1) }.joined(separator: "-")
     }
 
     /// `22:21:15.450` in UTC. Without `digits`, three digits after the point, or as many as needed (6, 9).
     package static func clock(_ time: Duration, digits wanted: Int? = nil) -> String {
         let second = CivilTime(secondsSince1970: time.wholeSeconds).secondOfDay
-        let nanosecond = digits(UInt64(time.nanosecond), 9, radix: 10)
+        let nanosecond = digits(UInt64(time.nanosecond), 9)
         let count = wanted ?? [3, 6].first { nanosecond.dropFirst($0).allSatisfy { $0 == "0" } } ?? 9
         return [second / 3600, second / 60 % 60, second % 60]
-            .map { digits(UInt64($0), 2, radix: 10) }.joined(separator: ":") + "." + nanosecond.prefix(count)
+            .map { digits(UInt64($0), 2) }.joined(separator: ":") + "." + nanosecond.prefix(count)
     }
 
     /// `2026-02-02T22:21:15.450Z`; seconds since 1970 outside the years that ISO 8601 writes with four digits.
@@ -163,7 +164,7 @@ package enum TextEncoding {
     package static func epoch(_ time: Duration) -> String {
         let (whole, attoseconds) = time.components
         let sign = time < .zero && whole == 0 ? "-" : ""
-        return sign + String(whole) + "." + digits(attoseconds.magnitude / 1_000_000_000, 9, radix: 10)
+        return sign + String(whole) + "." + digits(attoseconds.magnitude / 1_000_000_000, 9)
     }
 
     static func oneLine(_ text: String) -> String {
@@ -179,8 +180,6 @@ extension Array where Element == UInt8 {
 
     /// Pairs of hex digits with a separator between them.
     mutating func append(hex bytes: RawSpan, separator: Character) {
-        append(
-            (0..<bytes.byteCount).map { TextEncoding.digits(UInt64(bytes.u8($0)), 2) }.joined(separator: "\(separator)")
-        )
+        append((0..<bytes.byteCount).map { bytes.u8($0).hexDigits }.joined(separator: "\(separator)"))
     }
 }

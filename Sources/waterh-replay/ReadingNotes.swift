@@ -1,4 +1,5 @@
 import Bluetooth
+import BottleProtocol
 import Replay
 
 /// Notes for the user about the reading of a capture.

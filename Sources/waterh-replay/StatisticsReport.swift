@@ -96,7 +96,7 @@ struct StatisticsReport {
         let rows = all.prefix(Self.maximumListed).map { entry in
             let counts = entry.counts
             return [
-                "0x" + hexDigits(entry.handle), entry.uuid?.description ?? "?", entry.peer.label, "\(counts.requests)",
+                "0x" + entry.handle.hexDigits, entry.uuid?.description ?? "?", entry.peer.label, "\(counts.requests)",
                 "\(counts.notifications)", "\(counts.commands)",
             ] + latency(counts)
                 + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(entry)]

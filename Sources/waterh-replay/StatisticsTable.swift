@@ -46,7 +46,7 @@ struct StatisticsTable {
                 "characteristic", one.counts,
                 [
                     "connection": "\(one.connection)", "peer": one.peer.address?.description ?? "",
-                    "handle": "0x" + hexDigits(one.handle),
+                    "handle": "0x" + one.handle.hexDigits,
                     "uuid": one.uuid?.description ?? "", "forbidden_writes": "\(one.forbiddenWriteCount)",
                 ])
         }

@@ -5,7 +5,7 @@ extension FixedWidthInteger {
 
 extension FixedWidthInteger where Self: UnsignedInteger {
     /// All hexadecimal digits of the number, in upper case.
-    var hexDigits: String {
+    package var hexDigits: String {
         let digits = String(self, radix: 16, uppercase: true)
         return String(repeating: "0", count: Self.bitWidth / 4 - digits.utf8.count) + digits
     }

@@ -5,14 +5,6 @@ package func counted(_ number: Int, _ noun: String, _ plural: String? = nil) -> 
     "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
 }
 
-/// All digits of a number: `0013` for a handle.
-package func hexDigits(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
-    TextEncoding.digits(UInt64(number), number.bitWidth / 4)
-}
-
-/// Bytes as text: `47 54 00`.
-package func hexText(_ bytes: [UInt8]) -> String { bytes.map { hexDigits($0) }.joined(separator: " ") }
-
 /// A duration: `340 ms`, `12 s`, `5 min`, `3 h`, `40 days`.
 /// - Parameter hasTenths: whether to write 1 to 10 seconds with tenths: `8.9 s`.
 package func durationText(_ duration: Duration, hasTenths: Bool = false) -> String {
@@ -29,5 +21,5 @@ package func zoneText(_ zone: Duration) -> String {
     let minutes = Int(zone.components.seconds) / 60, size = UInt64(minutes.magnitude)
     guard minutes != 0 else { return "" }
     return (minutes < 0 ? "-" : "+")
-        + [size / 60, size % 60].map { TextEncoding.digits($0, 2, radix: 10) }.joined(separator: ":")
+        + [size / 60, size % 60].map { TextEncoding.digits($0, 2) }.joined(separator: ":")
 }

@@ -87,7 +87,7 @@ package struct CaptureReading: Sendable, Equatable {
         try CaptureFile.forEachPiece(of: path) { piece in
             for byte in piece { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
-        return "fnv1a:" + hexDigits(state).lowercased()
+        return "fnv1a:" + state.hexDigits.lowercased()
     }
 }
 

@@ -175,7 +175,7 @@ extension CaptureStatistics {
             0x3E: "the connection was never established",
         ]
         if connection.hasEnded, let reason = connection.reason, let text = reasons[reason] {
-            add(.lostLink, 1, "\(text) (code 0x\(hexDigits(reason))).")
+            add(.lostLink, 1, "\(text) (code 0x\(reason.hexDigits)).")
         }
         if connection.isEncrypted { add(.encryption, 1, "encrypted; later traffic cannot be read.") }
         if let slow = counts.latency.percentile95, slow >= .seconds(1), counts.latency.count >= 5 {
@@ -187,7 +187,7 @@ extension CaptureStatistics {
     }
 
     private static func anomalies(of characteristic: CharacteristicStatistics) -> [Anomaly] {
-        let handle = "handle 0x\(hexDigits(characteristic.handle))"
+        let handle = "handle 0x\(characteristic.handle.hexDigits)"
         let name = (characteristic.uuid.map { "\($0) (\(handle))" } ?? handle) + " of \(characteristic.peer.label)"
         var found = characteristic.forbiddenWrites.map { opcode, count, frame in
             Anomaly(
