@@ -20,9 +20,7 @@ package final class CommandLines {
     }
 
     func object(_ command: ObservedCommand) {
-        out.put(#"{"frame":"#)
-        out.put(number: command.frame)
-        out.put(#","capturedAt":"#)
+        out.put(text: #"{"frame":\#(command.frame),"capturedAt":"#)
         timestampWriter.json(command.time, out)
         out.put(#","bottle":"#)
         out.put(json: command.bottle.address?.description)
@@ -38,14 +36,8 @@ package final class CommandLines {
             timestampWriter.text(time, out)
             out.put("  ")
         }
-        out.put(text: command.bottle.label)
-        out.put("  frame ")
-        out.put(number: command.frame)
-        out.put("  ")
-        if isColoured { out.put("\u{1B}[1m") }
-        out.put(text: command.meaning)
-        if isColoured { out.put("\u{1B}[0m") }
-        out.put("  [")
+        let meaning = isColoured ? "\u{1B}[1m\(command.meaning)\u{1B}[0m" : command.meaning
+        out.put(text: "\(command.bottle.label)  frame \(command.frame)  \(meaning)  [")
         out.put(hex: command.bytes)
         out.put("]\n")
     }

@@ -100,16 +100,9 @@ package final class CaptureWatch {
         // The limit bounds the memory for captures with very many connections.
         if reported.count < 4096 { reported.insert(connection.id) }
         guard !options.isJSON else { return }
-        if let time {
-            TimestampWriter().text(time, out)
-            out.put("  ")
-        }
-        let source = UInt16(connection.adapter >> 16)
-        out.put(text: source == Self.ownAdapters ? "hci\(connection.adapter)" : sources[source] ?? "source \(source)")
-        out.put("  ")
-        out.put(text: connection.peer?.description ?? "connection \(connection.id)")
-        out.put("  ")
-        out.put(text: what)
-        out.put("\n")
+        let number = UInt16(connection.adapter >> 16)
+        let source = number == Self.ownAdapters ? "hci\(connection.adapter)" : sources[number] ?? "source \(number)"
+        let peer = connection.peer?.description ?? "connection \(connection.id)"
+        out.put(text: "\(time.map { timestampText($0) + "  " } ?? "")\(source)  \(peer)  \(what)\n")
     }
 }
