@@ -123,11 +123,11 @@ package struct CaptureOpener: Sendable {
         }
         let spool = try SpoolFile(for: path)
         try spool.write(source.head)
-        while !isLast {
-            let piece = try Self.piece(source.descriptor, path)
-            isLast = piece.isEmpty
-            try budget?.countBytes(piece.count)
-            try spool.write(piece)
+        if !isLast {
+            try CaptureFile.forEachPiece(source.descriptor, path) {
+                try budget?.countBytes($0.count)
+                try spool.write($0)
+            }
         }
         let size = lseek(spool.descriptor, 0, SEEK_CUR)
         spool.rewind()

@@ -6,8 +6,7 @@ final class Unpacker {
     private let path: String
     private let budget: ArchiveBudget
     private var found: [Found] = []
-    private var skippedFiles: [String] = []
-    private var skippedCount = 0
+    private var skipped: [String] = []
     private var rejections: [String] = []
     /// The maximum number of skipped files and of rejected files that messages list.
     private static let maximumReported = 5
@@ -34,13 +33,9 @@ final class Unpacker {
     /// Finds packed logs in a text; `nil` if there are none.
     func openText(_ descriptor: CInt) throws -> CaptureOpener.Opened? {
         var scanner = PackedLogScanner()
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            try budget.countBytes(count)
-            buffer.withUnsafeBytes { scanner.scan(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        try CaptureFile.forEachPiece(descriptor, path) {
+            try budget.countBytes($0.count)
+            scanner.scan($0)
         }
         scanner.finish()
         guard !scanner.logs.isEmpty else {
@@ -124,7 +119,7 @@ final class Unpacker {
             }
             scanner.finish()
             if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
-            if let file { add(file, entry, error: bytes.readingError) } else { skip(entry) }
+            if let file { add(file, entry, error: bytes.readingError) } else { skipped.append(entry) }
             return
         case .unsupported(let sentence) where !isOnly:
             reject(sentence, in: entry)
@@ -133,7 +128,7 @@ final class Unpacker {
             add(file, entry, error: bytes.readingError)
             return
         default:
-            skip(entry)
+            skipped.append(entry)
         }
         if !canSkip { try bytes.forEachPiece { _ in } }
     }
@@ -210,7 +205,7 @@ final class Unpacker {
         let reports = Set(
             found.filter { !$0.isPackedLog && $0.entry.contains("btsnoo") }.map { Self.container(of: $0.entry) })
         func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.entry)) }
-        for copy in found where isCopy(copy) { skip("the packed log in \(copy.entry)") }
+        skipped += found.filter(isCopy).map { "the packed log in \($0.entry)" }
         found.removeAll(where: isCopy)
     }
 
@@ -225,42 +220,34 @@ final class Unpacker {
 
     private var remarks: [String] {
         var sentences: [String] = []
-        if found.count > 1 || skippedCount > 0 {
-            var text =
-                "captures in it: " + found.prefix(8).map(\.entry).joined(separator: ", ")
-                + (found.count > 8 ? ", and \(found.count - 8) more" : "")
-            if skippedCount > 0 { text += "; skipped: \(skippedText)" }
-            sentences.append(text)
+        if found.count > 1 || !skipped.isEmpty {
+            let captures = "captures in it: " + Self.list(found.map(\.entry), atMost: 8)
+            sentences.append(captures + (skipped.isEmpty ? "" : "; skipped: \(skippedText)"))
         }
-        return sentences + rejectionNotes
+        sentences += rejections.prefix(Self.maximumReported)
+        if rejections.count > Self.maximumReported {
+            sentences.append("\(rejections.count - Self.maximumReported) more files in it were not read")
+        }
+        return sentences
     }
 
-    private var skippedText: String {
-        skippedFiles.joined(separator: ", ")
-            + (skippedCount > skippedFiles.count ? ", and \(skippedCount - skippedFiles.count) more" : "")
-    }
+    private var skippedText: String { Self.list(skipped, atMost: Self.maximumReported) }
 
-    private var rejectionNotes: [String] {
-        rejections.prefix(Self.maximumReported)
-            + (rejections.count > Self.maximumReported
-                ? ["\(rejections.count - Self.maximumReported) more files in it were not read"] : [])
+    private static func list(_ names: [String], atMost maximum: Int) -> String {
+        names.prefix(maximum).joined(separator: ", ")
+            + (names.count > maximum ? ", and \(names.count - maximum) more" : "")
     }
 
     private func noCaptureError(_ kind: ArchiveKind) -> CaptureError {
         var text = "no capture in this \(kind.title) file"
         if let first = rejections.first {
             text += ": \(first)"
-        } else if skippedCount > 0 {
+        } else if !skipped.isEmpty {
             text += ": \(skippedText)"
         } else {
             text += ": it is empty"
         }
         return CaptureError(.unrecognised, at: 0, text)
-    }
-
-    private func skip(_ entry: String) {
-        skippedCount += 1
-        if skippedFiles.count < Self.maximumReported { skippedFiles.append(entry) }
     }
 
     /// Stores the reason for which a member is not read.

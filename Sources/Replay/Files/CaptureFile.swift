@@ -122,18 +122,19 @@ package struct CaptureFile {
         return (reassembler.drops, failure)
     }
 
-    /// Passes the bytes of a file to `body` in blocks.
-    static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let file = try open(path)
+    /// Passes the rest of a file or pipe to `body` in blocks.
+    static func forEachPiece(
+        _ descriptor: CInt, _ path: String, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = try piece.withUnsafeMutableBytes { try readMore(file.descriptor, into: $0, path) }
+            let count = try piece.withUnsafeMutableBytes { try readMore(descriptor, into: $0, path) }
             if count == 0 { return }
             try piece.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
     }
 
-    private static func open(_ path: String) throws -> OpenedCapture {
+    static func open(_ path: String) throws -> OpenedCapture {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         return OpenedCapture(descriptor, closes: path != "-")

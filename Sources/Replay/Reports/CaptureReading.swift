@@ -84,7 +84,8 @@ package struct CaptureReading: Sendable, Equatable {
     /// The FNV-1a hash of a file, to detect accidental changes. Not secure.
     private static func digest(_ path: String) throws -> String {
         var state: UInt64 = 0xCBF2_9CE4_8422_2325
-        try CaptureFile.forEachPiece(of: path) { piece in
+        let file = try CaptureFile.open(path)
+        try CaptureFile.forEachPiece(file.descriptor, path) { piece in
             for byte in piece { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
         return "fnv1a:" + state.hexDigits.lowercased()
