@@ -6,11 +6,6 @@ extension DBusConnection {
         emit(tree.add(path, interfaces, isManager: isManager))
     }
 
-    /// Removes an object, and emits InterfacesRemoved if there is a manager above it.
-    package func unexport(_ path: String) {
-        emit(tree.remove(path))
-    }
-
     /// Sets a property and emits PropertiesChanged.
     package func setProperty(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) {
         emit(tree.set(path, interface, property, value))
@@ -33,13 +28,12 @@ extension DBusConnection {
             let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
             return reply(to: message, .failure(DBusFailure(DBusFailure.limitsExceeded, sentence)))
         }
-        switch tree.step(for: invocation) {
-        case .answer(let answer): finish(invocation, message, answer)
-        case .method(let method): finish(invocation, message, method.answer(invocation))
+        let answer: DBusAnswer
+        do throws(DBusFailure) {
+            answer = try tree.method(for: invocation).answer(invocation)
+        } catch {
+            answer = .failure(error)
         }
-    }
-
-    private func finish(_ invocation: DBusInvocation, _ message: OpaquePointer, _ answer: DBusAnswer) {
         switch answer {
         case .values(let values): reply(to: message, .success(values))
         case .failure(let failure): reply(to: message, .failure(failure))

@@ -27,11 +27,11 @@ package struct DBusMethod: Sendable {
     package var input: [DBusArgument]
     package var output: [DBusArgument]
     /// The method's handler, called on the connection's queue in order. Arguments have the types of `input`.
-    package var answer: @Sendable (DBusInvocation) -> DBusAnswer
+    package var answer: @Sendable (DBusInvocation) throws(DBusFailure) -> DBusAnswer
 
     package init(
         _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [],
-        answer: @escaping @Sendable (DBusInvocation) -> DBusAnswer
+        answer: @escaping @Sendable (DBusInvocation) throws(DBusFailure) -> DBusAnswer
     ) {
         self.name = name
         self.input = input

@@ -122,7 +122,9 @@ final class FakeBluetoothd: Sendable {
                             return
                         }
                         fake.connection.assumeIsolated {
-                            $0.unexport(path)
+                            try? $0.emit(
+                                path: "/", interface: BlueZName.objectManager, "InterfacesRemoved",
+                                [.objectPath(path), .strings([BlueZName.device])])
                             // A scan reports it before the reply is sent.
                             $0.export(path, [device])
                         }

@@ -80,12 +80,10 @@ import Testing
         try await client.subscribe(DBusMatch(sender: "test.Service")) { received.add($0) }
         await server.setProperty("/test/cup0", "test.Cup", "Level", .uint16(9))
         await server.export("/test/cup1", [DBusInterface("test.Cup", properties: ["Level": .uint16(1)])])
-        await server.unexport("/test/cup1")
-        let signals = await received.wait(for: 3)
-        #expect(signals.map(\.member) == ["PropertiesChanged", "InterfacesAdded", "InterfacesRemoved"])
+        let signals = await received.wait(for: 2)
+        #expect(signals.map(\.member) == ["PropertiesChanged", "InterfacesAdded"])
         #expect(signals[0].arguments[1].named == ["Level": .uint16(9)])
         #expect(signals[1].arguments.first == .objectPath("/test/cup1"))
-        #expect(signals[2].arguments == [.objectPath("/test/cup1"), .strings(["test.Cup"])])
         await client.close()
         await server.close()
     }
@@ -101,7 +99,7 @@ import Testing
                         DBusMethod("Press") { call in
                             server.assumeIsolated {
                                 $0.setProperty("/test/cup0", "test.Cup", "Level", .uint16(77))
-                                $0.unexport(call.path)
+                                $0.export(call.path)
                             }
                             return .done
                         }
