@@ -3,12 +3,11 @@ import Bluetooth
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
         guard case .connected? = session?.phase else {
-            return emit(Self.failure(of: request, LinkError(.invalidState, "not connected")))
+            return emit(request.failed(LinkError(.invalidState, "not connected")))
         }
         guard let count = session?.waiting.count, count < Limit.waitingRequests else {
-            return emit(
-                Self.failure(
-                    of: request, LinkError(.invalidState, "too many pending requests (\(Limit.waitingRequests))")))
+            let error = LinkError(.invalidState, "too many pending requests (\(Limit.waitingRequests))")
+            return emit(request.failed(error))
         }
         session?.waiting.append(request)
         startNext()
@@ -85,7 +84,7 @@ extension ProxyHost {
         case .failed(address, let handle, let error):
             guard let current, let request = session.current?.request, current == .discover || handle == current.handle
             else { return }
-            finishRequest(Self.failure(of: request, Self.requestError(handle, error, endpoint)))
+            finishRequest(request.failed(Self.requestError(handle, error, endpoint)))
         default: break
         }
     }
@@ -109,14 +108,5 @@ extension ProxyHost {
         }
         return LinkError(
             .system, "\(endpoint) failed to perform a request for handle \(handle) (error \(error))", isTransient: true)
-    }
-
-    private static func failure(of request: CentralRequest, _ error: LinkError) -> CentralEvent {
-        switch request {
-        case .read(let handle): .readFailed(handle: handle, error)
-        case .write(let handle, _, _): .writeFailed(handle: handle, error)
-        case .subscribe(let handle): .subscribeFailed(handle: handle, error)
-        default: .discoveryFailed(error)
-        }
     }
 }

@@ -82,10 +82,7 @@ package struct CentralMachine: Sendable {
         case .powerCycle: return [.event(.recovered("this link has no adapter to switch off and on"))]
         case .discover, .read, .write, .subscribe:
             if case .open(_, deadline: nil, _) = state { return feed(.request(request), at: now) }
-            guard case .event(let failure) = request.failure(LinkError(.invalidState, "not connected")) else {
-                return []
-            }
-            return [.event(failure)]
+            return [.event(request.failed(LinkError(.invalidState, "not connected")))]
         }
     }
 

@@ -13,7 +13,7 @@ extension GATTClient {
         case .subscribe(let handle):
             subscribe(handle, at: now)
         case .startScan, .stopScan, .connect, .disconnect, .clearCache, .powerCycle:
-            emit(request.failure(LinkError(.invalidState, "not supported by a GATT client")))
+            emit(.event(request.failed(LinkError(.invalidState, "not supported by a GATT client"))))
         }
     }
 

@@ -94,7 +94,8 @@ package struct GATTClient: Sendable {
 
     private mutating func enqueue(_ request: CentralRequest, at now: MonotonicInstant) {
         guard waiting.count < Limit.waitingRequests else {
-            return emit(request.failure(LinkError(.invalidState, "too many pending requests (\(waiting.count))")))
+            let error = LinkError(.invalidState, "too many pending requests (\(waiting.count))")
+            return emit(.event(request.failed(error)))
         }
         waiting.append(request)
         startNext(at: now)
@@ -219,20 +220,5 @@ package struct GATTClient: Sendable {
         guard logLines <= Limit.logLines else { return }
         logLines += 1
         emit(.log(logLines > Limit.logLines ? "further messages about the peer are not logged" : "the peer \(line)"))
-    }
-}
-
-extension CentralRequest {
-    func failure(_ error: LinkError) -> GATTClient.Effect {
-        switch self {
-        case .startScan, .stopScan: .event(.scanFailed(error))
-        case .connect: .event(.connectFailed(error))
-        case .discover: .event(.discoveryFailed(error))
-        case .read(let handle): .event(.readFailed(handle: handle, error))
-        case .write(let handle, _, _): .event(.writeFailed(handle: handle, error))
-        case .subscribe(let handle): .event(.subscribeFailed(handle: handle, error))
-        case .disconnect: .event(.disconnected(nil))
-        case .clearCache, .powerCycle: .event(.recovered(error.sentence))
-        }
     }
 }

@@ -109,6 +109,20 @@ package enum CentralRequest: Hashable, Sendable {
     case clearCache(PeerID)
     /// -> `recovered`. Switches the adapter off and on. This disturbs other programs, so the user must permit it.
     case powerCycle
+
+    /// The event that answers this request with an error.
+    package func failed(_ error: LinkError) -> CentralEvent {
+        switch self {
+        case .startScan, .stopScan: .scanFailed(error)
+        case .connect: .connectFailed(error)
+        case .discover: .discoveryFailed(error)
+        case .read(let handle): .readFailed(handle: handle, error)
+        case .write(let handle, _, _): .writeFailed(handle: handle, error)
+        case .subscribe(let handle): .subscribeFailed(handle: handle, error)
+        case .disconnect: .disconnected(nil)
+        case .clearCache, .powerCycle: .recovered(error.sentence)
+        }
+    }
 }
 
 package enum CentralEvent: Hashable, Sendable {
