@@ -8,7 +8,7 @@ import Testing
     /// A connected and subscribed central, and the faulty link of its peripheral. Response 12, command 16, firmware 19.
     private struct Bench {
         let central: any CentralLink
-        let peripheral: FaultyPeripheralLink
+        let peripheral: InstrumentedPeripheralLink
         let centralEvents: Inbox<CentralEvent>
         let peripheralEvents: Inbox<PeripheralEvent>
         let lines = Lines()
@@ -17,7 +17,7 @@ import Testing
             let ends = MemoryLink.pair()
             central = ends.central
             let lines = lines
-            peripheral = FaultyPeripheralLink(
+            peripheral = InstrumentedPeripheralLink(
                 ends.peripheral,
                 instruments: LinkInstruments(faults: try FaultPlan(plan), seed: seed, log: { lines.add($0) }))
             centralEvents = Inbox(central.events)

@@ -9,7 +9,7 @@ import Testing
         let recorded = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
         let ends = MemoryLink.pair(
             peripheral: LinkInstruments(observe: { seen in recorded.withLock { $0.real.append(seen.event) } }))
-        let recording = RecordingPeripheralLink(
+        let recording = InstrumentedPeripheralLink(
             ends.peripheral,
             instruments: LinkInstruments(observe: { seen in recorded.withLock { $0.written.append(seen.event) } }))
         let events = Inbox(recording.events)

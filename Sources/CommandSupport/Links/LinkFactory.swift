@@ -83,11 +83,9 @@ package enum LinkFactory {
     private static func bluez(_ adapter: String?, _ notifications: NotificationMethod?, _ instruments: LinkInstruments)
         -> any PeripheralLink
     {
-        var link: any PeripheralLink = BlueZPeripheralLink(
+        let link = BlueZPeripheralLink(
             adapter: adapter, notifications: notifications ?? .socket, log: instruments.log)
-        // Record the traffic after the faults are applied, as on a link that carries PDUs.
-        if instruments.observe != nil { link = RecordingPeripheralLink(link, instruments: instruments) }
-        if instruments.faults != nil { link = FaultyPeripheralLink(link, instruments: instruments) }
-        return link
+        guard instruments.observe != nil || instruments.faults != nil else { return link }
+        return InstrumentedPeripheralLink(link, instruments: instruments)
     }
 }

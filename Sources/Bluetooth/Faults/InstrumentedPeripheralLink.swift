@@ -1,18 +1,21 @@
 import Dispatch
 
-/// Injects the faults of a plan into any peripheral link, at GATT level (see `GATTFaultInjector`).
+/// Adds faults and an observer to any peripheral link, at GATT level (see `GATTFaultInjector`, `GATTTranscript`). The
+/// observer sees the traffic after the faults are applied.
 ///
-/// Links that carry ATT PDUs take a plan in their `LinkInstruments` instead. `queue` protects all state.
-package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
+/// Links that carry ATT PDUs take `LinkInstruments` instead. `queue` protects all state.
+package final class InstrumentedPeripheralLink: PeripheralLink, @unchecked Sendable {
     package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
-    private let queue = DispatchQueue(label: "faults")
+    private let queue = DispatchQueue(label: "instruments")
     private let instruments: LinkInstruments
     private let eventQueue = EventQueue<PeripheralEvent>()
     /// Yields when the full event queue has room again.
     private let spaceSignals: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var injector: GATTFaultInjector
+    /// `nil` without an observer, and before `open`.
+    private var transcript: GATTTranscript?
 
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
@@ -33,7 +36,12 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     }
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
+        if instruments.observe != nil {
+            let new = try GATTTranscript(application)
+            queue.async { self.transcript = new }
+        }
         try await base.open(application)
+        if let address = await base.ownAddress() { instruments.identify?(address) }
         Task { await forwardEvents() }
     }
 
@@ -54,10 +62,20 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private func forwardEvents() async {
         var spaceSignals = spaceSignals.makeAsyncIterator()
         for await event in base.events {
-            queue.async { self.apply(self.injector.handle(event, at: self.instruments.clock.now())) }
+            queue.async { self.received(event) }
             while eventQueue.isFull { await spaceSignals.next() }
         }
         queue.async { self.eventQueue.finish() }
+    }
+
+    private func received(_ event: PeripheralEvent) {
+        let now = instruments.clock.now()
+        observe(transcript?.record(event, at: now))
+        apply(injector.handle(event, at: now))
+    }
+
+    private func observe(_ observations: [LinkObservation]?) {
+        for observation in observations ?? [] { instruments.observe?(observation) }
     }
 
     private func expire() { apply(injector.tick(at: instruments.clock.now())) }
@@ -65,7 +83,9 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private func apply(_ effects: [GATTFaultInjector.Effect]) {
         for effect in effects {
             switch effect {
-            case .perform(let request): base.perform(request)
+            case .perform(let request):
+                observe(transcript?.record(request, at: instruments.clock.now()))
+                base.perform(request)
             case .yield(let event): eventQueue.yield(event)
             case .log(let line): instruments.log(line)
             }
