@@ -4,44 +4,14 @@ import Dispatch
 
 /// A central link through bluetoothd: `bluez`, or `bluez:hci0`.
 ///
-/// The link never polls: it waits for signals of bluetoothd with a time limit.
-package final class BlueZCentralLink: CentralLink {
-    package let name: String
-    package let hasRadio = true
-    package let events: AsyncStream<CentralEvent>
-    private let central: BlueZCentral
-
-    /// - Parameters:
-    ///   - adapter: `hci0`, or its address; `nil` for the first powered one.
-    ///   - log: logs one line about an unusual event.
-    ///   - held: the connections of this user's gateways; `nil` if all are another program's.
-    package init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .signals,
-        held: HeldConnections? = nil,
-        log: @escaping @Sendable (String) -> Void = { _ in }
-    ) {
-        name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        central = BlueZCentral(
-            adapter: adapter, bus: bus, notificationMethod: notifications, held: held ?? HeldConnections(folder: nil),
-            log: log)
-        events = central.eventQueue.stream()
-    }
-
-    deinit { central.eventQueue.finish() }
-
-    package func perform(_ request: CentralRequest) {
-        let central = central
-        // The queue keeps the order of requests from any thread.
-        central.executor.queue.async { central.assumeIsolated { $0.begin(request) } }
-    }
-
-    package func close() async { await central.close() }
-}
-
-/// The state of the link. The actor runs on the queue of the bus connection, so it handles signals in order.
-actor BlueZCentral {
+/// The link never polls: it waits for signals of bluetoothd with a time limit. The actor runs on the queue of the bus
+/// connection, so it handles signals in order.
+package actor BlueZCentralLink: CentralLink {
+    package nonisolated let name: String
+    package nonisolated let hasRadio = true
+    package nonisolated let events: AsyncStream<CentralEvent>
     nonisolated let executor: QueueExecutor
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
     nonisolated let eventQueue = EventQueue<CentralEvent>()
     let service: BlueZService
@@ -90,24 +60,37 @@ actor BlueZCentral {
     }
 
     struct Waiter {
-        var isDone: @Sendable (isolated BlueZCentral) -> Bool
+        var isDone: @Sendable (isolated BlueZCentralLink) -> Bool
         var wake: @Sendable (Bool) -> Void
     }
 
-    init(
-        adapter: String?, bus: DBusConnection.Bus, notificationMethod: NotificationMethod, held: HeldConnections,
-        log: @escaping @Sendable (String) -> Void
+    /// - Parameters:
+    ///   - adapter: `hci0`, or its address; `nil` for the first powered one.
+    ///   - log: logs one line about an unusual event.
+    ///   - held: the connections of this user's gateways; `nil` if all are another program's.
+    package init(
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .signals,
+        held: HeldConnections? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+        name = adapter.map { "bluez:\($0)" } ?? "bluez"
+        events = eventQueue.stream()
         executor = QueueExecutor("bluez central")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.notificationMethod = notificationMethod
-        self.held = held
+        notificationMethod = notifications
+        self.held = held ?? HeldConnections(folder: nil)
         self.log = log
     }
 
+    deinit { eventQueue.finish() }
+
+    package nonisolated func perform(_ request: CentralRequest) {
+        // The queue keeps the order of requests from any thread.
+        executor.queue.async { self.assumeIsolated { $0.begin(request) } }
+    }
+
     /// Starts a request. Connection requests run separately, so that `disconnect` can cancel them.
-    func begin(_ request: CentralRequest) {
+    private func begin(_ request: CentralRequest) {
         guard !isClosed else { return }
         switch request {
         case .startScan: Task { await startScan() }
@@ -126,7 +109,7 @@ actor BlueZCentral {
 
     /// GATT operations run one at a time: bluetoothd rejects a second operation on a characteristic (InProgress), and
     /// writes must keep their order. If the connection ends first, `disconnected` answers all of them.
-    private func enqueue(_ operation: @escaping @Sendable (isolated BlueZCentral) async -> Void) {
+    private func enqueue(_ operation: @escaping @Sendable (isolated BlueZCentralLink) async -> Void) {
         let (previous, number) = (operations, session?.number)
         operations = Task {
             await previous?.value
@@ -162,7 +145,7 @@ actor BlueZCentral {
     }
 
     /// Waits until `isDone` is true, checked after every change. Returns `false` after `limit`.
-    func wait(limit: Duration, until isDone: @escaping @Sendable (isolated BlueZCentral) -> Bool) async -> Bool {
+    func wait(limit: Duration, until isDone: @escaping @Sendable (isolated BlueZCentralLink) -> Bool) async -> Bool {
         if isDone(self) { return true }
         lastWaiter += 1
         let number = lastWaiter
@@ -262,7 +245,7 @@ actor BlueZCentral {
         }
     }
 
-    func close() async {
+    package func close() async {
         guard !isClosed else { return }
         isClosed = true
         if let session, session.isConnected, !session.isShared {

@@ -8,43 +8,12 @@ import Utilities
 /// One central at a time: while one is connected, the advertisement is unregistered, and another one is disconnected.
 /// bluetoothd does not report which end connected. A device counts as the central of this link if it connects while the
 /// application is published. Only unpaired devices are disconnected: a keyboard is paired, a bottle's central is not.
-package final class BlueZPeripheralLink: PeripheralLink {
-    package let name: String
-    package let events: AsyncStream<PeripheralEvent>
-    private let peripheral: BlueZPeripheral
-
-    /// - Parameters:
-    ///   - adapter: `hci1`; `nil` for the first powered one.
-    ///   - log: logs one line about an unusual event.
-    package init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .socket,
-        log: @escaping @Sendable (String) -> Void = { _ in }
-    ) {
-        name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        peripheral = BlueZPeripheral(adapter: adapter, bus: bus, notificationMethod: notifications, log: log)
-        events = peripheral.eventQueue.stream()
-    }
-
-    deinit { peripheral.eventQueue.finish() }
-
-    package func perform(_ request: PeripheralRequest) {
-        let peripheral = peripheral
-        peripheral.executor.queue.async { peripheral.assumeIsolated { $0.perform(request) } }
-    }
-
-    package func open(_ application: GATTApplication) async throws(LinkError) { try await peripheral.open(application) }
-
-    package func close() async { await peripheral.close() }
-
-    package func waitUntilEventsAreProcessed() async { await peripheral.eventQueue.waitUntilEventsAreProcessed() }
-
-    package func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
-}
-
-/// The state of the link. The actor runs on the queue of the bus connection.
-actor BlueZPeripheral {
+/// The actor runs on the queue of the bus connection.
+package actor BlueZPeripheralLink: PeripheralLink {
+    package nonisolated let name: String
+    package nonisolated let events: AsyncStream<PeripheralEvent>
     nonisolated let executor: QueueExecutor
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
     nonisolated let eventQueue = EventQueue<PeripheralEvent>()
     let service: BlueZService
@@ -109,20 +78,33 @@ actor BlueZPeripheral {
         var read: BluetoothUUID?
     }
 
-    init(
-        adapter: String?, bus: DBusConnection.Bus, notificationMethod: NotificationMethod,
-        log: @escaping @Sendable (String) -> Void
+    /// - Parameters:
+    ///   - adapter: `hci1`; `nil` for the first powered one.
+    ///   - log: logs one line about an unusual event.
+    package init(
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationMethod = .socket,
+        log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+        name = adapter.map { "bluez:\($0)" } ?? "bluez"
+        events = eventQueue.stream()
         executor = QueueExecutor("bluez peripheral")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
-        self.notificationMethod = notificationMethod
+        notificationMethod = notifications
         self.log = log
     }
 
+    deinit { eventQueue.finish() }
+
+    package nonisolated func perform(_ request: PeripheralRequest) {
+        executor.queue.async { self.assumeIsolated { $0.begin(request) } }
+    }
+
+    package nonisolated func waitUntilEventsAreProcessed() async { await eventQueue.waitUntilEventsAreProcessed() }
+
     func emit(_ event: PeripheralEvent) { eventQueue.yield(event) }
 
-    func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         guard self.application == nil else { throw LinkError(.invalidState, "this link is already published") }
         let names = application.services.flatMap(\.characteristics).map(\.name)
         guard Set(names).count == names.count else {
@@ -208,7 +190,7 @@ actor BlueZPeripheral {
         }
     }
 
-    func ownAddress() -> BluetoothAddress? {
+    package func ownAddress() -> BluetoothAddress? {
         adapter.flatMap { property($0, BlueZName.adapter, "Address")?.text }.flatMap { BluetoothAddress($0) }
     }
 
@@ -260,7 +242,7 @@ actor BlueZPeripheral {
 
     // MARK: - Closing
 
-    func close() async {
+    package func close() async {
         guard !isClosed else { return }
         isClosed = true
         retry?.cancel()

@@ -31,7 +31,7 @@ extension DBusConnection {
     }
 }
 
-extension BlueZPeripheral {
+extension BlueZPeripheralLink {
     /// The objects of an application, as in bluetoothctl's gatt menu (BlueZ client/gatt.c).
     ///
     /// bluetoothd owns the GAP and GATT services and the descriptors 2900 and 2902, and rejects an application with one
@@ -107,7 +107,7 @@ extension BlueZPeripheral {
 
     private func method(
         _ name: String, _ input: [DBusArgument] = [], _ output: [DBusArgument] = [],
-        _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
+        _ answer: @escaping @Sendable (isolated BlueZPeripheralLink, DBusInvocation) -> DBusAnswer
     ) -> DBusMethod {
         DBusMethod(name, input: input, output: output) { [weak self] call in
             guard let self else { return .failure("org.bluez.Error.Failed", "closed") }

@@ -4,7 +4,7 @@ import DBus
 import Glibc
 
 /// The methods that bluetoothd calls for a central's operations, and the application's responses to them.
-extension BlueZPeripheral {
+extension BlueZPeripheralLink {
     private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer {
         .failure("org.bluez.Error." + name, message)
     }
@@ -157,7 +157,7 @@ extension BlueZPeripheral {
 
     // MARK: - Requests
 
-    func perform(_ request: PeripheralRequest) {
+    func begin(_ request: PeripheralRequest) {
         guard !isClosed else { return }
         switch request {
         case .respond(let token, let response): respond(token, response)

@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-extension BlueZCentral {
+extension BlueZCentralLink {
     func connect(_ peer: PeerID, limit: Duration) async {
         guard session == nil else {
             return emit(

@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-extension BlueZCentral {
+extension BlueZCentralLink {
     private static let limit = Duration.seconds(10)
 
     /// The scan filter: LE only, with duplicates, so that a known device is reported again.

@@ -2,7 +2,7 @@ import Bluetooth
 import DBus
 import Glibc
 
-extension BlueZCentral {
+extension BlueZCentralLink {
     /// The transaction timeout of ATT (Core 5.4, Vol 3 Part F, 3.3.3), and so the time limit of a call.
     private static let limit = Duration.seconds(30)
 

@@ -4,7 +4,7 @@ import Utilities
 
 /// Publishing, and advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy
 /// or full) are retried with increasing pauses, and at once after a change.
-extension BlueZPeripheral {
+extension BlueZPeripheralLink {
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
     private var hasPower: Bool {
