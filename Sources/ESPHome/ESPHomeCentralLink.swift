@@ -2,46 +2,14 @@ package import Bluetooth
 import Dispatch
 import Foundation
 
-/// A central through an ESPHome Bluetooth proxy: `esphome:HOST`.
-package final class ESPHomeCentralLink: CentralLink {
+/// A central through an ESPHome Bluetooth proxy: `esphome:HOST`. It runs `ProxyHost` with a stream and a timer. `queue`
+/// protects all state.
+package final class ESPHomeCentralLink: CentralLink, @unchecked Sendable {
     package let name: String
     package let hasRadio = true
     package let events: AsyncStream<CentralEvent>
-    private let driver: ProxyDriver
-
-    /// The link connects to the proxy at the first scan or connection.
-    /// - Parameter key: the encryption key in the device's configuration (32 bytes in Base64). `nil` if unencrypted.
-    /// - Throws: `LinkError` if the key is invalid.
-    package init(_ endpoint: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
-        throws(LinkError)
-    {
-        name = "esphome:\(endpoint)"
-        let bytes = try key.map { text throws(LinkError) in
-            guard let bytes = Data(base64Encoded: text), bytes.count == NoiseSession.keySize else {
-                throw LinkError(
-                    .permissionDenied,
-                    "invalid encryption key for \(endpoint): expected 32 bytes in Base64")
-            }
-            return bytes
-        }
-        driver = ProxyDriver(endpoint, key: bytes.map(Array.init), instruments: instruments)
-        events = driver.events.stream()
-    }
-
-    deinit { driver.events.finish() }
-
-    package func perform(_ request: CentralRequest) {
-        let driver = driver
-        driver.queue.async { driver.feed(.request(request)) }
-    }
-
-    package func close() async { await driver.close() }
-}
-
-/// Runs `ProxyHost` with a stream, a timer and the events. The queue protects all state.
-private final class ProxyDriver: @unchecked Sendable {
-    let queue: DispatchQueue
-    let events = EventQueue<CentralEvent>()
+    private let queue: DispatchQueue
+    private let eventQueue = EventQueue<CentralEvent>()
     private var host: ProxyHost
     private var stream: TCPStream?
     private let timer: DeadlineTimer
@@ -51,15 +19,42 @@ private final class ProxyDriver: @unchecked Sendable {
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
     private static let maximumEvents = 8192
 
-    init(_ endpoint: NetworkEndpoint, key: [UInt8]?, instruments: LinkInstruments) {
+    /// The link connects to the proxy at the first scan or connection.
+    /// - Parameter key: the encryption key in the device's configuration (32 bytes in Base64). `nil` if unencrypted.
+    /// - Throws: `LinkError` if the key is invalid.
+    package init(_ endpoint: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
+        throws(LinkError)
+    {
+        let bytes = key.map { Data(base64Encoded: $0).map(Array.init) ?? [] }
+        guard bytes == nil || bytes?.count == NoiseSession.keySize else {
+            throw LinkError(.permissionDenied, "invalid encryption key for \(endpoint): expected 32 bytes in Base64")
+        }
+        name = "esphome:\(endpoint)"
         queue = DispatchQueue(label: "central esphome:\(endpoint)")
         self.instruments = instruments
-        host = ProxyHost(endpoint, key: key)
+        host = ProxyHost(endpoint, key: bytes)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
+        events = eventQueue.stream()
         timer.onFire = { [weak self] in self?.feed(.tick) }
     }
 
-    func feed(_ input: ProxyHost.Input) {
+    deinit { eventQueue.finish() }
+
+    package func perform(_ request: CentralRequest) {
+        queue.async { self.feed(.request(request)) }
+    }
+
+    package func close() async {
+        await withCheckedContinuation { done in
+            queue.async {
+                guard !self.isClosed else { return done.resume() }
+                self.closeWaiters.append(done)
+                self.feed(.leave)
+            }
+        }
+    }
+
+    private func feed(_ input: ProxyHost.Input) {
         guard !isClosed else { return }
         for effect in host.handle(input, at: instruments.clock.now()) { perform(effect) }
         timer.set(host.nextDeadline)
@@ -82,8 +77,8 @@ private final class ProxyDriver: @unchecked Sendable {
             stream?.close()
             stream = nil
         case .event(let event):
-            events.yield(event)
-            if events.count > Self.maximumEvents {
+            eventQueue.yield(event)
+            if eventQueue.count > Self.maximumEvents {
                 queue.async { self.feed(.ended("too many pending events from \(self.host.endpoint)")) }
             }
         case .finished:
@@ -91,18 +86,8 @@ private final class ProxyDriver: @unchecked Sendable {
             closeWaiters = []
             isClosed = true
             timer.cancel()
-            events.finish()
+            eventQueue.finish()
             waiters.forEach { $0.resume() }
-        }
-    }
-
-    func close() async {
-        await withCheckedContinuation { done in
-            queue.async {
-                guard !self.isClosed else { return done.resume() }
-                self.closeWaiters.append(done)
-                self.feed(.leave)
-            }
         }
     }
 }
