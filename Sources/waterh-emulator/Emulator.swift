@@ -33,7 +33,7 @@ struct Faults: ParsableCommand {
             """)
 
     func run() {
-        let bottle = BottleFaultOption.all.map { ($0.example, $0.meaning) }
+        let bottle = BottleFault.allCases.map { ($0.example, $0.meaning) }
         let link = FaultPlan.vocabulary
         let width = (bottle + link).map { $0.0.count }.max() ?? 0
         func list(_ title: String, _ entries: [(String, String)]) {

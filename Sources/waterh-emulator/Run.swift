@@ -131,7 +131,7 @@ struct Run: AsyncParsableCommand {
         if let gadget { return try await runProfile(gadget) }
         let plan = try FaultOptions(faults)
         let store = try store.map { path in try FlashStore(path: path) }
-        let (identity, flash) = try bottle(store, capacity: plan.bottle.ring)
+        let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
         let recorded = try Self.explained { try RecordedAnswers(answers, captures: capture, wanted: address) }

@@ -13,24 +13,26 @@ extension Scenario {
         bottle = Emulator.BottleIdentity(
             profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita, dialect: .calendar)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
-        faults.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
+        faults[.ring] = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
             // The bottle drops its oldest record. `ReadingAgreement` limits how small its ring can be for the drinks of
             // one poll.
-            faults.counts = true
-            faults.ring = max(faults.ring, 2 * Self.sipsInPoll)
+            faults[.counts] = 1
+            faults[.ring] = max(faults[.ring], 2 * Self.sipsInPoll)
         }
-        if bottle.profile == .retail, chance(30) { faults.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
-        if chance(15) { faults.early = Int.random(in: 100...1500, using: &random) }
-        if chance(10) { faults.ignore = 20 }
-        if chance(10) { faults.resend = Int.random(in: 1...12, using: &random) }
-        if chance(10) { faults.forget = 50 }
-        if chance(25) { faults.interleave = 30 }
-        if chance(8) { faults.restart = 50 }
-        if chance(8) { faults.shuffle = true }
-        if chance(8), !faults.shuffle { faults.split = Int.random(in: 18...60, using: &random) }
-        if chance(5) { faults.lie = 30 }
-        if chance(20) { faults.drift = Int.random(in: -2000...2000, using: &random) }
+        if bottle.profile == .retail, chance(30) {
+            faults[.frame] = [16, 16, 8, 32].randomElement(using: &random) ?? 16
+        }
+        if chance(15) { faults[.early] = Int.random(in: 100...1500, using: &random) }
+        if chance(10) { faults[.ignore] = 20 }
+        if chance(10) { faults[.resend] = Int.random(in: 1...12, using: &random) }
+        if chance(10) { faults[.forget] = 50 }
+        if chance(25) { faults[.interleave] = 30 }
+        if chance(8) { faults[.restart] = 50 }
+        if chance(8) { faults[.shuffle] = 1 }
+        if chance(8), faults[.shuffle] == 0 { faults[.split] = Int.random(in: 18...60, using: &random) }
+        if chance(5) { faults[.lie] = 30 }
+        if chance(20) { faults[.drift] = Int.random(in: -2000...2000, using: &random) }
 
         var actions: [ScenarioStep] = []
         var polls: [ScenarioStep] = []
@@ -39,7 +41,7 @@ extension Scenario {
         // Drinks before the first poll, then an hour of polls with more drinks between and during them. With small
         // pieces the last of seven entries leaves a rest of a record's size.
         let day =
-            faults.split > 0 && chance(50)
+            faults[.split] > 0 && chance(50)
             ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
         for _ in 0..<day {
             add(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))
@@ -50,7 +52,7 @@ extension Scenario {
         for index in 0..<count {
             let start = Duration.seconds(36_000 + index * pause)
             let poll = ScenarioStep.Poll(
-                link: Self.linkFaults(&random, isSplitInsideRecords: faults.split > 0),
+                link: Self.linkFaults(&random, isSplitInsideRecords: faults[.split] > 0),
                 killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, killsBeforeEffect: chance(50))
             polls.append(ScenarioStep(start, .poll(poll)))
             // At most one drink per second.

@@ -12,8 +12,8 @@ extension World {
         if let contradiction = report.contradiction { fail(.inconsistentCounts, contradiction) }
         // An empty log, a bottle that denies its log, and an answer that is lost completely look the same. So do a log
         // whose end overtakes its records and one without them.
-        let isInOrder = !hasFault(\.shuffle) && poll?.link.faults.contains { $0.kind == .swap } != true
-        let isBelievable = !hasFault { $0.lie != 0 } && losses.isEmpty && isInOrder
+        let isInOrder = !hasFault { $0[.shuffle] != 0 } && poll?.link.faults.contains { $0.kind == .swap } != true
+        let isBelievable = !hasFault { $0[.lie] != 0 } && losses.isEmpty && isInOrder
         if isBelievable, report.acknowledged > removed {
             fail(.inconsistentCounts, "\(report.acknowledged) acknowledged, and the bottle dropped \(removed)")
         }
@@ -52,8 +52,8 @@ extension World {
         guard flash.dropped > flashBefore.dropped else { return }
         let left = Set(flash.records.map(\.number))
         copies += flash.dropped - flashBefore.dropped
-        copiesRemoved += max(0, copies - scenario.faults.resend)
-        copies = min(copies, scenario.faults.resend)
+        copiesRemoved += max(0, copies - scenario.faults[.resend])
+        copies = min(copies, scenario.faults[.resend])
         for record in flashBefore.records where !left.contains(record.number) {
             if pollingJournal.holds(record.bytes) {
                 if poll?.otherCentral != nil { acknowledgedElsewhere.insert(record.bytes) }
@@ -73,7 +73,7 @@ extension World {
         var times: [[UInt8]: Int] = [:]
         var quarantined: Set<[UInt8]> = []
         // Cut by the bottle, or because of a small MTU.
-        let isSplitInsideRecords = hasFault { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
+        let isSplitInsideRecords = hasFault { $0[.split] > 0 } || scenario.polls.contains { $0.link.mtu != nil }
         for entry in entries {
             times[entry.raw, default: 0] += 1
             // Identical losses in two readings give the same pieces twice. Without a valid date they count nowhere.
@@ -101,7 +101,7 @@ extension World {
         } else {
             checkDays(entries, quarantined)
         }
-        if !hasFault({ $0.resend != 0 || $0.forget != 0 }), !bottle.flash.records.isEmpty {
+        if !hasFault({ $0[.resend] != 0 || $0[.forget] != 0 }), !bottle.flash.records.isEmpty {
             fail(
                 .unsettled,
                 "\(bottle.flash.records.count) records are still in the bottle after six polls without faults")

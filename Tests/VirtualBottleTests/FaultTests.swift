@@ -6,12 +6,11 @@ import Emulator
 @Suite struct FaultTests {
     @Test
     func `every fault is parsed and listed once`() throws {
-        #expect(Set(BottleFaultOption.all.map(\.name)).count == BottleFaultOption.all.count)
-        for word in BottleFaultOption.all {
-            #expect(try BottleFaults(word.example) != BottleFaults(), "\(word.example)")
-            #expect(!word.meaning.isEmpty && !word.meaning.contains("\n"))
+        for fault in BottleFault.allCases {
+            #expect(try BottleFaults(fault.example) != BottleFaults(), "\(fault.example)")
+            #expect(!fault.meaning.isEmpty && !fault.meaning.contains("\n"))
         }
-        #expect(try BottleFaults(BottleFaultOption.all.map(\.example).joined(separator: ", ")).drop == 5)
+        #expect(try BottleFaults(BottleFault.allCases.map(\.example).joined(separator: ", "))[.drop] == 5)
         #expect(try BottleFaults("") == BottleFaults())
     }
 
@@ -40,7 +39,7 @@ import Emulator
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
-    @Test(arguments: BottleFaultOption.all.map(\.example))
+    @Test(arguments: BottleFault.allCases.map(\.example))
     func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
@@ -176,6 +175,6 @@ import Emulator
 @Suite struct FaultVocabularyTests {
     @Test
     func `bottle faults and link faults have different names`() {
-        #expect(BottleFaultOption.all.filter { FaultPlan.isLinkFault($0.name) }.map(\.name) == [])
+        #expect(BottleFault.allCases.filter { FaultPlan.isLinkFault($0.rawValue) }.isEmpty)
     }
 }

@@ -9,12 +9,12 @@ extension VirtualBottleMachine {
 
     mutating func command(_ bytes: [UInt8], at now: MonotonicInstant) {
         let command = HostCommand(decoding: bytes)
-        if plan.early > 0, let session,
-            now < (session.subscribedAt ?? session.since).advanced(by: .milliseconds(plan.early))
+        if plan[.early] > 0, let session,
+            now < (session.subscribedAt ?? session.since).advanced(by: .milliseconds(plan[.early]))
         {
             return log("ignored, too early after the subscription: \(command.meaning)")
         }
-        guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
+        guard !injector.chance(plan[.ignore]) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
         if recordedAnswers.mode == .strict, !recordedAnswers.contains(bytes), let central = session?.central {
             log("disconnecting \(central): its request is not in the capture")
@@ -67,12 +67,12 @@ extension VirtualBottleMachine {
     private mutating func dumpRetail(at now: MonotonicInstant) {
         let records = beginDump()
         let hasRecords = !records.isEmpty
-        let reportsRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
+        let reportsRecords = injector.chance(plan[.lie]) ? !hasRecords : hasRecords
         answer((reportsRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, reportsRecords else { return }
         sendLog(
             session?.isListening == true
-                ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
+                ? DrinkLogPackets.retail(records, perFrame: plan[.frame]) : DrinkLogPackets.read(records), at: now)
     }
 
     private mutating func dumpDraft(at now: MonotonicInstant) {
@@ -87,7 +87,7 @@ extension VirtualBottleMachine {
         if !records.isEmpty {
             sendLog(
                 session?.profile == .draft
-                    ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records, perFrame: plan.frame), at: now)
+                    ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records, perFrame: plan[.frame]), at: now)
         }
     }
 
@@ -97,7 +97,7 @@ extension VirtualBottleMachine {
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
         session?.readable = []
         session?.isEndless = false
-        let records = Array(acknowledged.suffix(plan.resend)) + flash.records
+        let records = Array(acknowledged.suffix(plan[.resend])) + flash.records
         guard session?.profile == .draft, identity.dialect == nil else { return records }
         // The app of the draft profile accepts only 1A in byte 0.
         return records.map {
@@ -107,12 +107,12 @@ extension VirtualBottleMachine {
 
     private mutating func sendLog(_ values: [OutgoingValue], at now: MonotonicInstant) {
         let largest = values.map(\.value.count).max() ?? 0
-        if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan.split == 0 {
+        if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan[.split] == 0 {
             log("the ATT MTU is \(mtu): notifications of \(largest) bytes are truncated to \(mtu - 3)")
         }
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
         send(injector.applyFaults(log: values, report: report), at: now)
-        if plan.endless { session?.isEndless = true }
+        if plan[.endless] != 0 { session?.isEndless = true }
         let recordCount = values.reduce(0) { $0 + $1.records.count }
         log(recordCount == 1 ? "sending 1 record" : "sending \(recordCount) records")
     }
@@ -124,15 +124,15 @@ extension VirtualBottleMachine {
         guard rest == 0 else {
             return log("ignored: an acknowledgement of \(bytes) bytes is not a number of whole records")
         }
-        guard !injector.chance(plan.forget) else { return log("acknowledgement ignored, fault 'forget'") }
+        guard !injector.chance(plan[.forget]) else { return log("acknowledgement ignored, fault 'forget'") }
         // A central that reads receives the newest records first, but the oldest are deleted first.
         let oldest =
-            plan.counts
-            ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
+            plan[.counts] != 0
+            ? (acknowledged.suffix(plan[.resend]) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
         let named = Set(oldest.prefix(count))
         session?.sent.removeAll(where: named.contains)
         let records = flash.records.filter { named.contains($0.number) }
-        if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }
+        if plan[.resend] > 0 { acknowledged = (acknowledged + records).suffix(plan[.resend]) }
         if !records.isEmpty { change { $0.drop(named) } }
         log("\(records.count) of \(count) record\(count == 1 ? "" : "s") deleted, \(flash.records.count) left")
     }

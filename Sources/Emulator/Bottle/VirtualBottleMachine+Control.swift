@@ -100,7 +100,7 @@ extension VirtualBottleMachine {
             clock: reading, amountMl: ml, tdsPpm: measuresWater ? flash.tdsPpm : 0,
             sensor: measuresWater ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
-        let capacity = plan.ring
+        let capacity = plan[.ring]
         change { flash in
             flash.append(record.raw, capacity: capacity)
             flash.recentSips = flash.recentSips.suffix(Self.recentSips - 1) + [newSip]

@@ -22,7 +22,7 @@ extension VirtualBottleMachine {
         case .write(let central, let uuid, let value, let token):
             processWrite(value, to: uuid, from: central, token: token, at: now)
         case .notified(let uuid) where profile(answering: uuid) != nil:
-            let next = now.advanced(by: .milliseconds(plan.gap))
+            let next = now.advanced(by: .milliseconds(plan[.gap]))
             session?.confirmationDeadline = nil
             session?.earliestNext = next
         case .unavailable(let error):
@@ -44,13 +44,13 @@ extension VirtualBottleMachine {
         }
         offAirError = nil
         connections += 1
-        guard connections > plan.refuse else {
+        guard connections > plan[.refuse] else {
             log("\(central) disconnected: fault 'refuse', connection \(connections)")
             return emit(.link(.disconnect(central)))
         }
         session = Session(central, identity.profile.profiles[0], at: now)
-        if plan.step != 0 {
-            clock.step(milliseconds: Int64(plan.step) * 1000, at: now)
+        if plan[.step] != 0 {
+            clock.step(milliseconds: Int64(plan[.step]) * 1000, at: now)
             change { _ in }
         }
         emit(.link(.advertise(false)))
@@ -60,7 +60,7 @@ extension VirtualBottleMachine {
     private mutating func disconnect(at now: MonotonicInstant) {
         guard let central = session?.central else { return }
         session = nil
-        if plan.power == connections {
+        if plan[.power] == connections {
             clock.losePower(at: now)
             change { _ in }
             log("power lost: the clock restarts at zero")
@@ -74,8 +74,8 @@ extension VirtualBottleMachine {
         if let profile = profile(answering: uuid) {
             session?.subscribedAt = now
             session?.profile = profile
-            let unrequestedAt = now.advanced(by: .milliseconds(plan.unasked))
-            if plan.unasked > 0 { session?.unrequestedAt = unrequestedAt }
+            let unrequestedAt = now.advanced(by: .milliseconds(plan[.unasked]))
+            if plan[.unasked] > 0 { session?.unrequestedAt = unrequestedAt }
         }
         if uuid == BottleGATTTables.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
     }
@@ -149,7 +149,7 @@ extension VirtualBottleMachine {
         let characteristic = session.profile.response
         let waiting = values.map {
             Session.QueuedValue(
-                outgoing: $0, characteristic: characteristic, notBefore: now.advanced(by: .milliseconds(plan.slow)))
+                outgoing: $0, characteristic: characteristic, notBefore: now.advanced(by: .milliseconds(plan[.slow])))
         }
         if session.isListening {
             guard session.outbox.count + values.count <= Session.capacity else {
@@ -204,8 +204,8 @@ extension VirtualBottleMachine {
 
     /// The number of the notification that the disconnect fault replaces.
     private var dropAt: Int? {
-        if plan.hangUp > 0 { return plan.hangUp }
-        return plan.hangUpOnce > 0 && connections == plan.refuse + 1 ? plan.hangUpOnce : nil
+        if plan[.hangUp] > 0 { return plan[.hangUp] }
+        return plan[.hangUpOnce] > 0 && connections == plan[.refuse] + 1 ? plan[.hangUpOnce] : nil
     }
 
     private mutating func keepAlive(at now: MonotonicInstant) {
@@ -225,7 +225,7 @@ extension VirtualBottleMachine {
         guard let session, session.isEndless, session.outbox.isEmpty, session.confirmationDeadline == nil,
             session.earliestNext <= now
         else { return }
-        let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
+        let pause = now.advanced(by: .milliseconds(max(5, plan[.gap])))
         self.session?.outbox.append(
             Session.QueuedValue(
                 outgoing: OutgoingValue(value: injector.randomBytes(), kind: .randomBytes),

@@ -43,13 +43,13 @@ package struct VirtualBottleMachine: PeripheralMachine {
         recordedAnswers = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
-        application = BottleGATTTables.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
+        application = BottleGATTTables.application(identity, hasKeepAlive: faults[.keepAlive] != 0, hasRadio: hasRadio)
         if let offset = flash.clockOffset {
             clock = RunningClock(
-                LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults.drift, at: now)
+                LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults[.drift], at: now)
         } else {
             let since = hostTime.milliseconds - (flash.lostAt ?? hostTime).milliseconds
-            clock = RunningClock(LocalTime(milliseconds: max(0, since)), isLost: true, drift: faults.drift, at: now)
+            clock = RunningClock(LocalTime(milliseconds: max(0, since)), isLost: true, drift: faults[.drift], at: now)
         }
     }
 

@@ -1,37 +1,79 @@
-/// A fault plan of the emulated bottle, written as `drop=5,slow=300,hang-up=12`. See `BottleFaultOption.all` for the
-/// meaning and the range of each fault. `FaultPlan` has the faults of the link.
+/// A fault of the emulated bottle. Its raw value is its name in a plan.
+package enum BottleFault: String, CaseIterable, Sendable {
+    case drop, twice, slow, gap, ignore, early, unasked
+    case hangUp = "hang-up"
+    case hangUpOnce = "hang-up-once"
+    case refuse, cut, split, shuffle, restart, interleave, length, entry, lie, foreign, endless, forget, counts, frame
+    case resend, ring, drift, step, power
+    case keepAlive = "keep-alive"
+
+    /// An example of the fault in a plan, such as `drop=5`.
+    package var example: String { range == nil ? rawValue : "\(rawValue)=\(definition.example)" }
+    package var meaning: String { definition.meaning }
+    /// The numbers that the fault takes; `nil` if it takes none.
+    var range: ClosedRange<Int>? { definition.range }
+    /// The number without this fault.
+    var defaultNumber: Int { self == .ring ? 500 : 0 }
+
+    private var definition: (range: ClosedRange<Int>?, example: Int, meaning: String) {
+        let (percent, milliseconds) = (0...100, 0...600_000)
+        return switch self {
+        case .drop: (percent, 5, "N percent of the notifications are lost")
+        case .twice: (percent, 10, "N percent of the notifications are sent twice")
+        case .slow: (milliseconds, 300, "each response is N ms late")
+        case .gap: (milliseconds, 50, "N ms between two notifications")
+        case .ignore: (percent, 20, "N percent of the commands are ignored; 100: the bottle never responds")
+        case .early:
+            (milliseconds, 500, "commands are ignored for N ms after the subscription (a quirk of a real bottle)")
+        case .unasked:
+            (
+                milliseconds, 500,
+                "sends state and log to a subscriber without requests after N ms (a quirk of a real bottle)"
+            )
+        case .hangUp: (1...1_000_000, 12, "each connection is dropped instead of sending its N-th notification")
+        case .hangUpOnce:
+            (1...1_000_000, 12, "the first connection is dropped instead of sending its N-th notification")
+        case .refuse:
+            (
+                0...1_000_000, 2,
+                "the first N connections are dropped at once (the client might already have discovered the services)"
+            )
+        case .cut: (percent, 5, "N percent of the notifications lack their last bytes")
+        case .split: (1...512, 20, "all data is sent in pieces of at most N bytes")
+        case .shuffle: (nil, 1, "log entries are sent in random order, as over parallel ATT bearers")
+        case .restart: (percent, 50, "N percent of the log transfers restart in the middle")
+        case .interleave: (percent, 30, "N percent of the log's notifications follow a report")
+        case .length: (percent, 10, "N percent of the frames have a wrong length field")
+        case .entry: (percent, 10, "N percent of the log's entries have a wrong size byte")
+        case .lie: (percent, 50, "N percent of the log responses contradict the stored log")
+        case .foreign: (percent, 20, "N percent of the responses are those of another maker's bottle")
+        case .endless: (nil, 1, "invalid data is sent after the log while a central is subscribed")
+        case .forget: (percent, 50, "N percent of the acknowledgements are ignored: those records are sent again")
+        case .counts: (nil, 1, "an acknowledgement of N records deletes the N oldest ones, even if they were not sent")
+        case .frame:
+            (0...4680, 16, "the retail log is sent in frames of at most N records (one frame without this fault)")
+        case .resend: (0...500, 8, "the last N acknowledged records are sent again with the next ones")
+        case .ring: (1...5000, 20, "the log has room for N records and loses its oldest (500 without this fault)")
+        case .drift: (-100_000...100_000, 200, "the clock is N millionths fast, or slow if negative")
+        case .step: (-100_000_000...100_000_000, 3600, "the clock jumps N seconds at each connection")
+        case .power: (1...1_000_000, 1, "power is lost when the N-th connection ends: the clock restarts at zero")
+        case .keepAlive: (nil, 1, "a third characteristic notifies every 5 s, as on some real bottles")
+        }
+    }
+}
+
+/// A fault plan of the emulated bottle, written as `drop=5,slow=300`. `FaultPlan` has the faults of the link.
 package struct BottleFaults: Hashable, Sendable {
-    package var drop = 0
-    package var twice = 0
-    package var slow = 0
-    package var gap = 0
-    package var ignore = 0
-    package var early = 0
-    package var unasked = 0
-    package var hangUp = 0
-    package var hangUpOnce = 0
-    package var refuse = 0
-    package var cut = 0
-    package var split = 0
-    package var shuffle = false
-    package var restart = 0
-    package var interleave = 0
-    package var length = 0
-    package var entry = 0
-    package var lie = 0
-    package var foreign = 0
-    package var endless = false
-    package var forget = 0
-    package var counts = false
-    package var frame = 0
-    package var resend = 0
-    package var ring = 500
-    package var drift = 0
-    package var step = 0
-    package var power = 0
-    package var keepAlive = false
+    /// The numbers that differ from the default.
+    private var numbers: [BottleFault: Int] = [:]
 
     package init() {}
+
+    /// The number of a fault; 1 for a fault that takes no number and is set.
+    package subscript(fault: BottleFault) -> Int {
+        get { numbers[fault] ?? fault.defaultNumber }
+        set { numbers[fault] = newValue == fault.defaultNumber ? nil : newValue }
+    }
 
     /// The error of an unknown fault, or of a number out of range.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
@@ -44,22 +86,24 @@ package struct BottleFaults: Hashable, Sendable {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
                 $0.filter { $0 != " " }
             }
-            guard let name = pieces.first, let option = BottleFaultOption.all.first(where: { $0.name == name }) else {
+            guard let name = pieces.first, let fault = BottleFault(rawValue: name) else {
                 throw Malformed(description: "unknown fault '\(part)'")
             }
-            switch (option.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
-            case (.flag(let path), _) where pieces.count == 1: self[keyPath: path] = true
-            case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
-            case (.flag, _): throw Malformed(description: "'\(name)' must not have a number")
-            case (.number(_, let range), _):
+            guard let range = fault.range else {
+                guard pieces.count == 1 else { throw Malformed(description: "'\(name)' must not have a number") }
+                self[fault] = 1
+                continue
+            }
+            guard pieces.count > 1, let number = Int(pieces[1]), range.contains(number) else {
                 throw Malformed(
                     description:
                         """
                         '\(name)' requires a number from \(range.lowerBound) to \(range.upperBound), for example \
-                        '\(option.example)'
+                        '\(fault.example)'
                         """
                 )
             }
+            self[fault] = number
         }
     }
 
@@ -67,13 +111,9 @@ package struct BottleFaults: Hashable, Sendable {
     package var text: String { words.joined(separator: ",") }
 
     package var words: [String] {
-        let none = BottleFaults()
-        return BottleFaultOption.all.compactMap { option in
-            switch option.kind {
-            case .flag(let path): self[keyPath: path] ? option.name : nil
-            case .number(let path, _):
-                self[keyPath: path] == none[keyPath: path] ? nil : "\(option.name)=\(self[keyPath: path])"
-            }
+        BottleFault.allCases.compactMap { fault in
+            guard let number = numbers[fault] else { return nil }
+            return fault.range == nil ? fault.rawValue : "\(fault.rawValue)=\(number)"
         }
     }
 }

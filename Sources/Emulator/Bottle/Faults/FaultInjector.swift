@@ -18,7 +18,7 @@ struct FaultInjector: Sendable {
 
     mutating func applyFaults(answer value: [UInt8]) -> [OutgoingValue] {
         var value = value
-        if chance(plan.foreign) { value = foreignFrame() }
+        if chance(plan[.foreign]) { value = foreignFrame() }
         corruptLength(&value)
         return finish([OutgoingValue(value: value, kind: .answer)])
     }
@@ -32,18 +32,18 @@ struct FaultInjector: Sendable {
             corruptEntry(&values[index].value)
         }
         // Do not move the first value, which contains the frame header. Draft packets are separate frames.
-        if plan.shuffle, values.count > 2 {
+        if plan[.shuffle] != 0, values.count > 2 {
             var rest = Array(values.dropFirst())
             rest.shuffle(using: &generator)
             values = [values[0]] + rest
         }
-        if values.count > 1, chance(plan.restart) {
+        if values.count > 1, chance(plan[.restart]) {
             let firstPart = values.prefix(Int.random(in: 1..<values.count, using: &generator))
             values = firstPart.map { OutgoingValue(value: $0.value, kind: .log) } + values
         }
-        if plan.interleave > 0 {
+        if plan[.interleave] > 0 {
             values = values.flatMap {
-                chance(plan.interleave) ? [OutgoingValue(value: report, kind: .report), $0] : [$0]
+                chance(plan[.interleave]) ? [OutgoingValue(value: report, kind: .report), $0] : [$0]
             }
         }
         return finish(values)
@@ -57,16 +57,16 @@ struct FaultInjector: Sendable {
     private mutating func finish(_ values: [OutgoingValue]) -> [OutgoingValue] {
         var result: [OutgoingValue] = []
         for var value in values {
-            if chance(plan.cut), value.value.count > 1 {
+            if chance(plan[.cut]), value.value.count > 1 {
                 value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
             }
             for piece in split(value) {
                 // A lost notification counts as sent, because a bottle cannot detect the loss.
-                if chance(plan.drop) {
+                if chance(plan[.drop]) {
                     result.append(OutgoingValue(value: [], kind: piece.kind, records: piece.records))
                 } else {
                     result.append(piece)
-                    if chance(plan.twice) { result.append(OutgoingValue(value: piece.value, kind: piece.kind)) }
+                    if chance(plan[.twice]) { result.append(OutgoingValue(value: piece.value, kind: piece.kind)) }
                 }
             }
         }
@@ -74,10 +74,10 @@ struct FaultInjector: Sendable {
     }
 
     private func split(_ value: OutgoingValue) -> [OutgoingValue] {
-        guard plan.split > 0, value.value.count > plan.split else { return [value] }
-        var pieces = stride(from: 0, to: value.value.count, by: plan.split).map { start in
+        guard plan[.split] > 0, value.value.count > plan[.split] else { return [value] }
+        var pieces = stride(from: 0, to: value.value.count, by: plan[.split]).map { start in
             OutgoingValue(
-                value: Array(value.value[start..<min(start + plan.split, value.value.count)]), kind: value.kind)
+                value: Array(value.value[start..<min(start + plan[.split], value.value.count)]), kind: value.kind)
         }
         pieces[pieces.count - 1].records = value.records
         return pieces
@@ -85,7 +85,7 @@ struct FaultInjector: Sendable {
 
     private mutating func corruptLength(_ value: inout [UInt8]) {
         guard value.count >= Frame.headerSize, [0x50, 0x52].contains(value[0]), [0x54, 0x50].contains(value[1]),
-            chance(plan.length)
+            chance(plan[.length])
         else { return }
         let length = Int(value[2]) << 8 | Int(value[3])
         let corrupted = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
@@ -95,7 +95,7 @@ struct FaultInjector: Sendable {
 
     private mutating func corruptEntry(_ value: inout [UInt8]) {
         let at = value.first == 0x50 ? Frame.headerSize : 0
-        guard value.count > at, chance(plan.entry) else { return }
+        guard value.count > at, chance(plan[.entry]) else { return }
         value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
     }
 
