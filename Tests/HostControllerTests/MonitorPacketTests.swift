@@ -59,7 +59,7 @@ import Testing
 }
 
 /// Advertising and scan response data of the `l2cap:` link: 31 bytes each, whatever the name and the services.
-@Suite struct RawAdvertiserTests {
+@Suite struct AdvertisingBytesTests {
     @Test(
         arguments: [
             ("WaterH-Boost-24oz", [], [2, 1, 6], [18, 0x09] + Array("WaterH-Boost-24oz".utf8)),
@@ -79,9 +79,9 @@ import Testing
             ),
         ] as [(String, [BluetoothUUID], [UInt8], [UInt8])])
     func showsWhatFits(_ name: String, _ services: [BluetoothUUID], _ data: [UInt8], _ response: [UInt8]) {
-        let advertiser = RawAdvertiser(adapter: 0, name: name, services: services)
-        #expect(advertiser.advertisingData == data && advertiser.scanResponse == response)
-        #expect(advertiser.advertisingData.count <= 31 && advertiser.scanResponse.count <= 31)
+        let bytes = AdvertisingBytes(name: name, services: services)
+        #expect(bytes.data == data && bytes.scanResponse == response)
+        #expect(bytes.startCommands().map(\.parameters.count) == [15, 32, 32, 1])
     }
 }
 

@@ -111,12 +111,11 @@ package struct L2CAPDialer: SocketDialer {
 /// The peripheral's end: `l2cap:hci1`, or the adapter's address. It advertises by HCI commands.
 package final class L2CAPListener: SocketListener {
     private let adapter: HostAdapter
-    private let advertiser: Mutex<RawAdvertiser>
+    private let advertised = Mutex<AdvertisingBytes?>(nil)
 
     /// - Parameter text: the text after `l2cap:`.
     package init(_ text: String) throws(LinkError) {
         adapter = try HostAdapter(text)
-        advertiser = Mutex(RawAdvertiser(adapter: adapter.index, name: "", services: []))
     }
 
     package var name: String { "l2cap:\(adapter.name)" }
@@ -142,11 +141,8 @@ package final class L2CAPListener: SocketListener {
             throw HostErrors.error(.system, "Cannot serve ATT on \(adapter.name)", error)
         }
         do throws(LinkError) {
-            let advertiser = RawAdvertiser(
-                adapter: adapter.index, name: application.name, services: application.advertisedServices,
-                configured: application.advertisement)
-            self.advertiser.withLock { $0 = advertiser }
-            try advertiser.set(true)
+            advertised.withLock { $0 = application.advertised }
+            try setAdvertising(true)
         } catch {
             close(descriptor)
             throw error
@@ -163,5 +159,19 @@ package final class L2CAPListener: SocketListener {
     }
 
     /// The controller can reject this while a connection starts or ends; the next state change repeats the request.
-    package func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
+    package func advertise(_ visible: Bool) { try? setAdvertising(visible) }
+
+    /// Starts or stops advertising by HCI commands on a raw socket. Requires CAP_NET_RAW.
+    private func setAdvertising(_ isVisible: Bool) throws(LinkError) {
+        let descriptor = try HCISocket.open(
+            adapter: adapter.index, channel: HCI_CHANNEL_RAW, .noAdapter, "Cannot open \(adapter.name)")
+        defer { close(descriptor) }
+        let bytes = isVisible ? advertised.withLock { $0 } : nil
+        for (opcode, parameters) in bytes?.startCommands() ?? AdvertisingBytes.stopCommands {
+            let packet = [0x01, UInt8(opcode & 0xFF), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters
+            guard write(descriptor, packet, packet.count) == packet.count else {
+                throw HostErrors.error(.permissionDenied, "\(adapter.name) rejected an advertising command", errno)
+            }
+        }
+    }
 }

@@ -87,9 +87,7 @@ extension BlueZPeripheralLink {
     }
 
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
-        let converted = AdvertisedProperties(
-            application.advertisement
-                ?? AdvertisingBytes(name: application.name, services: application.advertisedServices))
+        let converted = AdvertisedProperties(application.advertised)
         for structure in converted.omitted { log("not advertised: \(structure)") }
         let properties = converted.properties.merging(["Type": .string("peripheral")]) { $1 }
         let release = method("Release") { peripheral, _ in

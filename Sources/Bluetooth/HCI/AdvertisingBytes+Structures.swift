@@ -40,10 +40,28 @@ extension AdvertisingBytes {
         return kept
     }
 
-    /// The parameters of LE Set Advertising Data: a length and 31 bytes (Core 5.4, Vol 4 Part E, 7.8.7).
-    package static func padded(_ data: [UInt8]) -> [UInt8] {
-        let data = data.prefix(31)
+    /// The HCI commands that start legacy advertising, connectable and scannable, on all channels, every 100 to 150 ms
+    /// (Core 5.4, Vol 4 Part E, 7.8.5–7.8.9).
+    package func startCommands(usesRandomAddress: Bool = false) -> [(opcode: UInt16, parameters: [UInt8])] {
+        [
+            (0x2006, [0xA0, 0, 0xF0, 0, 0, usesRandomAddress ? 1 : 0, 0, 0, 0, 0, 0, 0, 0, 7, 0]),
+            (0x2008, Self.padded(data)), (0x2009, Self.padded(scanResponse)), (0x200A, [1]),
+        ]
+    }
+
+    package static let stopCommands: [(opcode: UInt16, parameters: [UInt8])] = [(0x200A, [0])]
+
+    /// The parameters of LE Set Advertising Data: a length and 31 bytes.
+    private static func padded(_ data: [UInt8]) -> [UInt8] {
+        let data = data.count > 31 ? fitting(data) : data
         return [UInt8(data.count)] + data + Array(repeating: 0, count: 31 - data.count)
+    }
+}
+
+extension GATTApplication {
+    /// The advertising data to send.
+    package var advertised: AdvertisingBytes {
+        advertisement ?? AdvertisingBytes(name: name, services: advertisedServices)
     }
 }
 

@@ -89,13 +89,9 @@ package struct HCIHost: Sendable {
             // Active scan, 60 ms of every 60 ms, with duplicates, because later reports have more data.
             if isOn { command(0x200B, [1, 0x60, 0, 0x60, 0, usesRandomAddress ? 1 : 0, 0]) }
             command(0x200C, [isOn ? 1 : 0, 0])
-        case .advertise(let data?):
-            // 100 to 150 ms, connectable and scannable, on all channels.
-            command(0x2006, [0xA0, 0, 0xF0, 0, 0, usesRandomAddress ? 1 : 0, 0, 0, 0, 0, 0, 0, 0, 7, 0])
-            command(0x2008, AdvertisingBytes.padded(data.data))
-            command(0x2009, AdvertisingBytes.padded(data.scanResponse))
-            command(0x200A, [1])
-        case .advertise(nil): command(0x200A, [0])
+        case .advertise(let data):
+            let commands = data?.startCommands(usesRandomAddress: usesRandomAddress) ?? AdvertisingBytes.stopCommands
+            for (opcode, parameters) in commands { command(opcode, parameters) }
         case .connect(let peer, let isRandom):
             // Interval 30 to 50 ms, latency 0, supervision timeout 5 s.
             command(

@@ -44,9 +44,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     }
 
     func listen(_ application: GATTApplication) {
-        advertisement =
-            application.advertisement
-            ?? AdvertisingBytes(name: application.name, services: application.advertisedServices)
+        advertisement = application.advertised
         advertise(isVisible)
     }
 
