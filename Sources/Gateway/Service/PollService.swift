@@ -67,6 +67,7 @@ package actor PollService {
             await runJobs()
             isCheckRequested = false
             let bottles = await dependencies.loadBottles()
+            guard !Task.isCancelled else { break }
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
                 isPollRequested = true
