@@ -63,6 +63,8 @@ struct BenchDayCommand: AsyncParsableCommand {
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
         let location = StoreLocation(path: store ?? folder.store)
         let wanted = link.selectedBottle.map(BottleSelector.init(text:))
+        let ownStore = store.map { StoreLocation(path: $0) } ?? (try? StoreLocation.find(nil, file))
+        let own = Set(ownStore.map(Adoption.adoptedBottles)?.flatMap(\.identities) ?? [])
         let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Setup(
@@ -71,9 +73,10 @@ struct BenchDayCommand: AsyncParsableCommand {
                 store: { [link] in try await Self.storeLog(link, file, location, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
-                    !hasRadio
-                        || wanted.map { $0.matches(address: seen.address, name: seen.name) }
-                            ?? BottleSelector.looksLikeBottle(seen)
+                    guard hasRadio else { return true }
+                    if let wanted { return wanted.matches(address: seen.address, name: seen.name) }
+                    let isOwn = seen.isAddressPrivate || seen.address.map { own.contains($0.description) } == true
+                    return BottleSelector.looksLikeBottle(seen) && (own.isEmpty || isOwn)
                 },
                 wall: {
                     BottleClock(zone.wall(at: Machine.now()))
