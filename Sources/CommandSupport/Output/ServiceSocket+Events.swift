@@ -23,22 +23,13 @@ extension ServiceSocket {
                     descriptor.value.withLock { $0 = nil }
                     close(opened)
                 }
-                let request = Array(
-                    "GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
-                guard send(opened, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
-                    throw noResponse
-                }
                 var reader = EventReader()
-                var buffer = [UInt8](repeating: 0, count: 1 << 14)
-                while true {
-                    let count = recv(opened, &buffer, buffer.count, 0)
-                    guard count > 0 else { throw noResponse }
-                    for event in try reader.read(buffer[..<count]) {
-                        guard case .enqueued = continuation.yield(event) else {
-                            return continuation.finish(throwing: noResponse)
-                        }
+                try exchange(on: opened, "GET \(target)", "Accept: text/event-stream\r\n\r\n") { body in
+                    for event in try reader.read(body) {
+                        guard case .enqueued = continuation.yield(event) else { throw noResponse }
                     }
                 }
+                throw noResponse
             } catch {
                 continuation.finish(throwing: error)
             }

@@ -5,9 +5,8 @@ package import Foundation
 package struct ServiceSocket: Sendable {
     /// The time limit for a response in seconds.
     private let limitSeconds: Int
-    /// The maximum length of a response and of its head in bytes.
+    /// The maximum length in bytes of a response that is kept in memory.
     private static let limit = 1 << 20
-    private static let headLimit = 1 << 16
 
     package let path: String
     /// Returns advice for a problem code.
@@ -97,49 +96,38 @@ package struct ServiceSocket: Sendable {
         return answer
     }
 
-    /// Sends a request, and passes the body of the response to `process` in pieces.
-    private func request(_ what: String, _ rest: String, _ process: (Data) throws -> Void) throws {
+    private func request(_ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
         let descriptor = try open()
         defer { close(descriptor) }
-        var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
+        try exchange(on: descriptor, what, "Connection: close\r\n\(rest)", process)
+    }
+
+    /// Sends a request, and passes the body of the response to `process` in pieces.
+    func exchange(
+        on descriptor: Int32, _ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void
+    ) throws {
+        var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\n\(rest)".utf8)[...]
         while !request.isEmpty {
             let count = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard count > 0 else { throw noResponse }
             request = request.dropFirst(count)
         }
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        func next() throws -> Data? {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count >= 0 else { throw noResponse }
-            return count > 0 ? Data(buffer[..<count]) : nil
-        }
-        var head = Data()
-        while head.firstRange(of: Data("\r\n\r\n".utf8)) == nil {
-            guard head.count < Self.headLimit, let piece = try next() else { throw noResponse }
-            head += piece
-        }
-        guard let end = head.firstRange(of: Data("\r\n\r\n".utf8)) else { throw noResponse }
-        let lines = String(decoding: head[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
-        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-            throw noResponse
-        }
-        let length = lines.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: ":").last
-        var rest = length.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+        var reader = HTTPResponseReader()
         var problem = Data()
-        var piece: Data? = head[end.upperBound...]
-        while let bytes = piece, problem.count <= Self.limit {
-            rest = rest.map { $0 - bytes.count }
-            if (200..<300).contains(status) { try process(bytes) } else { problem += bytes }
-            piece = rest == 0 ? nil : try next()
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while !reader.isComplete, problem.count <= Self.limit {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0, let body = try? reader.read(buffer[..<count]) else { throw noResponse }
+            if reader.isSuccess { try process(body) } else { problem += body }
         }
-        guard (200..<300).contains(status) else {
+        guard reader.isSuccess else {
             let problem = try? JSONDecoder().decode(Refused.self, from: problem)
+            let status = reader.status ?? 0
             throw CommandFailure(
                 status < 500 ? .refused : .failed,
                 problem?.detail ?? "The service responded with HTTP status \(status).",
                 advice: problem?.code.flatMap(advice), code: problem?.code)
         }
-        guard rest == 0 || status == 204 else { throw noResponse }
     }
 
     private struct Refused: Decodable {

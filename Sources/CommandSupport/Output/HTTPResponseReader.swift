@@ -1,0 +1,91 @@
+/// Parses an HTTP/1.1 response (RFC 9112) as it arrives.
+struct HTTPResponseReader: Sendable {
+    struct Malformed: Error {}
+
+    /// The maximum length in bytes of the head and of a chunk.
+    private static let limit = 1 << 20
+
+    private enum Part: Sendable {
+        case head
+        case chunkSize
+        /// The number of remaining bytes of the body or of a chunk.
+        case data(Int, isChunk: Bool)
+        /// The line break after a chunk.
+        case chunkEnd
+        case end
+    }
+
+    private var part = Part.head
+    private var bytes: [UInt8] = []
+    /// The status code; `nil` before the end of the head.
+    private(set) var status: Int?
+
+    var isSuccess: Bool { status.map { (200..<300).contains($0) } ?? false }
+
+    var isComplete: Bool { if case .end = part { true } else { false } }
+
+    /// Parses further bytes of the response, and returns the bytes of the body that they contain.
+    mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [UInt8] {
+        bytes += new
+        var body: [UInt8] = []
+        while try step(&body) {}
+        guard bytes.count <= Self.limit else { throw Malformed() }
+        return body
+    }
+
+    /// Parses the next part of the buffer. Returns `false` if it is incomplete.
+    private mutating func step(_ body: inout [UInt8]) throws(Malformed) -> Bool {
+        switch part {
+        case .head:
+            guard let head = text(before: [13, 10, 13, 10]) else { return false }
+            try readHead(head)
+        case .chunkSize:
+            guard let line = text(before: [13, 10]) else { return false }
+            guard let size = Int(line.prefix { $0 != ";" }, radix: 16), (0...Self.limit).contains(size) else {
+                throw Malformed()
+            }
+            part = size == 0 ? .end : .data(size, isChunk: true)
+        case .data(let remaining, let isChunk):
+            let count = min(remaining, bytes.count)
+            guard count > 0 else { return false }
+            body += bytes[..<count]
+            bytes.removeFirst(count)
+            part = count < remaining ? .data(remaining - count, isChunk: isChunk) : isChunk ? .chunkEnd : .end
+        case .chunkEnd:
+            guard bytes.count >= 2 else { return false }
+            bytes.removeFirst(2)
+            part = .chunkSize
+        case .end:
+            bytes = []
+            return false
+        }
+        return true
+    }
+
+    private mutating func readHead(_ head: String) throws(Malformed) {
+        let lines = head.split(separator: "\r\n").map { $0.lowercased() }
+        guard let start = lines.first, start.hasPrefix("http/1."),
+            let status = start.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+        else { throw Malformed() }
+        self.status = status
+        func value(_ name: String) -> String? {
+            lines.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).filter { $0 != " " }
+        }
+        if value("transfer-encoding") == "chunked" {
+            part = .chunkSize
+        } else if let length = value("content-length").flatMap({ Int($0) }), length >= 0 {
+            part = length == 0 ? .end : .data(length, isChunk: false)
+        } else if status == 204 {
+            part = .end
+        } else {
+            throw Malformed()
+        }
+    }
+
+    /// Removes the text before the separator, and the separator; `nil` if it has not arrived.
+    private mutating func text(before separator: [UInt8]) -> String? {
+        guard let end = bytes.firstRange(of: separator) else { return nil }
+        defer { bytes.removeFirst(end.upperBound) }
+        return String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+    }
+}
