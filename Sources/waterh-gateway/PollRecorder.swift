@@ -23,6 +23,9 @@ final class PollRecorder: Sendable {
     /// The minimum time between files for the same reason, so that other reasons keep their files.
     private static let pause = Duration.seconds(3600)
 
+    /// The prefix of the line with the bottle's advertised name in a trace.
+    static let nameMark = "name: "
+
     private let state = Mutex(State())
 
     func record(_ observation: LinkObservation) {
@@ -58,7 +61,7 @@ final class PollRecorder: Sendable {
         let epoch = Duration.milliseconds(wall.milliseconds) - .nanoseconds(now.nanoseconds)
         do {
             let trace = Self.trace(report, reason, isTruncated: traffic.isTruncated)
-            try PollRecordings(store: store)?.keep(trace, at: wall) { path in
+            try FailedPollFiles.keep(trace, of: store, at: wall) { path in
                 let recorder = try LinkRecorder(
                     path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0),
                     epoch: epoch
@@ -86,7 +89,7 @@ final class PollRecorder: Sendable {
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
         // The name is on a separate line, so that a report can redact it.
-        if let name = report.name { lines.append(PollRecordings.nameMark + name.filter { !$0.isNewline }) }
+        if let name = report.name { lines.append(Self.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """
             received \(report.received), new \(report.new), known \(report.duplicates), quarantined \
@@ -99,5 +102,39 @@ final class PollRecorder: Sendable {
         }
         if isTruncated { lines.append("The capture is truncated.") }
         return lines.joined(separator: "\n")
+    }
+}
+
+extension FailedPollFiles {
+    /// Writes the files of a poll, and deletes the oldest ones above the limit. A store in memory has no files.
+    fileprivate static func keep(
+        _ trace: String, of store: String, at time: Instant, _ writeCapture: (String) throws -> Void
+    ) throws {
+        guard store.hasPrefix("/") else { return }
+        let (files, folder) = (FileManager.default, folder(beside: store))
+        if !files.fileExists(atPath: folder) {
+            try files.createDirectory(
+                atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+        let id = time.description.filter { $0.isNumber || $0 == "T" }
+        let (capture, text) = ("\(folder)/\(id).btsnoop", "\(folder)/\(id).txt")
+        do {
+            try writeCapture(capture)
+            try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: capture)
+            let trace = Data((trace + "\n").utf8)
+            guard files.createFile(atPath: text, contents: trace, attributes: [.posixPermissions: 0o600]) else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+        } catch {
+            // A capture without its trace is useless.
+            for file in [capture, text] { try? files.removeItem(atPath: file) }
+            throw error
+        }
+        // The new files can seem old, because the clock can have been wrong.
+        let kept = Set(all(beside: store).map(\.id)).union([id])
+        for name in try files.contentsOfDirectory(atPath: folder)
+        where isOurs(name) && !kept.contains(String(name.prefix { $0 != "." })) {
+            try files.removeItem(atPath: "\(folder)/\(name)")
+        }
     }
 }

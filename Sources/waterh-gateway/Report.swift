@@ -38,27 +38,26 @@ struct Report: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(storeOptions.config)
-        let locations = [try storeOptions.storeLocation(file)]
-        let found = locations.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
-        let stores = found.compactMap { location in
-            (try? location.open(hostZone: nil, for: .reading)).map { (location, $0) }
-        }
+        let location = try storeOptions.storeLocation(file)
+        let exists = location.origin == .service || FileManager.default.fileExists(atPath: location.path)
+        let store = exists ? (try? location.open(hostZone: nil, for: .reading)) : nil
+        let polls = (store?.path).map(FailedPollFiles.all)?.reversed() ?? []
         let facts = await BluetoothFacts.gather()
-        let redactor = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).redactor
+        let redactor = ReportSecrets(file, store, polls, facts, link: link.link).redactor
         // Captures are not included, because they contain addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, storeOptions)).joined(separator: "\n")),
-            ("settings.txt", ReportParts.settings(file, stores.map { $0.1 })),
-            ("store.txt", ReportParts.storeSummary(stores)),
-            ("polls.txt", PollRecordings.traces(stores.map { $0.0.path })),
+            ("settings.txt", ReportParts.settings(file, store)),
+            ("store.txt", ReportParts.storeSummary(location, store)),
+            ("polls.txt", ReportParts.traces(polls)),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)
         let path = output ?? "waterh-report-\(day).tar.gz"
         try await ReportArchive.write(
             parts.map { ($0.name, redactor.text($0.text)) }, to: path,
-            excluding: locations.map(\.path) + [storeOptions.config ?? Paths.configuration] + [log].compactMap(\.self))
+            excluding: [location.path, storeOptions.config ?? Paths.configuration] + [log].compactMap(\.self))
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line(
             """

@@ -51,7 +51,7 @@ enum ReportParts {
         }
     }
 
-    static func settings(_ file: Configuration, _ stores: [TrackerStore]) -> String {
+    static func settings(_ file: Configuration, _ store: TrackerStore?) -> String {
         var lines = [
             "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not readable" : "")"
         ]
@@ -68,13 +68,10 @@ enum ReportParts {
         lines += file.settings.sorted { $0.key < $1.key }.map {
             "  \($0.key) = \(shown($0.key, $0.value))"
         }
-        for (number, store) in stores.enumerated() {
-            lines.append("store \(number + 1), differences from the defaults:")
-            guard let settings = try? store.settings() else {
-                lines.append("  cannot be read")
-                continue
-            }
-            lines += settings.stored.sorted { $0.key < $1.key }.map { "  \($0.key) = \(shown($0.key, $0.value))" }
+        if let store {
+            lines.append("store 1, differences from the defaults:")
+            let settings = (try? store.settings())?.stored.sorted { $0.key < $1.key }
+            lines += settings?.map { "  \($0.key) = \(shown($0.key, $0.value))" } ?? ["  cannot be read"]
         }
         return lines.joined(separator: "\n")
     }
@@ -83,32 +80,35 @@ enum ReportParts {
 
     // MARK: - Store
 
-    static func storeSummary(_ stores: [(location: StoreLocation, store: TrackerStore)]) -> String {
-        guard !stores.isEmpty else { return "No readable store." }
-        return stores.enumerated().map { number, found in
-            let path = URL(fileURLWithPath: found.location.path).resolvingSymlinksInPath().path
-            let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
-            var lines = [
-                """
-                store \(number + 1): \(found.location.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
-                \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(found.store.fileState)
-                """
-            ]
-            let integrity = (try? found.store.integrityProblems()).map { problems in
-                problems.isEmpty ? "good" : "\(problems.count) problems: \(problems.prefix(5).joined(separator: "; "))"
-            }
-            lines.append("integrity: \(integrity ?? "cannot be read")")
-            lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
-            if let counts = try? found.store.journalCounts() {
-                lines.append(
-                    "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) quarantined")
-            }
-            if let quarantine = try? found.store.quarantineCounts() {
-                lines.append(
-                    "undecodable byte sequences: \(quarantine.received), of them deleted: \(quarantine.evicted)")
-            }
-            return lines.joined(separator: "\n")
-        }.joined(separator: "\n\n")
+    static func storeSummary(_ location: StoreLocation, _ store: TrackerStore?) -> String {
+        guard let store else { return "No readable store." }
+        let path = URL(fileURLWithPath: location.path).resolvingSymlinksInPath().path
+        let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
+        var lines = [
+            """
+            store 1: \(location.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
+            \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(store.fileState)
+            """
+        ]
+        let integrity = (try? store.integrityProblems()).map { problems in
+            problems.isEmpty ? "good" : "\(problems.count) problems: \(problems.prefix(5).joined(separator: "; "))"
+        }
+        lines.append("integrity: \(integrity ?? "cannot be read")")
+        lines += ((try? store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
+        if let counts = try? store.journalCounts() {
+            lines.append(
+                "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) quarantined")
+        }
+        if let quarantine = try? store.quarantineCounts() {
+            lines.append("undecodable byte sequences: \(quarantine.received), of them deleted: \(quarantine.evicted)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The traces of the failed polls, with the names of their captures.
+    static func traces(_ polls: [FailedPoll]) -> String {
+        guard !polls.isEmpty else { return "No failed polls are stored." }
+        return polls.map { "store 1, \($0.id).btsnoop\n\($0.trace.joined(separator: "\n"))\n" }.joined(separator: "\n")
     }
 
     // MARK: - Log

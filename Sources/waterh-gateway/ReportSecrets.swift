@@ -6,13 +6,14 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Names, addresses and credentials in the configuration, the stores and the machine, for redaction.
+/// Names, addresses and credentials in the configuration, the store and the machine, for redaction.
 struct ReportSecrets {
     let redactor: Redactor
 
     /// - Parameter link: the value of `--link`.
     init(
-        _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil
+        _ file: Configuration, _ store: TrackerStore?, _ polls: [FailedPoll], _ facts: BluetoothFacts,
+        link: String? = nil
     ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
         // The host name of an ESPHome device or an HCI controller is private.
@@ -39,7 +40,7 @@ struct ReportSecrets {
             [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap {
                 $0
             })
-        for store in stores {
+        if let store {
             if let settings = try? store.settings() { redact(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
             for bottle in (try? TrackerAPI.adoptedBottles(of: store)) ?? [] {
@@ -47,7 +48,8 @@ struct ReportSecrets {
                     bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 }))
             }
         }
-        names.formUnion(PollRecordings.names(stores.map(\.path)))
+        let mark = PollRecorder.nameMark
+        names.formUnion(polls.flatMap(\.trace).filter { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) })
         // Other devices of bluetoothd are often named after their owners.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([
