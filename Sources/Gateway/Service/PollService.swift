@@ -136,8 +136,6 @@ package actor PollService {
         wake()
     }
 
-    package var isKeepingConnection: Bool { machine.isKeepingConnection }
-
     private func disconnect() async {
         let dependencies = dependencies
         await Task {
