@@ -27,7 +27,7 @@ enum ReportParts {
     }
 
     private static func blueZ(_ facts: BluetoothFacts) async -> String {
-        if case .running(let census) = facts.daemon, let version = census.version { return "\(version), running" }
+        if let version = try? facts.daemon.get().version { return "\(version), running" }
         guard let path = facts.daemonPath else { return "not installed" }
         let output = await ChildProcess(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
             in: .whitespacesAndNewlines)

@@ -51,7 +51,7 @@ struct ReportSecrets {
         let mark = PollRecorder.nameMark
         names.formUnion(polls.flatMap(\.trace).filter { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) })
         // Other devices of bluetoothd are often named after their owners.
-        if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
+        names.formUnion((try? facts.daemon.get())?.devices.compactMap(\.name) ?? [])
         names.formUnion([
             ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? "",
         ])

@@ -14,7 +14,7 @@ import Testing
         facts.release = "6.1.0-40-amd64"
         facts.kernel = .adapters(["hci0", "hci1"])
         facts.daemonPath = "/usr/libexec/bluetooth/bluetoothd"
-        facts.daemon = .running(inventory())
+        facts.daemon = .success(inventory())
         facts.channels = (1, true)
         facts.capabilities = 0x1FF_FFFF_FFFF
         return facts
@@ -52,7 +52,7 @@ import Testing
         -> @Sendable (inout BluetoothFacts) -> Void
     {
         { facts in
-            facts.daemon = .running(
+            facts.daemon = .success(
                 inventory {
                     var device = BlueZInventory.Device(
                         adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isInRange: true)
@@ -94,60 +94,60 @@ import Testing
             testDescription: "no bus", check: "system bus", found: "no such file", advice: "systemctl start dbus",
             statuses: [.bad, .note, .note]
         ) {
-            $0.daemon = .noBus(reason: "no such file")
+            $0.daemon = .failure(.noBus(reason: "no such file"))
         },
         Fault(
             testDescription: "no BlueZ", check: "bluetoothd", found: "not installed", advice: "apt-get install bluez",
             statuses: [.bad, .note, .note]
         ) {
-            $0.daemon = .notRunning
+            $0.daemon = .failure(.notRunning)
             $0.daemonPath = nil
         },
         Fault(
             testDescription: "bluetoothd is not running", check: "bluetoothd", found: "not running",
             advice: "systemctl enable --now bluetooth", statuses: [.bad, .note, .note]
         ) {
-            $0.daemon = .notRunning
+            $0.daemon = .failure(.notRunning)
         },
         Fault(
             testDescription: "the bus says no", check: "bus policy", found: "no access",
             advice: "waterh-bus-policy.conf", statuses: [.bad, .note, .note], isAbsence: false
-        ) { $0.daemon = .denied },
+        ) { $0.daemon = .failure(.denied) },
         Fault(
             testDescription: "the bus says no, with our policy", check: "bus policy", found: "no access",
             advice: "the user waterh", statuses: [.bad, .note, .note],
             isAbsence: false
         ) {
-            $0.daemon = .denied
+            $0.daemon = .failure(.denied)
             $0.hasPolicy = true
         },
         Fault(
             testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not respond",
             advice: "systemctl restart bluetooth", statuses: [.bad, .note, .note], isAbsence: false
-        ) { $0.daemon = .noAnswer(reason: "NoReply") },
+        ) { $0.daemon = .failure(.noAnswer(reason: "NoReply")) },
         Fault(
             testDescription: "another adapter is meant", check: "adapter hci0", found: "available: hci1",
             advice: "--link bluez:NAME", statuses: [.bad]
         ) {
-            $0.daemon = .running(inventory { $0.adapters.removeFirst() })
+            $0.daemon = .success(inventory { $0.adapters.removeFirst() })
         },
         Fault(
             testDescription: "no power", check: "adapter hci0", found: "switched off", advice: "power on",
             statuses: [.bad, .note, .note]
         ) {
-            $0.daemon = .running(inventory { $0.adapters[0].isPowered = false })
+            $0.daemon = .success(inventory { $0.adapters[0].isPowered = false })
         },
         Fault(
             testDescription: "no power on the other adapter", check: "adapter hci1", found: "switched off",
             advice: "power on", statuses: [.note, .note, .note]
         ) {
-            $0.daemon = .running(inventory { $0.adapters[1].isPowered = false })
+            $0.daemon = .success(inventory { $0.adapters[1].isPowered = false })
         },
         Fault(
             testDescription: "no central", check: "adapter hci0", found: "does not support the central role",
             advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false
         ) {
-            $0.daemon = .running(inventory { $0.adapters[0].roles = ["peripheral"] })
+            $0.daemon = .success(inventory { $0.adapters[0].roles = ["peripheral"] })
         },
         Fault(
             testDescription: "no raw sockets", check: "permissions", found: "CAP_NET_RAW and CAP_NET_ADMIN",
@@ -201,9 +201,9 @@ import Testing
 
     @Test func `without an adapter name any powered adapter is accepted`() throws {
         var facts = Self.healthy
-        facts.daemon = .running(Self.inventory { $0.adapters[0].isPowered = false })
+        facts.daemon = .success(Self.inventory { $0.adapters[0].isPowered = false })
         #expect(try Self.findings(facts, "bluez").allSatisfy { $0.status != .bad })
-        facts.daemon = .running(
+        facts.daemon = .success(
             Self.inventory { inventory in
                 for index in inventory.adapters.indices { inventory.adapters[index].isPowered = false }
             })
@@ -296,7 +296,7 @@ import Testing
 
     @Test func `a missing bus is reported with its reason`() async {
         let facts = await BluetoothFacts.gather(bus: .address("unix:path=/nonexistent/bus"))
-        guard case .noBus(let reason) = facts.daemon else {
+        guard case .failure(.noBus(let reason)) = facts.daemon else {
             Issue.record("\(facts.daemon)")
             return
         }

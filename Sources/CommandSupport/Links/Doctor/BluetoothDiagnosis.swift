@@ -73,20 +73,20 @@ package struct BluetoothDiagnosis {
         let severity: Finding.Status = needsDaemon ? .bad : .note
         let bus = Finding("system bus", .good, "available")
         switch facts.daemon {
-        case .noBus(let reason):
+        case .failure(.noBus(let reason)):
             return [
                 Finding(
                     "system bus", severity, "not reachable: \(reason)",
                     advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)
             ]
-        case .notRunning where facts.daemonPath == nil:
+        case .failure(.notRunning) where facts.daemonPath == nil:
             return [
                 bus,
                 Finding(
                     "bluetoothd", severity, "not installed", advice: "For the link bluez: apt-get install bluez.",
                     isAbsence: true),
             ]
-        case .notRunning:
+        case .failure(.notRunning):
             return [
                 bus,
                 Finding(
@@ -95,7 +95,7 @@ package struct BluetoothDiagnosis {
                     isAbsence: true,
                     remedy: Remedy(["systemctl", "enable", "--now", "bluetooth"], needsRoot: true)),
             ]
-        case .denied:
+        case .failure(.denied):
             let advice =
                 facts.hasPolicy
                 ? """
@@ -107,14 +107,14 @@ package struct BluetoothDiagnosis {
                 hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf.
                 """
             return [bus, Finding("bus policy", severity, "this user has no access to bluetoothd", advice: advice)]
-        case .noAnswer(let reason):
+        case .failure(.noAnswer(let reason)):
             return [
                 bus,
                 Finding(
                     "bluetoothd", severity, "does not respond: \(reason)",
                     advice: "systemctl restart bluetooth (this disconnects all devices)"),
             ]
-        case .running(let inventory):
+        case .success(let inventory):
             let version =
                 inventory.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
             let reason =
@@ -129,7 +129,7 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    private var inventory: BlueZInventory? { if case .running(let inventory) = facts.daemon { inventory } else { nil } }
+    private var inventory: BlueZInventory? { try? facts.daemon.get() }
 
     private var adapters: [Finding] {
         guard let inventory else { return [] }

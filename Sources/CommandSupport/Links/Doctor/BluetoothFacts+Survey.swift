@@ -10,13 +10,7 @@ extension BluetoothFacts {
         var facts = BluetoothFacts()
         facts.readFiles(root: root)
         facts.readProcess()
-        switch await BlueZInventory.query(bus: bus) {
-        case .success(let inventory): facts.daemon = .running(inventory)
-        case .failure(.noBus(let reason)): facts.daemon = .noBus(reason: reason)
-        case .failure(.notRunning): facts.daemon = .notRunning
-        case .failure(.denied): facts.daemon = .denied
-        case .failure(.noAnswer(let reason)): facts.daemon = .noAnswer(reason: reason)
-        }
+        facts.daemon = await BlueZInventory.query(bus: bus)
         return facts
     }
 

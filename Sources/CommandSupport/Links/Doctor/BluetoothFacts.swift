@@ -20,20 +20,12 @@ package struct BluetoothFacts: Sendable {
         }
     }
 
-    /// The result of a query to bluetoothd.
-    package enum Daemon: Hashable, Sendable {
-        case noBus(reason: String)
-        case notRunning
-        case denied
-        case noAnswer(reason: String)
-        case running(BlueZInventory)
-    }
-
     /// The kernel release: `6.1.0-18-amd64`.
     package var release = ""
     package var kernel = Kernel.noBluetooth
     package var rfkillSwitches: [RfkillSwitch] = []
-    package var daemon = Daemon.notRunning
+    /// The result of a query to bluetoothd.
+    package var daemon = Result<BlueZInventory, BlueZInventory.Failure>.failure(.notRunning)
     /// The path of bluetoothd; `nil` if it is not installed.
     package var daemonPath: String?
     /// The value of `[GATT] Channels` in main.conf, or the default in a commented line.
