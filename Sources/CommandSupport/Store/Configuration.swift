@@ -127,50 +127,42 @@ package struct Configuration: Equatable, Sendable {
     private mutating func apply(_ table: TOMLTable, _ name: String) throws {
         for key in table.keys {
             guard let value = table[key], !Self.isRemoved(key, name) else { continue }
+            func require<Checked>(_ checked: Checked?, _ expected: String) throws -> Checked {
+                guard let checked else { throw Self.invalid(key, expected, name) }
+                return checked
+            }
+            func text(_ value: any TOMLValueConvertible) throws -> String {
+                try require(value.string.flatMap { $0.isEmpty ? nil : $0 }, "a text in quotes")
+            }
+            func flag() throws -> Bool { try require(value.bool, "true or false") }
             switch key {
-            case "link": link = try Self.text(value.string, key, name)
-            case "bottle": bottle = try Self.text(value.string, key, name)
-            case "bottles": bottles = try Self.list(value.array, key, name)
-            case "store": store = try Self.text(value.string, key, name)
+            case "link": link = try text(value)
+            case "bottle": bottle = try text(value)
+            case "bottles": bottles = try require(value.array, "a list of texts in quotes").map(text)
+            case "store": store = try text(value)
             case "zone":
-                let text = try Self.text(value.string, key, name)
-                do { _ = try Zone(text) } catch {
-                    throw Self.invalid(key, #"an IANA time zone, such as "Europe/Berlin""#, name)
-                }
-                zone = text
+                zone = try text(value)
+                _ = try require(zone.flatMap { try? Zone($0) }, #"an IANA time zone, such as "Europe/Berlin""#)
             case "dialect":
-                guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else {
-                    throw Self.invalid(key, #""calendar" or "strict""#, name)
-                }
-                dialect = known
+                dialect = try require(
+                    value.string.flatMap(RecordDialect.init(rawValue:)), #""calendar" or "strict""#)
             case "units":
-                guard let known = value.string.flatMap(AmountUnits.init(rawValue:)) else {
-                    throw Self.invalid(key, #""ml", "l" or "oz""#, name)
-                }
-                units = known
-            case "keep": keep = try Self.flag(value.bool, key, name)
-            case "trust-clock": trustClock = try Self.flag(value.bool, key, name)
-            case "allow-power-cycle": allowPowerCycle = try Self.flag(value.bool, key, name)
+                units = try require(value.string.flatMap(AmountUnits.init(rawValue:)), #""ml", "l" or "oz""#)
+            case "keep": keep = try flag()
+            case "trust-clock": trustClock = try flag()
+            case "allow-power-cycle": allowPowerCycle = try flag()
             case "listen":
-                let text = try Self.text(value.string, key, name)
-                if text != "off", !text.hasPrefix("unix:/") {
-                    var testSettings = Settings()
-                    do { try testSettings.set("http.listen", to: text) } catch {
-                        throw Self.invalid(key, #"an address with a port, such as "127.0.0.1:8077", or "off""#, name)
-                    }
-                }
-                listen = text
-            case "share-waterline": shareWaterline = try Self.flag(value.bool, key, name)
+                let address = try text(value)
+                let isValid = address == "off" || address.hasPrefix("unix:/") || Self.accepts("http.listen", address)
+                listen = try require(
+                    isValid ? address : nil, #"an address with a port, such as "127.0.0.1:8077", or "off""#)
+            case "share-waterline": shareWaterline = try flag()
             case "public-url":
-                let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
-                var testSettings = Settings()
-                do { try testSettings.set(setting, to: text) } catch {
-                    throw Self.invalid(key, "an address that starts with http:// or https://", name)
-                }
-                publicURL = text
+                let url = try text(value)
+                publicURL = try require(
+                    Self.accepts("http.publicUrl", url) ? url : nil, "an address that starts with http:// or https://")
             case "mqtt", "ntfy", "webhook":
-                guard let table = value.table else { throw Self.invalid(key, "a table, [\(key)]", name) }
-                settings.merge(try Self.settings(table, below: key, name)) { $1 }
+                settings.merge(try Self.settings(require(value.table, "a table, [\(key)]"), below: key, name)) { $1 }
             default:
                 throw CommandFailure(
                     .badInput, "unknown key '\(key)' in \(name)",
@@ -184,13 +176,14 @@ package struct Configuration: Equatable, Sendable {
         }
     }
 
-    private static func text(_ value: String?, _ key: String, _ name: String) throws -> String {
-        guard let value, !value.isEmpty else { throw invalid(key, "a text in quotes", name) }
-        return value
+    /// Whether the text is a valid value of the setting.
+    private static func accepts(_ setting: String, _ text: String) -> Bool {
+        var settings = Settings()
+        return (try? settings.set(setting, to: text)) != nil
     }
 
     /// Returns the settings in a table of the file: `ca-file` in `[mqtt]` is the setting `mqtt.caFile`.
-    static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
+    private static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, testSettings) = ([String: String](), Settings())
         for key in table.keys {
             guard let value = table[key], !isRemoved("\(group).\(key)", name) else { continue }
@@ -225,16 +218,6 @@ package struct Configuration: Equatable, Sendable {
         let warning = "unknown key '\(key)' in \(name): removed in 0.10"
         if warnings.withLock({ $0.insert(warning).inserted }) { Diagnostics.warning(warning) }
         return true
-    }
-
-    private static func list(_ value: TOMLArray?, _ key: String, _ name: String) throws -> [String] {
-        guard let value else { throw invalid(key, "a list of texts in quotes", name) }
-        return try value.map { try text($0.string, key, name) }
-    }
-
-    private static func flag(_ value: Bool?, _ key: String, _ name: String) throws -> Bool {
-        guard let value else { throw invalid(key, "true or false", name) }
-        return value
     }
 
     private static func invalid(_ key: String, _ expected: String, _ name: String) -> CommandFailure {
