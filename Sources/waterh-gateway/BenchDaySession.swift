@@ -43,14 +43,16 @@ actor BenchDaySession {
                 step.advertisements = try await bottle.scan(.seconds(10) * setup.user.pace, for: peer)
             }
         }
-        if try await answer("2-after-the-app", .app) != nil {
+        if await setup.user.syncs() {
             try await perform("2-after-the-app") { try await readLog("log-after-app", of: $0) }
+        } else {
+            try noteSkipped("2-after-the-app")
         }
         try await perform("3-known-sips") { bottle in
             try await send("snapshot", .snapshot, of: bottle)
             for ml in [100, 200, 300] {
                 try await step("sip-\(ml)", on: bottle) {
-                    guard let amount = try await answer("sip-\(ml)", .sip(ml: ml)) else { return }
+                    guard let amount = await setup.user.drinks(ml: ml) else { return try noteSkipped("sip-\(ml)") }
                     record.sips.append(amount)
                     try await listen(.seconds(3), from: $1, to: bottle)
                 }
@@ -70,7 +72,7 @@ actor BenchDaySession {
     }
 
     private func acknowledgeLog(_ name: String) async throws {
-        guard try await answer(name, .acknowledge) != nil else { return }
+        guard await setup.user.agreesToAcknowledge() else { return try noteSkipped(name) }
         let stored: Set<[UInt8]>
         do {
             stored = try await setup.store()
@@ -202,11 +204,9 @@ actor BenchDaySession {
         try await step(name, sending: command, on: bottle) { _, _ in try await bottle.write(command.encoded) }
     }
 
-    /// Returns the user's answer; `nil` if the step or part is skipped.
-    private func answer(_ name: String, _ prompt: BenchDayPrompt) async throws -> Int? {
-        let answer = await setup.user.answer(prompt)
+    /// Records a step or part that the user skipped. A stop of the session also ends a question.
+    private func noteSkipped(_ name: String) throws {
         try Task.checkCancellation()
-        if answer == nil { record.omissions.append("\(name): skipped.") }
-        return answer
+        record.omissions.append("\(name): skipped.")
     }
 }

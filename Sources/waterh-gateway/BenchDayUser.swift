@@ -14,36 +14,6 @@ enum StandardInput {
     }()
 }
 
-/// A prompt for the user of a hardware session.
-enum BenchDayPrompt: Sendable {
-    /// Sync with the manufacturer's app.
-    case app
-    /// Drink about this amount. The answer is the measured amount in ml.
-    case sip(ml: Int)
-    case acknowledge
-
-    var text: String {
-        switch self {
-        case .app:
-            """
-            Sync with the maker's app: switch on the phone's "Bluetooth HCI snoop log", let the app sync, and keep the \
-            log (adb bugreport). Nothing is acknowledged yet.
-            """
-        case .sip(let ml):
-            "Drink \(ml) ml by a measuring cup, wait until the bottle has counted it, and type the amount."
-        case .acknowledge: "The log will be stored and then acknowledged, so that the bottle deletes it. Continue?"
-        }
-    }
-
-    fileprivate var hint: String {
-        switch self {
-        case .app: "[Enter: done, s: skip]"
-        case .sip(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: skip]"
-        case .acknowledge: "[Y/n]"
-        }
-    }
-}
-
 /// The user of a hardware session, or an emulator that answers instead.
 struct BenchDayUser: Sendable {
     /// The control socket of the emulator that answers; `nil` for a user at a terminal or a pipe.
@@ -54,49 +24,64 @@ struct BenchDayUser: Sendable {
     /// The factor by which waiting times are multiplied; 1 with a real bottle.
     var pace: Double { isEmulated ? 0.2 : 1 }
 
-    /// Asks the user, or the emulator's control socket in a rehearsal.
-    /// - Returns: the amount of a sip in ml, or 0; `nil` skips the step.
-    func answer(_ prompt: BenchDayPrompt) async -> Int? {
-        if let control { return Self.emulated(prompt, control) }
+    /// Asks for a sync with the manufacturer's app. An emulated bottle has no app.
+    /// - Returns: whether the user did not skip it.
+    func syncs() async -> Bool {
+        guard !isEmulated else { return false }
+        let prompt = """
+            Sync with the maker's app: switch on the phone's "Bluetooth HCI snoop log", let the app sync, and keep the \
+            log (adb bugreport). Nothing is acknowledged yet. [Enter: done, s: skip]
+            """
+        return await ask(prompt) { _ in true } ?? false
+    }
+
+    /// Asks for a drink of about this amount. An emulated bottle drinks itself.
+    /// - Returns: the measured amount in ml; `nil` if the user skips it.
+    func drinks(ml: Int) async -> Int? {
+        let prompt = "Drink \(ml) ml by a measuring cup, wait until the bottle has counted it, and type the amount."
+        if let control {
+            let error = Self.sip(ml, control)
+            Diagnostics.line("? \(prompt) \(error.map { "skipped: \($0)" } ?? "\(ml)")")
+            return error == nil ? ml : nil
+        }
+        return await ask("\(prompt) [Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: skip]") { text in
+            text.isEmpty ? ml : Amounts.parse(text).flatMap { (1...2000).contains($0) ? $0 : nil }
+        }
+    }
+
+    func agreesToAcknowledge() async -> Bool {
+        let prompt = "The log will be stored and then acknowledged, so that the bottle deletes it. Continue?"
+        guard !isEmulated else {
+            Diagnostics.line("? \(prompt) y")
+            return true
+        }
+        return await ask("\(prompt) [Y/n]") { ["": true, "y": true, "n": false][$0.prefix(1)] } ?? false
+    }
+
+    /// Asks until the answer is valid.
+    /// - Parameter parse: the answer's value; `nil` for an invalid answer.
+    /// - Returns: `nil` if the user skips the step, or at the end of the input.
+    private func ask<Answer>(_ prompt: String, _ parse: (String) -> Answer?) async -> Answer? {
         while !Task.isCancelled {
-            Diagnostics.line("? \(prompt.text) \(prompt.hint)")
+            Diagnostics.line("? \(prompt)")
             guard let line = await StandardInput.lines.first(where: { _ in true }) else { return nil }
             let text = line.trimmingCharacters(in: .whitespaces).lowercased()
-            switch (prompt, text.first) {
-            case (_, _) where text == "s": return nil
-            case (.app, _), (.acknowledge, nil), (.acknowledge, "y"): return 0
-            case (.acknowledge, "n"): return nil
-            case (.acknowledge, _): break
-            case (.sip(let ml), nil): return ml
-            case (.sip, _): if let ml = Amounts.parse(text), (1...2000).contains(ml) { return ml }
-            }
+            if text == "s" { return nil }
+            if let answer = parse(text) { return answer }
             Diagnostics.line("invalid answer '\(text)'")
         }
         return nil
     }
 
-    /// Drinks from an emulated bottle, skips the manufacturer's app, and answers with the defaults.
-    private static func emulated(_ prompt: BenchDayPrompt, _ control: String) -> Int? {
-        switch prompt {
-        case .app: return nil
-        case .acknowledge:
-            Diagnostics.line("? \(prompt.text) y")
-            return 0
-        case .sip(let ml):
-            do {
-                let answer = try ControlSocket.request(control, ControlMessages.request("sip", "\(ml)").text)
-                let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
-                guard object?["ok"] as? Bool == true else {
-                    let reason = object?["error"] as? String ?? "the emulator rejected the action"
-                    Diagnostics.line("? \(prompt.text) skipped: \(reason)")
-                    return nil
-                }
-            } catch {
-                Diagnostics.warning("\(error)")
-                return nil
-            }
-            Diagnostics.line("? \(prompt.text) \(ml)")
-            return ml
+    /// Drinks from an emulated bottle. Returns the error; `nil` if there is none.
+    private static func sip(_ ml: Int, _ control: String) -> String? {
+        do {
+            let answer = try ControlSocket.request(control, ControlMessages.request("sip", "\(ml)").text)
+            let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
+            let isDone = object?["ok"] as? Bool == true
+            return isDone ? nil : object?["error"] as? String ?? "the emulator rejected the action"
+        } catch {
+            return "\(error)"
         }
     }
 }
