@@ -7,19 +7,21 @@ extension DesktopNotifications {
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// Like `deliver`. A notification that a process of this project showed recently counts as shown, because that
-    /// process might have ended before recording it. If another process is showing the notification, this one does not.
+    /// process might have ended before recording it.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
+        let isHeldBack = notification.urgency == .critical ? false : await isDoNotDisturb(server)
+        // From here to the call there is no suspension point, so that no notification is shown twice.
         guard !memory.wasRecentlyShown(notification) else {
             callbacks.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
-        if notification.urgency != .critical, await isDoNotDisturb(server) { return false }
-        guard await reserve(notification, server) else {
-            if memory.wasRecentlyShown(notification) { return true }
+        guard !isHeldBack else { return false }
+        guard !unanswered.contains(notification) else {
             callbacks.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
             return false
         }
+        unanswered.insert(notification)
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.actionInvoked != nil)
         let call = DBusCall(
@@ -40,23 +42,9 @@ extension DesktopNotifications {
         }
     }
 
-    /// Reserves the display for this process. Fails if another process has reserved it and is still on the bus.
-    private func reserve(_ notification: Announcement, _ server: Server) async -> Bool {
-        let lease = Double(limits.lateResponse.components.seconds) + 5
-        var endedProcess: String?
-        if let other = memory.processShowing(of: notification, owner: server.owner, within: lease) {
-            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
-            else { return false }
-            endedProcess = other
-        }
-        return memory.reserve(
-            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease,
-            insteadOf: endedProcess)
-    }
-
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
-        for announcement in memory.lostNotifications { _ = await show(announcement) }
+        for notice in memory.takeLost() where await !show(notice.announcement) { memory.putBack(notice) }
     }
 
     package func close(id: String) async {
@@ -82,10 +70,10 @@ extension DesktopNotifications {
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {
         let continuation = waiting.removeValue(forKey: number)
+        unanswered.remove(notification)
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
-                server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
                 startPause(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
                 continuation?.resume(returning: false)
                 return
@@ -93,14 +81,11 @@ extension DesktopNotifications {
             // If the server has ended, its notifications are gone.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
-            } else {
-                server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             }
             if continuation == nil { endPause() }
             callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             continuation?.resume(returning: true)
         case .failure(let failure):
-            server.connection.assumeIsolated { memory.release(notification, by: $0.uniqueName) }
             // Only an awaited response affects the pause.
             if continuation != nil { startPause(failure, of: server) }
             continuation?.resume(returning: false)

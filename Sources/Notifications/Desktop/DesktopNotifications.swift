@@ -67,8 +67,10 @@ package actor DesktopNotifications: NotificationSink {
     private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
     private var isStopped = false
-    /// The pending calls of `Notify`.
+    /// The deliveries that wait for a response to `Notify`, by the number of the call.
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+    /// The notifications whose response to `Notify` is missing. A server can show them late.
+    var unanswered: Set<Announcement> = []
     var lastCall: UInt64 = 0
     /// The activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]

@@ -22,23 +22,11 @@ package final class ShownNotifications: Sendable {
         var notificationId: String { announcement.id }
     }
 
-    /// A pending call of `Notify`.
-    private struct PendingCall: Hashable, Sendable, Codable {
-        var owner: String
-        /// The unique bus name of the process.
-        var caller: String
-        var text: String
-        var since: Double
-        enum CodingKeys: String, CodingKey { case owner, caller = "by", text = "words", since }
-    }
-
     private struct Contents: Hashable, Sendable, Codable {
         var userID: String?
         /// The last notifications by the id of their kind.
         var notices: [String: Notice] = [:]
-        /// The pending calls by the notification id.
-        var calls: [String: PendingCall] = [:]
-        enum CodingKeys: String, CodingKey { case userID = "day", notices, calls = "showings" }
+        enum CodingKeys: String, CodingKey { case userID = "day", notices }
     }
 
     /// The time in seconds for which an equal notification counts as a repetition.
@@ -67,12 +55,10 @@ package final class ShownNotifications: Sendable {
     }
 
     /// Whether the notification was shown recently, even if it is closed now. `false` if its server has ended.
-    package func wasRecentlyShown(_ announcement: Announcement) -> Bool { wasRecentlyShown(announcement, all()) }
-
-    private func wasRecentlyShown(_ announcement: Announcement, _ state: Contents) -> Bool {
-        guard let notice = state.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
+    package func wasRecentlyShown(_ announcement: Announcement) -> Bool {
+        guard let notice = all().notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
         else { return false }
-        return Self.text(notice.announcement) == Self.text(announcement)
+        return notice.announcement.title == announcement.title && notice.announcement.body == announcement.body
             && (now() - notice.shownAt).magnitude < Self.repetition
     }
 
@@ -80,7 +66,6 @@ package final class ShownNotifications: Sendable {
         change {
             $0.notices[announcement.kind.id] = Notice(
                 owner: owner, number: number, announcement: announcement, shownAt: now())
-            $0.calls[announcement.id] = nil
         }
     }
 
@@ -110,45 +95,21 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// The resident notifications that a new server must show again.
-    var lostNotifications: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
-
-    /// The unique bus name of the process that is waiting for a server to show the notification.
-    /// - Parameter seconds: the time after which a pending call no longer counts.
-    func processShowing(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
-        processShowing(of: announcement, owner, seconds, all())
-    }
-
-    /// Reserves the display of a notification for this process.
-    /// - Parameter gone: the process that left the bus after its reservation.
-    /// - Returns: `false` if another process has reserved or shown it, or if this process already has.
-    func reserve(
-        _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
-    ) -> Bool {
+    /// Takes the resident notifications that a new server must show again, so that one process shows each.
+    func takeLost() -> [Notice] {
         change { state in
-            guard !wasRecentlyShown(announcement, state) else { return false }
-            if let other = processShowing(of: announcement, owner, seconds, state), other != gone { return false }
-            state.calls = state.calls.filter { (now() - $0.value.since).magnitude < seconds }
-            state.calls[announcement.id] = PendingCall(
-                owner: owner, caller: program, text: Self.text(announcement), since: now())
-            return true
+            let lost = state.notices.values.filter(\.isLost)
+            for notice in lost { state.notices[notice.kind.id] = nil }
+            return lost
         }
     }
 
-    /// Releases a reservation after a failure.
-    func release(_ announcement: Announcement, by program: String) {
-        change { state in if state.calls[announcement.id]?.caller == program { state.calls[announcement.id] = nil } }
+    /// Returns a lost notification that could not be shown again.
+    func putBack(_ notice: Notice) {
+        change { state in
+            if state.notices[notice.kind.id] == nil { state.notices[notice.kind.id] = notice }
+        }
     }
-
-    private func processShowing(of announcement: Announcement, _ owner: String, _ seconds: Double, _ state: Contents)
-        -> String?
-    {
-        guard let call = state.calls[announcement.id], call.owner == owner, call.text == Self.text(announcement)
-        else { return nil }
-        return (now() - call.since).magnitude < seconds ? call.caller : nil
-    }
-
-    private static func text(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
     private func all() -> Contents {
         let userID = userID()
