@@ -39,7 +39,7 @@ struct APICall: Sendable {
                 "Only programs on the service's machine may forward requests.")
         }
         guard Self.forwardedSources.contains(name) else {
-            throw HTTPProblem.wrong(
+            throw WrongInput(
                 "unknownValue", "Waterh-Surface must be \(Self.forwardedSources.joined(separator: " or ")).")
         }
         return name
@@ -65,10 +65,10 @@ struct APICall: Sendable {
         var seen: Set<Substring> = []
         for (key, _) in request.uri.queryParameters {
             guard names.contains(String(key)) else {
-                throw HTTPProblem.wrong("unknownParameter", "Unknown parameter \"\(key.prefix(64))\".")
+                throw WrongInput("unknownParameter", "Unknown parameter \"\(key.prefix(64))\".")
             }
             guard seen.insert(key).inserted else {
-                throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" is in the query more than once.")
+                throw WrongInput("repeatedParameter", "\"\(key)\" is in the query more than once.")
             }
         }
     }
@@ -77,7 +77,7 @@ struct APICall: Sendable {
     func allowAtMostOne(of names: Set<String>) throws {
         let present = names.filter { query($0) != nil }.sorted()
         guard present.count <= 1 else {
-            throw HTTPProblem.wrong(
+            throw WrongInput(
                 "severalParameters",
                 "Only one of \(present.map { "\"\($0)\"" }.joined(separator: ", ")) may be in the query.")
         }
@@ -86,14 +86,14 @@ struct APICall: Sendable {
     /// Whether a parameter with only one valid value is present. Other values are rejected.
     func hasQuery(_ name: String, _ value: String) throws -> Bool {
         guard let present = query(name) else { return false }
-        guard present == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" must be \"\(value)\".") }
+        guard present == value else { throw WrongInput("unknownValue", "\"\(name)\" must be \"\(value)\".") }
         return true
     }
 
     func intQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = query(name) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
-            throw HTTPProblem.wrong(
+            throw WrongInput(
                 "outOfRange", "\"\(name)\" must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number

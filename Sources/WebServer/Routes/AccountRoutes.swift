@@ -42,8 +42,7 @@ enum AccountRoutes {
             let confirmation = try fields.text("confirm")
             try fields.finish()
             guard confirmation == "purge" else {
-                throw HTTPProblem.wrong(
-                    "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
+                throw WrongInput("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
             let ownToken = try call.context.caller.token.flatMap { token in
                 try tracker.authenticate(token.text).map { (token.text, $0) }

@@ -22,7 +22,7 @@ enum AdoptionRoutes {
             call, tracker, fields in
             let mode = try fields.text("mode").map { text in
                 guard let mode = BottleMode(rawValue: text) else {
-                    throw HTTPProblem.wrong("wrongMode", "invalid mode '\(text)': expected take-over or share")
+                    throw WrongInput("wrongMode", "invalid mode '\(text)': expected take-over or share")
                 }
                 return mode
             }
@@ -30,7 +30,7 @@ enum AdoptionRoutes {
             try fields.finish()
             let address = try call.parameter("bottle").uppercased()
             guard address.wholeMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/) != nil else {
-                throw HTTPProblem.wrong("wrongAddress", "invalid address '\(address)': expected six hex pairs")
+                throw WrongInput("wrongAddress", "invalid address '\(address)': expected six hex pairs")
             }
             let isNew = try tracker.adopt(address, choice)
             await call.person.service?.pollNow()

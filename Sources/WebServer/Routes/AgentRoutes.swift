@@ -46,7 +46,7 @@ enum AgentRoutes {
             let (action, key) = (try fields.action(), try fields.required("key"))
             let at = try fields.moment("at", tracker)
             try fields.finish()
-            guard key.utf8.count <= 256 else { throw HTTPProblem.wrong("tooLong", "\"key\" has more than 256 bytes.") }
+            guard key.utf8.count <= 256 else { throw WrongInput("tooLong", "\"key\" has more than 256 bytes.") }
             return .json(["done": try tracker.press(action, key: key, at: at)])
         }
     }
@@ -80,7 +80,7 @@ extension Fields {
     /// The action of a notification's button.
     mutating func action() throws -> NotificationAction {
         guard let action = NotificationAction(rawValue: try text("action") ?? "") else {
-            throw HTTPProblem.wrong(
+            throw WrongInput(
                 "noSuchAction",
                 "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
@@ -89,7 +89,7 @@ extension Fields {
 
     fileprivate mutating func required(_ key: String) throws -> String {
         guard let text = try text(key), !text.isEmpty else {
-            throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.")
+            throw WrongInput("missingField", "\"\(key)\" is missing.")
         }
         return text
     }

@@ -24,12 +24,12 @@ enum BottleRoutes {
         }
         table.write(.post, "bottle/commands", needs: .control, recording: .beforeAction) { call, _, fields in
             guard let command = try fields.text("command") else {
-                throw HTTPProblem.wrong("missingField", "\"command\" is missing.")
+                throw WrongInput("missingField", "\"command\" is missing.")
             }
             let arguments = try fields.texts("arguments") ?? []
             try fields.finish()
             guard arguments.count <= 16 else {
-                throw HTTPProblem.wrong("tooMany", "A command can have at most 16 arguments.")
+                throw WrongInput("tooMany", "A command can have at most 16 arguments.")
             }
             return .json(["answer": try await call.service().send([command] + arguments)])
         }
@@ -43,7 +43,7 @@ enum BottleRoutes {
                 (name: $0.key, text: $0.value == .null ? nil : $0.value.text)
             }
             guard !changes.isEmpty else {
-                throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
+                throw WrongInput("missingField", "Name at least one setting with its value.")
             }
             return .json(try tracker.set(changes, ofBottle: try call.parameter("bottle")))
         }
@@ -55,7 +55,7 @@ enum BottleRoutes {
         table.action(.post, "journal/resolve", needs: .control) { _, tracker in .json(try tracker.resolveJournal()) }
         table.write(.patch, "journal/:record", needs: .control) { call, tracker, fields in
             guard let at = try fields.moment("at", tracker) else {
-                throw HTTPProblem.wrong("missingField", "\"at\" is missing: the time of the drink.")
+                throw WrongInput("missingField", "\"at\" is missing: the time of the drink.")
             }
             try fields.finish()
             return .json(try tracker.dateRecord(try call.parameter("record"), at: at))

@@ -7,10 +7,10 @@ enum DrinkRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "drinks", needs: .log) { _, tracker, fields in
             guard let amountText = try fields.scalarText("ml") else {
-                throw HTTPProblem.wrong("missingField", "\"ml\" is missing: expected 1 to 2000, \"cup\", \"quick1\" …")
+                throw WrongInput("missingField", "\"ml\" is missing: expected 1 to 2000, \"cup\", \"quick1\" …")
             }
             guard let amount = Amount(amountText) else {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "notAnAmount",
                     "\"\(amountText.prefix(64))\" is not a valid amount: expected 1 to 2000, \"cup\", \"quick1\" …"
                 )
@@ -24,10 +24,10 @@ enum DrinkRoutes {
                 ml: try fields.integer("ml"), at: try fields.moment("at", tracker), time: try fields.timeOfDay("time"))
             try fields.finish()
             guard change != EntryChange() else {
-                throw HTTPProblem.wrong("missingField", "Nothing to change: give \"ml\", \"at\" or \"time\".")
+                throw WrongInput("missingField", "Nothing to change: give \"ml\", \"at\" or \"time\".")
             }
             guard change.at == nil || change.time == nil else {
-                throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.")
+                throw WrongInput("twoChoices", "Give \"at\" or \"time\", not both.")
             }
             return .json(try tracker.edit(drink(call, tracker), change))
         }
@@ -38,11 +38,11 @@ enum DrinkRoutes {
             let (drink, of) = (try fields.text("drink"), try fields.text("of"))
             try fields.finish()
             if let drink {
-                guard of == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"drink\" or \"of\", not both.") }
+                guard of == nil else { throw WrongInput("twoChoices", "Give \"drink\" or \"of\", not both.") }
                 return .json(try tracker.undo(ofDrink: drink))
             }
             guard let scope = undoScopes[of ?? "everything"] else {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "notAReach", "\"of\" must be one of \(undoScopes.keys.sorted().joined(separator: ", ")).")
             }
             return .json(try tracker.undo(scope))
@@ -87,7 +87,7 @@ extension Fields {
     mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
         try text(key).map { text in
             guard let time = TimeOfDay(text) else {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "notATime", "\"\(text.prefix(64))\" is not a valid \"\(key)\": expected a time such as 14:05.")
             }
             return time

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Store
+import TrackerCore
 import TrackerService
 
 /// The event stream: the full state first, then missed notifications, then `state`, `notify` and `session` (tracker
@@ -11,7 +12,7 @@ enum EventRoutes {
         table.stream("events", query: ["fields", "shows", "looks", "after"]) { call in
             let fields = call.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
             }
             // A browser sends the header only when it reconnects. A new page uses the query.

@@ -12,7 +12,7 @@ enum FileRoutes {
         table.stream("export", query: ["format"]) { call in
             let formatName = call.query("format") ?? HealthFiles.Format.json.rawValue
             guard let format = HealthFiles.Format(rawValue: formatName) else {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "notAFormat",
                     "\"format\" must be one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
@@ -26,7 +26,7 @@ enum FileRoutes {
                 do {
                     return .json(try tracker.importDrinks { feed in try upload.read(feed) })
                 } catch let error as HealthFileError {
-                    throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
+                    throw WrongInput(error.code, "\(error.sentence) Nothing was imported.")
                 }
             }
         }

@@ -60,7 +60,7 @@ enum IdempotentWrite {
         guard let key = request.headers[.idempotencyKey] else { return nil }
         // Proxies and programs may encode blanks and other characters differently, which would change the key.
         guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
-            throw HTTPProblem.wrong(
+            throw WrongInput(
                 "idempotencyKey", "An Idempotency-Key must have 1 to 128 visible ASCII characters without blanks.")
         }
         return key

@@ -36,7 +36,7 @@ enum SessionRoutes {
             let at = try fields.text("at") ?? "now"
             try fields.finish()
             guard ["now", "last-log"].contains(at) else {
-                throw HTTPProblem.wrong("notAnEnd", "\"at\" must be \"now\" or \"last-log\".")
+                throw WrongInput("notAnEnd", "\"at\" must be \"now\" or \"last-log\".")
             }
             return .json(try tracker.endSession(atLastLog: at == "last-log"))
         }
@@ -65,7 +65,7 @@ enum SessionRoutes {
             let at = try fields.moment("at", tracker)
             try fields.finish()
             guard oz == nil || ml == nil else {
-                throw HTTPProblem.wrong("twoAmounts", "Give \"oz\" or \"ml\", not both.")
+                throw WrongInput("twoAmounts", "Give \"oz\" or \"ml\", not both.")
             }
             return .json(try tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at), status: .created)
         }
@@ -75,7 +75,7 @@ enum SessionRoutes {
                 oz: try fields.number("oz"))
             try fields.finish()
             guard change.at != nil || change.estimate != nil || change.oz != nil else {
-                throw HTTPProblem.wrong("missingField", "Nothing to change: give \"at\", \"estimate\" or \"oz\".")
+                throw WrongInput("missingField", "Nothing to change: give \"at\", \"estimate\" or \"oz\".")
             }
             return .json(try tracker.edit(try call.parameter("entry"), change))
         }
@@ -88,7 +88,7 @@ enum SessionRoutes {
         table.get("presets", check: check) { call in .json(try call.person.tracker().presets()) }
         table.write(.post, "presets", needs: .control, check: check) { _, tracker, fields in
             guard let name = try fields.text("name") else {
-                throw HTTPProblem.wrong("missingField", "\"name\" is missing.")
+                throw WrongInput("missingField", "\"name\" is missing.")
             }
             let values = try values(&fields)
             return .json(try tracker.addPreset(name, values), status: .created)
@@ -101,7 +101,7 @@ enum SessionRoutes {
             var values = try values(&fields)
             (values.name, values.without) = (name, without)
             guard values != PresetValues() else {
-                throw HTTPProblem.wrong(
+                throw WrongInput(
                     "missingField", "Nothing to change: give \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }
             return .json(try tracker.editPreset(try call.parameter("preset"), values))

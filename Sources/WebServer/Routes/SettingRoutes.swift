@@ -21,7 +21,7 @@ enum SettingRoutes {
             try checkPermission(call, members.map(\.key))
             let changes = members.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else {
-                throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
+                throw WrongInput("missingField", "Name at least one setting with its value.")
             }
             _ = try tracker.set(changes)
             let logged = members.map(\.key).filter { SettingScope(of: $0) > .day }
@@ -39,11 +39,11 @@ enum SettingRoutes {
             var members = fields.all()
             let notifications = members.removeValue(forKey: "notifications")
             guard notifications == nil || notifications == .text("skip") || notifications == .text("enable") else {
-                throw HTTPProblem.wrong("notAChoice", "\"notifications\" must be \"enable\" or \"skip\".")
+                throw WrongInput("notAChoice", "\"notifications\" must be \"enable\" or \"skip\".")
             }
             var changes = try members.sorted { $0.key < $1.key }.map { key, value in
                 guard let name = names[key] else {
-                    throw HTTPProblem.wrong("unknownField", "Unknown field \"\(key.prefix(64))\".")
+                    throw WrongInput("unknownField", "Unknown field \"\(key.prefix(64))\".")
                 }
                 return (name: name, text: value.text)
             }

@@ -84,7 +84,7 @@ enum WidgetRoutes {
         let field = { (name: String) in form.queryItems?.first { $0.name == name }?.value }
         guard let button = field("press").flatMap(WidgetPage.Button.init), let key = field("key").flatMap(UUID.init)
         else {
-            throw HTTPProblem.wrong("notAButton", "invalid form: expected the fields press and key of a widget")
+            throw WrongInput("notAButton", "invalid form: expected the fields press and key of a widget")
         }
         if button != .cup { try SessionRoutes.check(call) }
         var head = call.request.head

@@ -37,9 +37,6 @@ struct HTTPProblem: Error, Sendable {
 
 extension HTTPProblem {
     static func missing(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
-    static func wrong(_ code: String, _ detail: String) -> HTTPProblem {
-        HTTPProblem(.unprocessableContent, code, detail)
-    }
 }
 
 extension Fields {
