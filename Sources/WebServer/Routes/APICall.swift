@@ -17,6 +17,15 @@ struct APICall: Sendable {
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
     var mayReadWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
 
+    /// - Throws: `HTTPProblem` if the caller may not see Waterline.
+    func requireWaterline() throws {
+        guard mayReadWaterline else {
+            throw HTTPProblem(
+                .forbidden, "waterlineNotShared",
+                "Waterline is disabled for other machines. Enable it in the configuration.")
+        }
+    }
+
     /// The application API, limited to the caller's access.
     func tracker() throws -> TrackerAPI {
         let tracker = try person.tracker().withAccess(waterline: mayReadWaterline)

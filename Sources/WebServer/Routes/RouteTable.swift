@@ -12,8 +12,8 @@ final class RouteTable {
     private let router: Router<WebRequestContext>
     private let person: Person
     private var methods: [String: Set<HTTPRequest.Method>] = [:]
-
     private let access: Access
+    private var isAboutWaterline = false
 
     init(_ router: Router<WebRequestContext>, _ person: Person, isSocket: Bool = false) {
         self.router = router
@@ -21,19 +21,20 @@ final class RouteTable {
         access = Access(person: person, isSocket: isSocket)
     }
 
+    /// Adds routes that other machines can use only if Waterline is shared.
+    func waterline(_ addRoutes: (RouteTable) -> Void) {
+        isAboutWaterline = true
+        defer { isAboutWaterline = false }
+        addRoutes(self)
+    }
+
     /// Adds a GET route.
-    /// - Parameters:
-    ///   - query: the allowed query parameters.
-    ///   - check: throws if the caller has no access.
+    /// - Parameter query: the allowed query parameters.
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
-        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
         _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
-        stream(path, needs: scope, query: query) { call in
-            try check(call)
-            return try await answer(call).response
-        }
+        stream(path, needs: scope, query: query) { call in try await answer(call).response }
     }
 
     /// A route whose response may take long.
@@ -48,15 +49,12 @@ final class RouteTable {
     }
 
     /// A writing route, executed once per `Idempotency-Key`.
-    /// - Parameter check: throws if the caller has no access; also called before a stored response is repeated.
     func write(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
-        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
         _ act: @escaping @Sendable (APICall, TrackerAPI, inout Fields) async throws -> APIResponse
     ) {
         register(method, path, scope) { call in
-            try check(call)
             let answer = try await IdempotentWrite.answer(call, recording, act)
             await call.person.storeChanged()
             return answer.response
@@ -67,10 +65,9 @@ final class RouteTable {
     func action(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
-        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
         _ act: @escaping @Sendable (APICall, TrackerAPI) async throws -> APIResponse
     ) {
-        write(method, path, needs: scope, recording: recording, check: check) { call, tracker, fields in
+        write(method, path, needs: scope, recording: recording) { call, tracker, fields in
             try fields.finish()
             return try await act(call, tracker)
         }
@@ -150,7 +147,12 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
-        self.respond(to: method, "\(Self.base)/\(path)", scope, respond)
+        let isAboutWaterline = isAboutWaterline
+        self.respond(to: method, "\(Self.base)/\(path)", scope) { call in
+            // Also checked before a stored response is repeated.
+            if isAboutWaterline { try call.requireWaterline() }
+            return try await respond(call)
+        }
     }
 
     func respond(

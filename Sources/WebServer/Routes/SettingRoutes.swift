@@ -64,7 +64,7 @@ enum SettingRoutes {
     }
 
     private static func check(_ call: APICall, _ names: [String]) throws {
-        if names.contains(where: SettingScope.isAboutWaterline) { try SessionRoutes.check(call) }
+        if names.contains(where: SettingScope.isAboutWaterline) { try call.requireWaterline() }
     }
 
     /// Only administrators may change settings that send data to other services or read files of this machine.

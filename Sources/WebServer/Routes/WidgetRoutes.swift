@@ -86,7 +86,7 @@ enum WidgetRoutes {
         else {
             throw WrongInput("notAButton", "invalid form: expected the fields press and key of a widget")
         }
-        if button != .cup { try SessionRoutes.check(call) }
+        if button != .cup { try call.requireWaterline() }
         var head = call.request.head
         head.headerFields[.idempotencyKey] = key.uuidString
         let keyed = APICall(
