@@ -244,13 +244,7 @@ extension Poll {
         let hasUndeleted = unverified.contains(where: present.contains)
         acknowledged.formUnion(unverified.filter { !present.contains($0) })
         unverified = []
-        updateAcknowledgementCounts()
         return hasUndeleted
-    }
-
-    private mutating func updateAcknowledgementCounts() {
-        report.acknowledged = acknowledged.count
-        report.unconfirmed = unverified.count
     }
 
     /// - Parameter hasUndeleted: whether the bottle has kept acknowledged records.
@@ -294,14 +288,12 @@ extension Poll {
         var session = session
         session.log.agreement.discard()
         unverified = records
-        updateAcknowledgementCounts()
         state = .connected(session, .acknowledging(until: now.advanced(by: limits.request)))
         write(HostCommand.acknowledge(bytes: UInt16(records.count * DrinkRecord.size)).encoded)
     }
 
     mutating func acknowledgementRefused(_ session: Session) throws {
         unverified = []
-        updateAcknowledgementCounts()
         try finishLog(session, note: "the bottle rejected the acknowledgement and keeps its log")
     }
 
@@ -377,7 +369,6 @@ extension Poll {
             try adopt()
             report.storedRecords = latest.count
         }
-        updateAcknowledgementCounts()
         try reviewQuarantine()
         let waiting = session.log.latest?.count { !stored.contains($0) } ?? 0
         if waiting > 0 {

@@ -332,6 +332,7 @@ package struct Poll: Sendable {
     private mutating func finish() {
         if !isOver { state = .over }
         report.endedAt = wall
+        (report.acknowledged, report.unconfirmed) = (acknowledged.count, unverified.count)
         let linkValues = ["link": linkName, "hasRadio": "\(hasRadio)"]
         report.failure?.values.merge(linkValues) { $1 }
         report.duration = startedAt.map { $0.now.duration(to: now) } ?? .zero
