@@ -38,9 +38,14 @@ import Testing
         #expect(agreement.size(of: 2) == 12 && agreement.size(of: 3) == nil)
     }
 
-    private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) -> LogReader {
-        LogReader(
-            profile: profile, canFetch: false, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
+    private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) throws -> LogReader {
+        let handles = try ProfileHandles(matching: [
+            OfferedCharacteristic(
+                service: profile.commandService, uuid: profile.commandCharacteristic, handle: 1, properties: 0x08),
+            OfferedCharacteristic(
+                service: profile.responseService, uuid: profile.responseCharacteristic, handle: 2, properties: 0x10),
+        ])
+        return LogReader(handles: handles, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
     }
 
     private func transfer(_ count: Int) -> LogTransfer? {
@@ -52,7 +57,7 @@ import Testing
     }
 
     @Test func `a retail response is whole after a frame and silence`() throws {
-        var reader = reader()
+        var reader = try reader()
         #expect(reader.begin(at: now) == .request)
         reader.requestWritten(at: now)
         #expect(reader.status(follows: true, at: now) == .none)
@@ -63,7 +68,7 @@ import Testing
 
     @Test func `a draft response is whole only if it ends with an empty frame`() throws {
         for hasEnd in [true, false] {
-            var reader = reader(.draft)
+            var reader = try reader(.draft)
             _ = reader.begin(at: now)
             reader.requestWritten(at: now)
             _ = reader.frame(try #require(transfer(3)), isSingle: true, at: now)
@@ -76,20 +81,20 @@ import Testing
     }
 
     @Test func `a response is not whole when it starts twice or its request is repeated`() throws {
-        var twice = reader()
+        var twice = try reader()
         _ = twice.begin(at: now)
         twice.requestWritten(at: now)
         _ = twice.frame(try #require(transfer(3)), isSingle: true, at: now)
         _ = twice.status(follows: true, at: now)
         #expect(twice.oddity != nil)
-        var repeated = reader()
+        var repeated = try reader()
         _ = repeated.begin(at: now)
         repeated.requestWritten(at: now)
         #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .request && repeated.oddity != nil)
     }
 
     @Test func `the link is not quiet while data arrives or a write has no response`() throws {
-        var reader = reader(isQuiet: false)
+        var reader = try reader(isQuiet: false)
         #expect(reader.begin(at: now) == .none)
         let later = now.advanced(by: .seconds(1))
         _ = reader.frame(try #require(transfer(3)), isSingle: true, at: later)

@@ -58,19 +58,15 @@ struct LogReader: Hashable, Sendable {
         case unanswered
     }
 
-    private let profile: BottleProfile
-    /// Whether the response characteristic can be read if no notification arrives in time.
-    private let canFetch: Bool
+    private let handles: ProfileHandles
     private let limits: PollLimits
     private let linger: Duration
 
     /// - Parameter isQuiet: whether no response to an earlier request can still arrive.
     init(
-        profile: BottleProfile, canFetch: Bool, isQuiet: Bool, hasRadio: Bool, limits: PollLimits,
-        at now: MonotonicInstant
+        handles: ProfileHandles, isQuiet: Bool, hasRadio: Bool, limits: PollLimits, at now: MonotonicInstant
     ) {
-        self.profile = profile
-        self.canFetch = canFetch
+        self.handles = handles
         self.limits = limits
         linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
         requestedAt = now
@@ -84,6 +80,10 @@ struct LogReader: Hashable, Sendable {
             until
         }
     }
+
+    private var profile: BottleProfile { handles.profile }
+    /// Whether the response characteristic can be read if no notification arrives in time.
+    private var canFetch: Bool { handles.responseCanBeRead }
 
     var logRequest: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
     var usesNotifications: Bool { lastValue == nil }
@@ -159,11 +159,9 @@ struct LogReader: Hashable, Sendable {
 
     /// Handles a completed read.
     /// - Parameter transfers: the whole frames in the value.
-    mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], isSubscribed: Bool, at now: MonotonicInstant)
-        -> Action
-    {
+    mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], at now: MonotonicInstant) -> Action {
         guard case .fetching = stage else { return .none }
-        if value.isEmpty, isSubscribed, frames.isEmpty { return repeatRequest(at: now) }
+        if value.isEmpty, handles.responseCanNotify, frames.isEmpty { return repeatRequest(at: now) }
         if value == lastValue { return end(.repeatedPacket) }
         lastValue = value
         if value.isEmpty { return end(.reported) }

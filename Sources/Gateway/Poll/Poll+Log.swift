@@ -14,8 +14,7 @@ extension Poll {
         guard let handles = session.handles else { return }
         session.log.readings += 1
         var reader = LogReader(
-            profile: handles.profile, canFetch: handles.responseCanBeRead, isQuiet: !session.log.expectsStaleData,
-            hasRadio: hasRadio, limits: limits, at: now)
+            handles: handles, isQuiet: !session.log.expectsStaleData, hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
@@ -139,7 +138,7 @@ extension Poll {
     }
 
     mutating func fetched(_ value: [UInt8]) throws {
-        guard case .connected(let session, .reading(let reader)) = state, case .fetching = reader.stage else { return }
+        guard case .fetching? = state.reader?.stage else { return }
         var assembler = LogAssembler()
         var transfers: [LogTransfer] = []
         for event in assembler.receive(value) + assembler.finish() {
@@ -150,7 +149,7 @@ extension Poll {
         }
         if !transfers.isEmpty || value.isEmpty { try adopt() }
         recordArrivalTime()
-        try execute(updateReader { $0.fetched(value, transfers, isSubscribed: session.isSubscribed, at: $1) })
+        try execute(updateReader { $0.fetched(value, transfers, at: $1) })
     }
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {

@@ -45,7 +45,7 @@ extension Poll {
             try identify(session)
         case (.readingName, .readFailed(_, let error)), (.readingSerial, .readFailed(_, let error)):
             try readFailed(error, session, opening)
-        case (.subscribing, .subscribed): try startSteps(session, isSubscribed: true)
+        case (.subscribing, .subscribed): try startSteps(session)
         case (.subscribing, .subscribeFailed(_, let error)): try subscribeFailed(error, session)
         default: break
         }
@@ -136,8 +136,8 @@ extension Poll {
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
         if options.job == .poll, let journal = context?.journal { bottleMemory = try journal.recall(names) }
-        guard let handles = session.handles, handles.responseCanNotify, !session.isSubscribed else {
-            return try startSteps(session, isSubscribed: session.isSubscribed)
+        guard let handles = session.handles, handles.responseCanNotify, !session.isResumed else {
+            return try startSteps(session)
         }
         request(.subscribe(handle: handles.response), session, .subscribing)
     }
@@ -219,12 +219,13 @@ extension Poll {
                     linkError: .refused))
         }
         say(.warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
-        try startSteps(session, isSubscribed: false)
+        var session = session
+        session.handles?.responseCanNotify = false
+        try startSteps(session)
     }
 
-    private mutating func startSteps(_ session: Session, isSubscribed: Bool) throws {
+    private mutating func startSteps(_ session: Session) throws {
         var session = session
-        session.isSubscribed = isSubscribed
         session.steps = steps(session)
         try startNextStep(session)
     }

@@ -26,7 +26,6 @@ struct Session: Sendable {
     var handlePairCount = 1
     /// The value handle of Serial Number String (2A25), if readable.
     var serialNumberHandle: UInt16?
-    var isSubscribed = false
     /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
     /// The number of writes whose response has not arrived.
