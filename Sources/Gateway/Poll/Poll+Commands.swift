@@ -79,13 +79,7 @@ extension Poll {
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
-            guard error.code == .refused else { return try disconnectAndRecover(error) }
-            try storeInterruptedReading()
-            giveUp(
-                PollFailure(
-                    .unexpectedResponse,
-                    "the bottle rejects reads of its readable response characteristic: \(error.sentence)",
-                    linkError: .refused))
+            try requestFailed(error, rejecting: "reads of its readable response characteristic")
         default: break
         }
     }
@@ -125,13 +119,16 @@ extension Poll {
             if switchWriteKind(error, session) { return write(reader.logRequest.encoded) }
         case .opening, nil: break
         }
+        try requestFailed(error, rejecting: "writes to its writable command characteristic")
+    }
+
+    /// Handles the failure of a required request. Only a rejection is permanent.
+    private mutating func requestFailed(_ error: LinkError, rejecting what: String) throws {
         guard error.code == .refused else { return try disconnectAndRecover(error) }
         try storeInterruptedReading()
         giveUp(
             PollFailure(
-                .unexpectedResponse,
-                "the bottle rejects writes to its writable command characteristic: \(error.sentence)",
-                linkError: .refused))
+                .unexpectedResponse, "the bottle rejects \(what): \(error.sentence)", linkError: .refused))
     }
 
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
