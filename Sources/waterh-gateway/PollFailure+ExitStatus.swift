@@ -1,5 +1,6 @@
 import CommandSupport
 import Gateway
+import TrackerCore
 
 extension PollFailure {
     var exitStatus: ExitStatus {

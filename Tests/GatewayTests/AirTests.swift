@@ -3,6 +3,7 @@ import Bluetooth
 import Gateway
 import GatewaySupport
 import Testing
+import TrackerCore
 
 /// A bottle on a link that changes its traffic.
 private struct Air: ScriptedPeer {

@@ -7,7 +7,9 @@ import TrackerCore
 
 @Suite struct ConnectionTests {
     private static let problems =
-        ConnectionProblem.Kind.allCases.map { ConnectionProblem($0, message: "The bottle went away.") } + [
+        ConnectionProblem.Kind.allCases.compactMap {
+            ConnectionProblem(code: $0.rawValue, message: "The bottle went away.")
+        } + [
             ConnectionProblem(.connectFailed)
         ]
 

@@ -1,4 +1,5 @@
 import Bluetooth
+import TrackerCore
 
 // The bottles that a poll may use: those of its store. An empty store adopts the first bottle that responds. The user
 // adds other bottles with `adopt` or by name. A poll of another person's bottle would delete that person's log.

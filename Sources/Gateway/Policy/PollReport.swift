@@ -80,37 +80,7 @@ package struct CommandAnswer: Hashable, Sendable {
 
 /// The reason why a poll is incomplete, with its cause and advice.
 package struct PollFailure: Problem, Hashable {
-    /// The kind of failure: the errors of tracker spec A8, and further ones.
-    package enum Kind: String, Hashable, Sendable, CaseIterable {
-        case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
-        case connectionLost, cannotStore, interrupted
-        /// `notOurs`: the bottle does not belong to the store. `clockDoubtful`: the host's clock cannot be right.
-        case notOurs, clockDoubtful
-
-        package var text: String {
-            switch self {
-            case .notFound: "Bottle not found"
-            case .bluetoothOff: "Bluetooth is off"
-            case .permissionDenied: "Bluetooth permission denied"
-            case .noAdapter: "No Bluetooth adapter"
-            case .connectFailed: "Failed to connect"
-            case .unexpectedResponse: "Unexpected bottle response"
-            case .didNotAnswer: "Bottle did not answer"
-            case .connectionLost: "Connection lost"
-            case .cannotStore: "Cannot store"
-            case .interrupted: "Interrupted"
-            case .notOurs: "Not this store's bottle"
-            case .clockDoubtful: "Clock not trusted"
-            }
-        }
-
-        package var isAbsence: Bool {
-            switch self {
-            case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
-            default: false
-            }
-        }
-    }
+    package typealias Kind = ConnectionProblem.Kind
 
     package var kind: Kind
     /// The cause: one sentence.
@@ -147,6 +117,15 @@ extension PollReport {
     package var connection: ConnectionProblem?? {
         guard let failure else { return .some(nil) }
         return ConnectionProblem(code: failure.kind.rawValue, message: failure.sentence).map { .some($0) }
+    }
+}
+
+extension PollFailure.Kind {
+    package var isAbsence: Bool {
+        switch self {
+        case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
+        default: false
+        }
     }
 }
 

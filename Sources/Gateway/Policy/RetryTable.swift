@@ -1,4 +1,5 @@
 import Bluetooth
+import TrackerCore
 
 /// A recovery step, ordered from the least to the most disruptive (zombie links: protocol spec P4).
 package enum RecoveryAction: String, Hashable, Sendable, CaseIterable {

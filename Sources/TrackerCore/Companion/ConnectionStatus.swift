@@ -1,7 +1,7 @@
-/// The reason why a poll failed. A failed poll never changes stored drinks.
+/// The reason why a poll did not reach the bottle or its log. A failed poll never changes stored drinks.
 package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The raw values are the names in the store and in JSON.
-    package enum Kind: String, Sendable, CaseIterable {
+    /// The kind of a failed poll. The raw values are the names in the store and in JSON.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter
         /// The connection was rejected or timed out.
         case connectFailed
@@ -14,6 +14,27 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         case notOurs
         /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
         case clockDoubtful
+        /// The store failed. The connection is not affected.
+        case cannotStore
+        /// The poll was stopped. The connection is not affected.
+        case interrupted
+
+        package var text: String {
+            switch self {
+            case .notFound: "Bottle not found"
+            case .bluetoothOff: "Bluetooth is off"
+            case .permissionDenied: "Bluetooth permission denied"
+            case .noAdapter: "No Bluetooth adapter"
+            case .connectFailed: "Failed to connect"
+            case .unexpectedResponse: "Unexpected bottle response"
+            case .didNotAnswer: "Bottle did not answer"
+            case .connectionLost: "Connection lost"
+            case .notOurs: "Not this store's bottle"
+            case .clockDoubtful: "Clock not trusted"
+            case .cannotStore: "Cannot store"
+            case .interrupted: "Interrupted"
+            }
+        }
     }
 
     package let kind: Kind
@@ -25,26 +46,13 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         self.message = [.connectFailed, .connectionLost].contains(kind) ? message : nil
     }
 
-    /// Returns `nil` if the code is unknown.
+    /// Returns `nil` if the code is unknown, or if the failure does not concern the connection.
     package init?(code: String, message: String?) {
-        guard let kind = Kind(rawValue: code) else { return nil }
+        guard let kind = Kind(rawValue: code), kind != .cannotStore, kind != .interrupted else { return nil }
         self.init(kind, message: message)
     }
 
-    package var description: String {
-        switch kind {
-        case .notFound: "Bottle not found"
-        case .bluetoothOff: "Bluetooth is off"
-        case .permissionDenied: "Bluetooth permission denied"
-        case .noAdapter: "No Bluetooth adapter"
-        case .connectFailed: "Failed to connect"
-        case .unexpectedResponse: "Unexpected bottle response"
-        case .didNotAnswer: "Bottle did not answer"
-        case .connectionLost: "Connection lost"
-        case .notOurs: "Not this store's bottle"
-        case .clockDoubtful: "Clock not trusted"
-        }
-    }
+    package var description: String { kind.text }
 
     /// The advice for the user, shown after the message until a poll succeeds.
     package var hint: String? {
