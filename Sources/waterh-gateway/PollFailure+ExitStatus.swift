@@ -8,7 +8,7 @@ extension PollFailure {
         return switch kind {
         case .interrupted: .interrupted
         case .unexpectedResponse: .badInput
-        case .notOurs, .clockDoubtful: .refused
+        case .notOwned, .clockNotTrusted: .refused
         default: .failed
         }
     }

@@ -87,7 +87,7 @@ struct StoreProvider: Sendable {
     /// Determines the dates of quarantined records again after a failed poll, unless the clock is not trusted.
     /// - Returns: a line about the records that now count; `nil` if there are none.
     func recheckQuarantine(after report: PollReport, _ options: PollOptions) -> String? {
-        guard let failure = report.failure, failure.kind != .clockDoubtful,
+        guard let failure = report.failure, failure.kind != .clockNotTrusted,
             let resolved = try? tracker().redateQuarantine(options), resolved > 0
         else { return nil }
         return

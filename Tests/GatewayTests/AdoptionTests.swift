@@ -92,7 +92,7 @@ import TrackerCore
             }
             let late = rig.effects.indices.filter { $0 > number && isAcknowledgement(rig.effects[$0]) }
             #expect(late.isEmpty, "let go before effect \(number), acknowledged at \(late)")
-            if report.failure?.kind == .notOurs { refused += 1 }
+            if report.failure?.kind == .notOwned { refused += 1 }
             // Records that the bottle no longer has are stored.
             #expect(
                 drinks(5).allSatisfy { journal.holds($0) || rig.peer.records.contains($0) },
@@ -145,7 +145,7 @@ import TrackerCore
         let unmet = [AdoptedBottle(identities: ["A4:C1:38:09:09:09"])]
         let (refused, rig) = try poll("WaterH-Boost-24oz", own: unmet)
         #expect(
-            [.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
+            [.notOwned, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
                 && rig.journal.entries.isEmpty, "\(refused)")
         #expect(try poll(Self.address, own: unmet).0.new == 3, "an address identifies the bottle")
         #expect(try poll("WaterH-Boost-24oz", own: []).0.new == 3)
@@ -208,7 +208,7 @@ import TrackerCore
             options: options { ($0.bottle, $0.bottlesOfOtherServices) = (named, [Self.address]) },
             peer: ScriptedBottle(records: drinks(3)), start: evening)
         let report = try rig.run()
-        #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")
+        #expect(report.failure?.kind == .notOwned && report.failure?.code == "elsewhere", "\(report)")
         #expect(rig.peer.records.count == 3 && rig.journal.entries.isEmpty && rig.journal.own.isEmpty)
     }
 }

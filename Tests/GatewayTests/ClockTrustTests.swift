@@ -37,7 +37,7 @@ import TrackerCore
     ) throws {
         let journal = MemoryJournal()
         let (wrong, report) = try poll(drinks(40), profile, host: days, journal: journal)
-        #expect(report.failure?.kind == .clockDoubtful, "\(report)")
+        #expect(report.failure?.kind == .clockNotTrusted, "\(report)")
         #expect(wrong.peer.records.count == 40 && report.acknowledged == 0)
         #expect(!setsClock(wrong))
         #expect(counted(journal).count == 40 && counted(journal).allSatisfy { abs($0.seconds(to: evening)) < Self.day })
@@ -52,7 +52,7 @@ import TrackerCore
         let journal = MemoryJournal()
         let strict: (inout PollOptions) -> Void = { ($0.isClockSynchronised, $0.dialect) = (false, .strict) }
         let (_, report) = try poll(drinks(4), host: -51, journal: journal, strict)
-        #expect(report.failure?.kind == .clockDoubtful && report.suspect == 4 && counted(journal).isEmpty)
+        #expect(report.failure?.kind == .clockNotTrusted && report.suspect == 4 && counted(journal).isEmpty)
         let (_, second) = try poll(drinks(4), journal: journal, strict)
         #expect(second.failure == nil && second.new == 4 && counted(journal).count == 4, "\(second)")
     }
@@ -86,7 +86,7 @@ import TrackerCore
     @Test func `a poll acknowledges nothing when nothing confirms the host's clock`() throws {
         let undated = record(minute: 61, amount: 77)
         let (rig, report) = try poll([undated], .draft)
-        #expect(report.failure?.kind == .clockDoubtful && rig.peer.records.count == 1, "\(report)")
+        #expect(report.failure?.kind == .clockNotTrusted && rig.peer.records.count == 1, "\(report)")
         let (trusting, second) = try poll([undated], .draft, journal: rig.journal) { $0.isClockSynchronised = true }
         #expect(second.failure == nil && trusting.peer.records.isEmpty && rig.journal.holds(undated), "\(second)")
     }

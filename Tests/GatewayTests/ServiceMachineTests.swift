@@ -94,7 +94,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(selectedBottles: [], own: [AdoptedBottle(identities: [bottle(2).id])])
         _ = machine.handle(plans(alone), at: at(0))
-        var report = PollReport(failure: PollFailure(.notOurs, "so."))
+        var report = PollReport(failure: PollFailure(.notOwned, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
         let both = BottlePlan.plans(

@@ -304,7 +304,7 @@ package struct World {
         options.limits.linger = .milliseconds(50)
         options.isAcknowledgementDisabled = poll.keepsRecords
         // If the last poll asked the user to check the clock, the user confirms it, because it is correct by now.
-        let isConfirmed = isSettling && reports.last?.failure?.kind == .clockDoubtful
+        let isConfirmed = isSettling && reports.last?.failure?.kind == .clockNotTrusted
         options.isClockSynchronised = isConfirmed || scenario.hasTimeServer && hostOffset == .zero
         engine = Poll(options: options, linkName: "simulation", hasRadio: false)
         pollDeadline = now.advanced(by: .seconds(130))

@@ -60,14 +60,14 @@ extension PollOptions {
         }
         if bottlesOfOtherServices.contains(identity) {
             return PollFailure(
-                .notOurs, "\(bottle) belongs to another gateway on this machine. Its log was not read.",
+                .notOwned, "\(bottle) belongs to another gateway on this machine. Its log was not read.",
                 code: "elsewhere")
         }
         let reassurance = job == .poll ? "Its log was not read." : "Nothing was sent to it."
         let ownText = own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
-            .notOurs, "\(bottle) is in range, but this store is for \(ownText). \(reassurance)",
+            .notOwned, "\(bottle) is in range, but this store is for \(ownText). \(reassurance)",
             values: ["identity": identity, "own": ownText])
     }
 }

@@ -93,7 +93,7 @@ package struct PollFailure: Problem, Hashable {
     package var category: ProblemCategory {
         switch kind {
         case .notFound: .notFound
-        case .notOurs, .clockDoubtful: .refused
+        case .notOwned, .clockNotTrusted: .refused
         default: .failed
         }
     }

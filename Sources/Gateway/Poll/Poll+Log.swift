@@ -394,7 +394,7 @@ extension Poll {
 
     private func logFailure(_ session: Session, _ note: String?, isLimited: Bool) -> PollFailure? {
         if case .untrusted(let sentence) = clockTrust, report.received > 0 {
-            return PollFailure(.clockDoubtful, sentence + ".")
+            return PollFailure(.clockNotTrusted, sentence + ".")
         }
         guard !report.complete, !isLimited else { return nil }
         if let truncatedLength = session.log.truncatedLength {

@@ -126,7 +126,7 @@ package struct Poll: Sendable {
         do {
             try process(event)
         } catch let released as ReleasedBottle {
-            giveUp(PollFailure(.notOurs, sentence("\(released)")))
+            giveUp(PollFailure(.notOwned, sentence("\(released)")))
         } catch {
             giveUp(PollFailure(.cannotStore, sentence("\(error)")))
         }

@@ -162,7 +162,7 @@ package struct ServiceMachine: Sendable {
         bottles[index].lastEnded = now
         bottles[index].history = report.history
         recordConnection(index, report, now)
-        if report.failure?.kind != .notOurs, let lastIdentity = report.identity {
+        if report.failure?.kind != .notOwned, let lastIdentity = report.identity {
             bottles[index].lastIdentity = lastIdentity
         }
         if let failure = report.failure {

@@ -11,9 +11,9 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
         /// The connection was lost. Records without acknowledgement are still in the bottle.
         case connectionLost
         /// The bottle that answered does not belong to this store.
-        case notOurs
+        case notOwned = "notOurs"
         /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
-        case clockDoubtful
+        case clockNotTrusted = "clockDoubtful"
         /// The store failed. The connection is not affected.
         case cannotStore
         /// The poll was stopped. The connection is not affected.
@@ -29,8 +29,8 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
             case .unexpectedResponse: "Unexpected bottle response"
             case .didNotAnswer: "Bottle did not answer"
             case .connectionLost: "Connection lost"
-            case .notOurs: "Not this store's bottle"
-            case .clockDoubtful: "Clock not trusted"
+            case .notOwned: "Not this store's bottle"
+            case .clockNotTrusted: "Clock not trusted"
             case .cannotStore: "Cannot store"
             case .interrupted: "Interrupted"
             }
