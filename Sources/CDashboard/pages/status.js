@@ -37,10 +37,10 @@ export function status() {
     show(staleness, Boolean(words));
     const state = live.state;
     const report = state?.syncReport;
-    const isTold = Boolean(report && (report.waiting > 0 || report.trouble || state.sync === 'syncing'));
+    const isTold = Boolean(report && (report.waiting > 0 || report.trouble));
     show(syncLine, isTold);
     show(retry, Boolean(report?.trouble));
-    if (isTold) setText(sync, [report.trouble && said(report.trouble), report.waiting > 0 ? t.syncWaiting(report.waiting) : !report.trouble && t.syncing].filter(Boolean).join(' '));
+    if (isTold) setText(sync, [report.trouble && said(report.trouble), report.waiting > 0 && t.syncWaiting(report.waiting)].filter(Boolean).join(' '));
     show(disabled, Boolean(state?.service?.setupDone) && areDisabled());
     show(unread, state?.unread > 0);
     setText(count, String(state?.unread ?? 0));
