@@ -74,6 +74,13 @@ extension TrackerStore {
         }
     }
 
+    /// The position of the newest delivered notification; 0 without any.
+    package func newestDelivery() throws -> Int64 {
+        try read { db in
+            try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE decision IS NOT NULL") ?? 0
+        }
+    }
+
     /// The newest position, and the last position whose notification was deleted.
     package func deliveryPositions() throws -> (newest: Int64, lastDeleted: Int64) {
         try read { db in

@@ -212,7 +212,7 @@ actor StateFeed {
     func sendRecorded() throws {
         let store = try tracker().store
         guard let sent = sentThrough else {
-            sentThrough = try store.deliveries(after: 0).last?.place ?? 0
+            sentThrough = try store.newestDelivery()
             return
         }
         let delivered = try store.deliveries(after: sent)
