@@ -38,7 +38,6 @@ package final class MemoryJournal: Journal {
         /// Rows by bottle and first eight bytes.
         var index: [Index: [Int]] = [:]
         var bottles: [Bottle] = []
-        var newestReceipt: Instant?
         /// Valid zones, cached because reading the rules of a zone is slow.
         var zones: Set<String> = ["UTC"]
         var appends = 0
@@ -138,7 +137,6 @@ package final class MemoryJournal: Journal {
             state.bottles[bottle].largestReading = max(
                 state.bottles[bottle].largestReading, report.largestReading)
             guard !report.isClockDoubtful else { return }
-            state.newestReceipt = report.endedAt
             if report.isAgreed {
                 state.bottles[bottle].lastAgreedPoll = report.endedAt
             } else if let last = state.bottles[bottle].lastAgreedPoll, last > report.endedAt {
@@ -218,8 +216,8 @@ extension MemoryJournal.State {
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
-            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt,
-            lastAgreedPoll: bottle?.lastAgreedPoll, largestReading: bottle?.largestReading ?? 0)
+            lastCompletePoll: bottle?.lastCompletePoll, lastAgreedPoll: bottle?.lastAgreedPoll,
+            largestReading: bottle?.largestReading ?? 0)
     }
 
     fileprivate mutating func store(_ entry: JournalEntry) -> JournalOutcome {

@@ -23,8 +23,7 @@ import TrackerCore
             #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)
             #expect(journal.own.isEmpty && journal.entries.count == 3)
         }
-        let memory = try journal.recall(BottleNames(Self.address))
-        #expect(memory.lastCompletePoll == nil && memory.newestReceipt == nil)
+        #expect(try journal.recall(BottleNames(Self.address)).lastCompletePoll == nil)
         #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
         // The bottle itself, polled later, is adopted, and its drinks are known.
         var rig = EngineRig(

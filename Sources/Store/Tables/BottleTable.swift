@@ -3,7 +3,7 @@ import TrackerCore
 
 /// Access to the tables `bottle` and `bottle_name`.
 enum BottleTable {
-    /// The name of the counter of `BottleMemory.newestReceipt` (milliseconds since 1970-01-01 UTC).
+    /// The name of the counter of the last receipt by a trusted clock (milliseconds since 1970-01-01 UTC).
     static let newestReceipt = "journal.newestReceipt"
 
     /// The row id of the bottle with this identity; adds an unknown one.
@@ -107,16 +107,13 @@ enum BottleTable {
     }
 
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest: Instant? = try db.first(
-            "SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))",
-            [newestReceipt])
         let row = try Row.fetchOne(
             db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
             arguments: [try findIdentity(bottle, db)])
-        guard let row else { return BottleMemory(newestReceipt: newest) }
+        guard let row else { return BottleMemory() }
         return BottleMemory(
-            lastCompletePoll: try row.decode(atIndex: 0), newestReceipt: newest,
-            lastAgreedPoll: try row.decode(atIndex: 1), largestReading: try row.decode(atIndex: 2))
+            lastCompletePoll: try row.decode(atIndex: 0), lastAgreedPoll: try row.decode(atIndex: 1),
+            largestReading: try row.decode(atIndex: 2))
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

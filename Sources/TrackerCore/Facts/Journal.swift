@@ -138,21 +138,16 @@ package struct BottleNames: Hashable, Sendable {
 package struct BottleMemory: Hashable, Sendable {
     /// The end of the last poll that read the whole log (evidence for rule R3 of A2).
     package var lastCompletePoll: Instant?
-    /// The last receipt from any bottle by a trusted clock.
-    package var newestReceipt: Instant?
-
     /// The end of the last poll whose readings of the whole log agreed and that acknowledged records.
     package var lastAgreedPoll: Instant?
     /// The largest number of records in agreeing readings of one poll, a lower bound of the log's capacity.
     package var largestReading: Int
 
     package init(
-        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, lastAgreedPoll: Instant? = nil,
-        largestReading: Int = 0
+        lastCompletePoll: Instant? = nil, lastAgreedPoll: Instant? = nil, largestReading: Int = 0
     ) {
         self.lastCompletePoll = lastCompletePoll
         self.lastAgreedPoll = lastAgreedPoll
-        self.newestReceipt = newestReceipt
         self.largestReading = largestReading
     }
 }
