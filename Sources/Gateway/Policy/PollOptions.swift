@@ -98,16 +98,13 @@ package struct AdoptedBottle: Hashable, Sendable {
     package var advertisedName: String?
     /// The bottle's own settings. If `nil`, the store's settings apply.
     package var settings: BottleSettings?
-    /// The time at which the first record was stored, milliseconds UTC; `nil` if there is no record.
-    package var since: Int64?
 
     package init(
         identities: Set<String>, aliases: Set<String> = [], alias: String? = nil, advertisedName: String? = nil,
-        settings: BottleSettings? = nil, since: Int64? = nil
+        settings: BottleSettings? = nil
     ) {
         self.alias = alias
         self.settings = settings
-        self.since = since
         self.identities = identities
         self.aliases = aliases
         self.advertisedName = advertisedName

@@ -49,8 +49,6 @@ package struct PollReport: Hashable, Sendable {
     /// Whether the connection was kept (`PollOptions.keepsConnection`).
     package var isConnected = false
     package var duration = Duration.zero
-    /// The end by the host's clock; `nil` while the poll runs.
-    package var endedAt: Instant?
     package var recovery: [RecoveryStep] = []
     /// The records that `Job.inspect` read.
     package var records: [JournalEntry] = []

@@ -331,7 +331,6 @@ package struct Poll: Sendable {
 
     private mutating func finish() {
         if !isOver { state = .over }
-        report.endedAt = wall
         (report.acknowledged, report.unconfirmed) = (acknowledged.count, unverified.count)
         let linkValues = ["link": linkName, "hasRadio": "\(hasRadio)"]
         report.failure?.values.merge(linkValues) { $1 }

@@ -21,20 +21,21 @@ package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
     package var lastPoll: Instant?
     /// The end of the last poll that read the whole log.
     package var lastCompletePoll: Instant?
-    /// The time of the bottle's first record.
-    package var firstRecord: Instant?
 }
 
 extension TrackerStore {
     /// The bottles in the order of their first records.
     package func bottles() throws -> [KnownBottle] {
-        try all(
-            """
-            SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
-                (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id AND NOT isAlias) AS identities,
-                (SELECT received FROM bottle_record WHERE bottle = b.id ORDER BY id LIMIT 1) AS firstRecord
-            FROM bottle b ORDER BY id
-            """)
+        try read { db in
+            try KnownBottle.fetchAll(
+                db,
+                sql: """
+                    SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
+                        (SELECT json_group_array(name) FROM bottle_name
+                            WHERE bottle = b.id AND NOT isAlias) AS identities
+                    FROM bottle b ORDER BY id
+                    """)
+        }
     }
 
     /// Adopts a bottle before its first poll, or adds an identity to a bottle.

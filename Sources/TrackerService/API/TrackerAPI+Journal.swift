@@ -180,7 +180,7 @@ extension TrackerAPI {
             AdoptedBottle(
                 identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities),
                 alias: $0.identities.contains($0.name) ? nil : $0.name, advertisedName: $0.advertisedName,
-                settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecord?.milliseconds)
+                settings: try store.ownSettings(ofBottle: $0.name))
         }
     }
 
