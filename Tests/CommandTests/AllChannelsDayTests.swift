@@ -164,16 +164,16 @@ import Testing
             let limit = 60.0
             let logLines = ["MQTT: connected", "go to Webhook", "go to ntfy"]
             #expect(
-                await event(within: limit) { logLines.allSatisfy { service?.error.contains($0) == true } ? true : nil }
-                    == true, "\(service?.error ?? "")")
+                await eventually(within: limit) { logLines.allSatisfy { service?.error.contains($0) == true } },
+                "\(service?.error ?? "")")
             if hasAgent {
                 #expect(
-                    await event(within: limit) { agent?.error.contains("on this desktop") == true ? true : nil }
-                        == true, "\(agent?.error ?? "")")
+                    await eventually(within: limit) { agent?.error.contains("on this desktop") == true },
+                    "\(agent?.error ?? "")")
             }
             #expect(
-                await event(within: limit) { streams.last?.output.contains("event: state") == true ? true : nil }
-                    == true, "\(streams.last?.error ?? "")")
+                await eventually(within: limit) { streams.last?.output.contains("event: state") == true },
+                "\(streams.last?.error ?? "")")
         }
 
         /// Advances the clock by this number of minutes and wakes sleeping programs by a write to the store. Entries

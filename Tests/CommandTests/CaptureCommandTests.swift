@@ -19,8 +19,8 @@ import Testing
 
     /// Waits until `holds` returns true for the output of the program.
     private func until(_ what: String, _ running: RunningProgram, _ holds: (String) -> Bool) async {
-        let isMet = await event(within: 30) { holds(running.output) ? true : nil }
-        #expect(isMet == true, "not within 30 s: \(what); so far: \(running.output.suffix(500)) \(running.error)")
+        let isMet = await eventually(within: 30) { holds(running.output) }
+        #expect(isMet, "not within 30 s: \(what); so far: \(running.output.suffix(500)) \(running.error)")
     }
 
     private static func lines(_ text: String) -> Int { text.split(separator: "\n").count }

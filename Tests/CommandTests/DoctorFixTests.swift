@@ -158,7 +158,7 @@ import Testing
             """, to: "other.toml")
         let service = try Program.gateway.start("run --config \(folder.file("other.toml"))")
         let subscriber = try await broker.listen("hydration/bridge/info")
-        #expect(await event { subscriber.output.isEmpty ? nil : true } == true, "\(service.error)")
+        #expect(await eventually { !subscriber.output.isEmpty }, "\(service.error)")
         let taken = try #require(try await mqtt(folder, lines))
         #expect(
             taken.status == "bad" && taken.found.contains("another store (waterh-")

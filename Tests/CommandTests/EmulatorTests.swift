@@ -350,9 +350,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         defer { close(reader) }
         let (other, _) = try await bottle.run(["--record", pipe])
         var head = [UInt8](repeating: 0, count: 16)
-        #expect(
-            await event { read(reader, &head, 16) == 16 ? true : nil } == true
-                && head.starts(with: Array("btsnoop".utf8)))
+        #expect(await eventually { read(reader, &head, 16) == 16 } && head.starts(with: Array("btsnoop".utf8)))
         try await bottle.kill(other)
     }
 

@@ -401,7 +401,7 @@ import Testing
         let service = try Program.gateway.start("run --link \(pair.socket) --store \(store) --listen off")
         func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
         // The text file of the trace is written last.
-        let isKept = await event(within: 40) { names().contains { $0.hasSuffix(".txt") } ? true : nil } == true
+        let isKept = await eventually(within: 40) { names().contains { $0.hasSuffix(".txt") } }
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         try #require(isKept, "\(names()) \(result.error)")

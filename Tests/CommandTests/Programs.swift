@@ -86,11 +86,6 @@ extension TemporaryFolder {
     func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url(name)) }
 }
 
-/// Polls a condition. Returns whether it was met within the limit (seconds).
-func eventually(within limit: Double = 20, _ isMet: () async throws -> Bool) async rethrows -> Bool {
-    try await event(within: limit) { try await isMet() ? true : nil } == true
-}
-
 /// Runs the body for at most `limit` elements at the same time, for tests that mostly wait.
 func concurrently<Element: Sendable>(
     _ elements: [Element], atOnce limit: Int = 3, _ body: @escaping @Sendable (Element) async throws -> Void

@@ -310,11 +310,11 @@ private struct PageService {
         let config = "--config \(pair.folder.file("waterh.toml"))"
         func tracker(_ line: String) async throws { try await Program.tracker.succeed("\(line) \(config)") }
         func until(_ light: String) async throws -> [String: Any] {
-            let found = await event(within: 30) { () async -> Bool? in
-                (try? pair.status()["light"] as? String)?.hasPrefix(light) == true ? true : nil
+            let isFound = await eventually(within: 30) {
+                (try? pair.status()["light"] as? String)?.hasPrefix(light) == true
             }
             let status = try pair.status()
-            #expect(found == true, "\(status)")
+            #expect(isFound, "\(status)")
             return status
         }
         let untouched = try pair.status()["light"] as? String
@@ -339,10 +339,9 @@ private struct PageService {
         for _ in 0..<3 {
             let connections = try pair.status()["connections"] as? Int
             try await Program.gateway.succeed("nudge \(config)")
-            _ = await event(within: 20) { () async -> Bool? in
-                guard let status = try? pair.status() else { return nil }
+            _ = await eventually {
+                guard let status = try? pair.status() else { return false }
                 return status["connections"] as? Int != connections && status["connected"] as? Bool == false
-                    ? true : nil
             }
         }
         #expect(try pair.status()["blinks"] as? Int == blinks)

@@ -110,10 +110,10 @@ import Testing
         }
         let began = Int(Date().timeIntervalSince1970)
         var service = try ntfy.serve()
-        let isReported = try await event(within: 60) {
-            try await failingChannels().values.count { $0["waiting"] as? Int == 1 } == 2 ? true : nil
-        }
-        #expect(isReported == true, "\(service.error)")
+        #expect(
+            try await eventually(within: 60) {
+                try await failingChannels().values.count { $0["waiting"] as? Int == 1 } == 2
+            }, "\(service.error)")
         #expect(try await Set(failingChannels().keys) == ["ntfy", "webhook"])
         let first = try #require(try await failingSince("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))

@@ -125,9 +125,8 @@ import Testing
             service = try Program.gateway.start(
                 "run --config \(folder.file("w.toml")) --verbose", environment: environment)
             let run = folder.file("run")
-            _ = await event {
+            _ = await eventually {
                 (try? FileManager.default.contentsOfDirectory(atPath: run))?.contains { $0.hasSuffix(".sock") } == true
-                    ? true : nil
             }
         }
 

@@ -84,15 +84,15 @@ import TrackerCore
         /// Starts the service and waits until it handles signals (from /proc). Before that, each signal ends it.
         func start() async throws -> RunningProgram {
             let program = try gateway.start(service)
-            let handlesSignals = await event(within: 20) { () -> Bool? in
+            let handlesSignals = await eventually {
                 let status =
                     (try? String(contentsOfFile: "/proc/\(program.processIdentifier)/status", encoding: .utf8)) ?? ""
                 let caught =
                     status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last.flatMap
                 { UInt64($0, radix: 16) } ?? 0
-                return caught & (1 << (SIGHUP - 1)) != 0 ? true : nil
+                return caught & (1 << (SIGHUP - 1)) != 0
             }
-            try #require(handlesSignals == true, "\(program.error)")
+            try #require(handlesSignals, "\(program.error)")
             return program
         }
         var running = try await start()

@@ -56,19 +56,19 @@ struct DunstTests {
     @Test
     func `dunst shows, replaces and closes notifications and performs actions`() async throws {
         let desktop = await fixture.desktop()
-        #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
+        #expect(await eventually { await desktop.canShow() }, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))
         #expect(
             try await desktop.deliver(.test(.pace, "Hydration Reminder", "Drink 500ml & go on.", urgency: .critical)))
         #expect(try await desktop.deliver(.test(.goal, "Goal Reached! 💧", "Good job!")))
-        #expect(try await event { try await displayed() == "2" ? true : nil } == true, "\(dunst.error)")
+        #expect(try await eventually { try await displayed() == "2" }, "\(dunst.error)")
         // The newest one's first button, as by a click.
         _ = try await #require(Program(system: "dunstctl")).run(["action", "0"], environment: environment)
         let press = try #require(await fixture.presses.wait(for: 1).first, "\(dunst.error)")
         #expect(press.action == .open)
         await desktop.close(id: NotificationKind.pace.id)
         await desktop.close(id: NotificationKind.goal.id)
-        #expect(try await event { try await displayed() == "0" ? true : nil } == true)
+        #expect(try await eventually { try await displayed() == "0" })
         let shown = try await history()
         // With the `body-markup` capability the parsed text must be equal to the original.
         #expect(
@@ -83,13 +83,13 @@ struct DunstTests {
     @Test
     func `notifications survive a restart of dunst`() async throws {
         let desktop = await fixture.desktop()
-        #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
+        #expect(await eventually { await desktop.canShow() }, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.goal)))
         dunst.send(signal: SIGKILL)
-        #expect(await event { await desktop.canShow() ? nil : true } == true)
+        #expect(await eventually { await !desktop.canShow() })
         let next = try #require(Program(system: "dunst")).start([], environment: environment)
         #expect(await fixture.appearances.wait(for: 1).count >= 1)
-        #expect(await event { await desktop.canShow() ? true : nil } == true)
+        #expect(await eventually { await desktop.canShow() })
         #expect(try await desktop.deliver(.test(.goal)))
         #expect(try await displayed() == "1", "\(next.error)")
         await desktop.stop()

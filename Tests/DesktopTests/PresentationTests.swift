@@ -131,7 +131,7 @@ struct PresentationTests {
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         let desktop = await fixture.desktop()
         async let canShow = desktop.canShow()
-        #expect(await event { server.asked == 1 ? true : nil } == true)
+        #expect(await eventually { server.asked == 1 })
         await server.stop()
         #expect(await canShow && next.asked == 1 && fixture.troubles.items == [])
         await desktop.stop()
@@ -148,14 +148,12 @@ struct PresentationTests {
             })
         let next = try await FakeNotificationServer(fixture.bus, capabilities: [], isNext: true)
         async let shown = try desktop.deliver(.test(.pace, "Title", "Body"))
-        #expect(await event { server.asked == 1 ? true : nil } == true)
+        #expect(await eventually { server.asked == 1 })
         // After its reply.
         _ = try await server.connection.busID()
         await server.stop()
         #expect(
-            try await event {
-                try await next.connection.requestName(FakeNotificationServer.service, waits: true) ? true : nil
-            } == true)
+            try await eventually { try await next.connection.requestName(FakeNotificationServer.service, waits: true) })
         gate.signal()
         #expect(try await shown && next.asked == 1)
         #expect(next.notified.items.first?.summary == "Title: Body" && next.notified.items.first?.actions == [])
@@ -243,7 +241,7 @@ struct PresentationTests {
         #expect(try fixture.tracker().state().remindersSent == 0 && server.notified.items.count == 1)
         server.manner = .normally
         await server.release()
-        #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "the late reply is logged")
+        #expect(await eventually { !fixture.lines.items.isEmpty }, "the late reply is logged")
         #expect(try await fixture.tracker("12:01").deliver([desktop]).unseen.isEmpty)
         // The first one is shown by then and is not repeated. The next one replaces it.
         #expect(server.notified.items.count == 1 && server.open == [6])
@@ -267,9 +265,29 @@ struct PresentationTests {
         #expect(fixture.lines.items.contains { $0.hasPrefix("Already being shown: hydration-reminder") })
         server.manner = .normally
         await server.release()
-        #expect(await event { fixture.lines.items.contains { $0.hasPrefix("Shown") } ? true : nil } == true)
-        #expect(await desktop.deliver(notification) && server.notified.items.count == 1)
-        await desktop.stop()
+        #expect(await eventually { fixture.lines.items.contains { $0.hasPrefix("Shown") } })
+        #expect(await second.deliver(notification) && server.notified.items.count == 1)
+        await first.stop()
+        await second.stop()
+    }
+
+    @Test func `a process killed during delivery does not block others`() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let first = await fixture.desktop(
+            .init(
+                delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
+                lateResponse: .seconds(60)))
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await !first.deliver(notification))
+        // Its file remains, as after a kill.
+        let file = fixture.folder.url("notices.json")
+        let left = try Data(contentsOf: file)
+        await first.stop()
+        try left.write(to: file)
+        server.manner = .normally
+        let second = await fixture.desktop()
+        #expect(await second.deliver(notification) && server.notified.items.count == 2)
+        await second.stop()
     }
 
     /// A notification of the same day is shown again after a purge, and its text is no longer in the file.
@@ -321,7 +339,7 @@ struct PresentationTests {
         #expect(service.wasRecentlyShown(notification.announcement))
         service.end("nothing")
         await agent.close(id: notification.kind.id)
-        #expect(await event { server.closed.items.isEmpty ? nil : true } == true)
+        #expect(await eventually { !server.closed.items.isEmpty })
         await agent.stop()
     }
 
@@ -343,7 +361,7 @@ struct PresentationTests {
         #expect(await desktop.deliver(live) && server.notified.items.count == 1)
         // Ended while no server runs: it is not shown again.
         await server.stop()
-        #expect(await event { await desktop.server == nil ? true : nil } == true)
+        #expect(await eventually { await desktop.server == nil })
         await desktop.close(id: NotificationKind.waterlineLive.id)
         server = try await FakeNotificationServer(fixture.bus, first: 90)
         #expect(await fixture.appearances.wait(for: 4).count == 4)
@@ -412,7 +430,7 @@ struct PresentationTests {
         first.stop()
         current.add(second.address)
         let next = try await FakeNotificationServer(second)
-        #expect(await event { await desktop.canShow() ? true : nil } == true)
+        #expect(await eventually { await desktop.canShow() })
         #expect(try await desktop.deliver(.test(.pace)))
         #expect(server.notified.items.count == 1 && next.notified.items.map(\.replaces) == [0])
         await desktop.stop()

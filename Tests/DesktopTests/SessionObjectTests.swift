@@ -35,7 +35,7 @@ struct SessionObjectTests {
         let bus = try await PrivateBus()
         let object = object(bus, "one")
         let work = Task { await object.run() }
-        #expect(try await event { try await call(bus, "GetState").output == "s \"one state\"\n" ? true : nil } == true)
+        #expect(try await eventually { try await call(bus, "GetState").output == "s \"one state\"\n" })
         #expect(try await call(bus, "LogDrink", "s", "").output == "s \"one drink usual\"\n")
         #expect(try await call(bus, "LogDrink", "s", "Beer").output == "s \"one drink Beer\"\n")
         #expect(try await call(bus, "StartSession").output == "s \"one started\"\n")
@@ -58,9 +58,9 @@ struct SessionObjectTests {
         let work = objects.map { object in Task { await object.run() } }
         for (name, answer) in [("Anna-B", "anna"), ("ben", "ben")] {
             #expect(
-                try await event {
-                    try await ask(SessionObject.name(ofInstance: name)) == "s \"\(answer) state\"\n" ? true : nil
-                } == true)
+                try await eventually {
+                    try await ask(SessionObject.name(ofInstance: name)) == "s \"\(answer) state\"\n"
+                })
         }
         for task in work {
             task.cancel()
@@ -73,11 +73,11 @@ struct SessionObjectTests {
         let bus = try await PrivateBus()
         let (first, second) = (object(bus, "one"), object(bus, "two"))
         let work = Task { await first.run() }
-        #expect(try await event { try await call(bus, "GetState").exitCode == 0 ? true : nil } == true)
+        #expect(try await eventually { try await call(bus, "GetState").exitCode == 0 })
         let next = Task { await second.run() }
         #expect(try await call(bus, "GetState").output == "s \"one state\"\n")
         work.cancel()
-        #expect(try await event { try await call(bus, "GetState").output == "s \"two state\"\n" ? true : nil } == true)
+        #expect(try await eventually { try await call(bus, "GetState").output == "s \"two state\"\n" })
         next.cancel()
         await next.value
     }

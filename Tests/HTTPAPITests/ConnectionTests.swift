@@ -84,7 +84,7 @@ import Testing
             }
         }
         let answer = Task(executorPreference: BlockingThreads.shared) { begun.add() }
-        _ = await event(within: 60) { begun.count == BlockingThreads.count ? true : nil }
+        _ = await eventually(within: 60) { begun.count == BlockingThreads.count }
         for _ in waiting { isOver.signal() }
         for task in waiting { await task.value }
         await answer.value

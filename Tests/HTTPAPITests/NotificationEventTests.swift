@@ -260,17 +260,17 @@ import WebServer
         }
         // The writer of the file alone, as fast as possible, and the service's own.
         let bytes = Array(try await client.server.get("state").body.utf8)
-        let seen = await event(within: 60) {
+        let isRead50Times = await eventually(within: 60) {
             try? client.server.store.writeStateFile(bytes)
-            return reads.withLock { $0 } > 50 ? true : nil
+            return reads.withLock { $0 } > 50
         }
-        #expect(seen == true)
+        #expect(isRead50Times)
         for _ in 0..<5 { try await client.drink(100) }
-        let total = await event(within: 60) {
+        let hasTotal = await eventually(within: 60) {
             (try? JSONSerialization.jsonObject(with: FileManager.default.contents(atPath: file) ?? Data())
-                as? [String: Any])?["dailyTotalMl"] as? Int == 500 ? true : nil
+                as? [String: Any])?["dailyTotalMl"] as? Int == 500
         }
-        #expect(total == true)
+        #expect(hasTotal)
         isRead.withLock { $0 = true }
         await reader.value
         #expect(broken.withLock { $0 } == [])
@@ -320,7 +320,7 @@ import WebServer
             _ = try await client.read { $0.contains("event: state") }
         }
         #expect(
-            await event(within: 10) { isVisible.withLock { $0 } == [.begins, .ends] ? true : nil } == true,
+            await eventually(within: 10) { isVisible.withLock { $0 } == [.begins, .ends] },
             "\(isVisible.withLock { $0 })")
     }
 

@@ -42,8 +42,8 @@ import TrackerService
         rig.start()
         try await rig.connected()
         for ml in [100, 200, 300] { _ = try rig.tracker().logDrink(.ml(ml)) }
-        #expect(await event { denials(rig).contains { $0.contains(" h/sip: Not authorized") } ? true : nil } == true)
-        #expect(await event { troubles(rig).contains(" h/sip: Not authorized") ? true : nil } == true)
+        #expect(await eventually { denials(rig).contains { $0.contains(" h/sip: Not authorized") } })
+        #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
         let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
         guard case .failed(let text, .refused)? = check else {
             return #expect(Bool(false), "\(String(describing: check))")
@@ -53,8 +53,8 @@ import TrackerService
         // A further attempt is not reported again.
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
-        #expect(await event(within: 60) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
-        #expect(await event(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true ? true : nil } == true)
+        #expect(await eventually(within: 60) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await eventually(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true })
         let heard = await event { ear.payloads(at: "h/sip").count >= 3 ? ear.payloads(at: "h/sip") : nil }
         #expect(heard?.compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
         await rig.stop()
@@ -67,27 +67,21 @@ import TrackerService
         try await rig.connected()
         let device = "homeassistant/device/waterh_\(try rig.store.openPublisher("mqtt", makeID: { "x" }).id)/config"
         for topic in ["h/state", "h/bridge/info", device] {
-            let said: Bool? = await event {
-                denials(rig).contains { $0.contains(" \(topic): Not authorized") } ? true : nil
-            }
-            #expect(said == true, "\(topic): \(denials(rig))")
             #expect(
-                await event { troubles(rig).contains(" \(topic): Not authorized") ? true : nil } == true,
-                "\(troubles(rig))")
+                await eventually { denials(rig).contains { $0.contains(" \(topic): Not authorized") } },
+                "\(topic): \(denials(rig))")
+            #expect(await eventually { troubles(rig).contains(" \(topic): Not authorized") }, "\(troubles(rig))")
         }
-        #expect(await event { (try? rig.tracker().logDrink(.ml(120))) != nil ? true : nil } == true)
-        #expect(
-            await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true,
-            "drinks are published")
+        #expect(await eventually { (try? rig.tracker().logDrink(.ml(120))) != nil })
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 }, "drinks are published")
         try guarded.allow("topic readwrite #\n")
-        let kept: Bool? = await event(within: 90) {
-            guard let kept = try? await guarded.broker.kept() else { return nil }
+        let isPublished = await eventually(within: 90) {
+            guard let kept = try? await guarded.broker.kept() else { return false }
             return kept.contains { $0.hasPrefix("1 \(device) {") }
                 && kept.contains { $0.contains(#""dailyTotalMl":120"#) }
-                ? true : nil
         }
-        #expect(kept == true)
-        #expect(await event(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true ? true : nil } == true)
+        #expect(isPublished)
+        #expect(await eventually(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true })
         await rig.stop()
     }
 
@@ -119,13 +113,11 @@ import TrackerService
         rig.start()
         try await rig.connected()
         _ = try rig.tracker().logDrink(.ml(150))
-        #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
-        #expect(
-            await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 ? true : nil } == true
-        )
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
+        #expect(await eventually { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 })
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
         #expect(denials(rig).contains { $0.contains("does not support \(reason)") }, "\(denials(rig))")
-        #expect(await event { troubles(rig).contains(reason) ? true : nil } == true, "\(troubles(rig))")
+        #expect(await eventually { troubles(rig).contains(reason) }, "\(troubles(rig))")
         #expect(rig.connections == 1)
         await rig.stop()
     }
@@ -158,9 +150,9 @@ import TrackerService
         rig.start()
         try await rig.connected()
         _ = try rig.tracker().logDrink(.ml(150))
-        #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
-        #expect(await event { denials(rig).contains { $0.contains(" h/state: ") } ? true : nil } == true)
+        #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await eventually { denials(rig).contains { $0.contains(" h/state: ") } })
         #expect(ear.payloads(at: "h/availability").last == "online" && rig.connections == 1)
         await rig.stop()
     }
@@ -170,18 +162,18 @@ import TrackerService
         let rig = try PublisherRig(broker, isInFile: true)
         rig.start()
         try await rig.connected()
-        #expect(await event { try? rig.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil } == true)
+        #expect(await eventually { (try? rig.store.retainedTopics(of: "mqtt").count >= 4) == true } == true)
         let old = try #require(try rig.store.identity(of: "mqtt")).id
         try await broker.stop(SIGTERM)
-        _ = await event { await rig.channel.canShow() ? nil : true }
+        _ = await eventually { await !rig.channel.canShow() }
         _ = try await rig.tracker().purge()
         try await broker.start()
         try await rig.connected(2)
-        let cleared: Bool? = await event(within: 60) {
-            guard let kept = try? await broker.kept() else { return nil }
-            return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) } ? true : nil
+        let isCleared = await eventually(within: 60) {
+            guard let kept = try? await broker.kept() else { return false }
+            return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) }
         }
-        #expect(cleared == true)
+        #expect(isCleared)
         #expect(try rig.tracker().staleTopicCount() == 0)
         await rig.stop()
     }

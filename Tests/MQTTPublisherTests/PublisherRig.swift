@@ -98,7 +98,7 @@ final class PublisherRig: Sendable {
 
     /// Waits for an event of the publisher.
     func logs(_ isMeant: @Sendable (MQTTPublisher.LogEvent) -> Bool) async -> Bool {
-        await event { events.withLock { $0.contains(where: isMeant) } ? true : nil } == true
+        await eventually { events.withLock { $0.contains(where: isMeant) } }
     }
 
     private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
@@ -125,8 +125,7 @@ final class PublisherRig: Sendable {
 
     /// Waits for `count` connections.
     func connected(_ count: Int = 1) async throws {
-        let done: Bool? = await event { connections >= count ? true : nil }
-        #expect(done == true, "\(events.withLock { $0 })")
+        #expect(await eventually { connections >= count }, "\(events.withLock { $0 })")
     }
 }
 

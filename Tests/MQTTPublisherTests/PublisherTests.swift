@@ -21,17 +21,14 @@ import TrackerService
         #expect(
             sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230
                 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
-        let state: Bool? = await event {
-            object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 ? true : nil
-        }
-        #expect(state == true)
+        #expect(await eventually { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 })
         // Edits and deletions are published.
         _ = try rig.tracker().edit("d1", EntryChange(ml: 200))
-        let edited: Bool? = await event {
-            ear.payloads(at: "h/sip").count == 3
-                && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200 ? true : nil
-        }
-        #expect(edited == true, "\(ear.output)")
+        #expect(
+            await eventually {
+                ear.payloads(at: "h/sip").count == 3
+                    && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200
+            }, "\(ear.output)")
         #expect(
             Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == [
                 "sip", "deleted",
@@ -50,7 +47,7 @@ import TrackerService
         _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
         try await broker.stop()
         let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         for number in 0..<50 {
@@ -67,7 +64,7 @@ import TrackerService
             })
         #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
         // The broker's confirmation can arrive after its delivery to subscribers.
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
         await rig.stop()
     }
 
@@ -88,12 +85,12 @@ import TrackerService
         for ml in [1, 2, 3] {
             _ = try rig.tracker().logDrink(.ml(ml))
             #expect(
-                await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil }
-                    == true, "\(ml): \(ear.output) \(rig.events.withLock { $0 })")
+                await eventually { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } },
+                "\(ml): \(ear.output) \(rig.events.withLock { $0 })")
         }
         #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
         await rig.stop()
         #expect(ear.payloads(at: "h/sip").count == 3)
     }
@@ -155,25 +152,23 @@ import TrackerService
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#", as: "ear")
         // All else is published: the drink is next.
         _ = try rig.tracker().logDrink(.ml(5))
-        let isAtRest: Bool? = await event {
-            ear.payloads(at: "h/sip").count == 1
-                && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
-                && !ear.payloads(at: "h/bridge/health").isEmpty
-                && (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil
-        }
-        #expect(isAtRest == true, "\(ear.output)")
+        #expect(
+            await eventually {
+                ear.payloads(at: "h/sip").count == 1
+                    && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
+                    && !ear.payloads(at: "h/bridge/health").isEmpty && (try? rig.store.waitingChanges(for: "mqtt")) == 0
+            }, "\(ear.output)")
         broker.signal(SIGSTOP)
         _ = try rig.tracker().logDrink(.ml(77))
         #expect(
-            await event(within: 2) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == nil,
+            await !eventually(within: 2) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 },
             "nobody has confirmed it")
         try await broker.stop()
         try await broker.start()
         try await rig.connected(2)
         #expect(
-            await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } ? true : nil } == true,
-            "\(ear.output)")
-        #expect(await event { (try? rig.store.waitingChanges(for: "mqtt")) == 0 ? true : nil } == true)
+            await eventually { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } }, "\(ear.output)")
+        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
         await rig.stop()
     }
 
@@ -276,18 +271,17 @@ import TrackerService
         try await rig.connected()
         try await broker.publish("h/cmd/log", "100")
         try await broker.publish("h/cmd/log", "100")
-        let two: Bool? = await event { ear.payloads(at: "h/response/log").count == 2 ? true : nil }
-        #expect(two == true)
+        #expect(await eventually { ear.payloads(at: "h/response/log").count == 2 })
         #expect(try rig.tracker().state().pace.dailyTotalMl == 200)
         #expect(
             rig.events.withLock {
                 $0.contains { if case .ignored(let text) = $0 { text.contains(" h/cmd/log:") } else { false } }
             })
-        let isPublished: Bool? = await event {
-            object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
-                && ear.payloads(at: "h/availability").last == "online" ? true : nil
-        }
-        #expect(isPublished == true, "\(ear.output)")
+        #expect(
+            await eventually {
+                object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
+                    && ear.payloads(at: "h/availability").last == "online"
+            }, "\(ear.output)")
         await rig.stop()
     }
 
@@ -297,8 +291,7 @@ import TrackerService
         try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
         let again = try PublisherRig(broker, [("mqtt.commands", "true")], store: rig.store)
         again.start()
-        let done: Bool? = await event { try? again.tracker().state().pace.dailyTotalMl == 111 ? true : nil }
-        #expect(done == true)
+        #expect(await eventually { (try? again.tracker().state().pace.dailyTotalMl) == 111 })
         await again.stop()
     }
 
@@ -324,7 +317,7 @@ import TrackerService
         let undone = object(await event { ear.payloads(at: "h/response/undo").first })
         #expect(undone["code"] as? String == "changedSince", "\(undone)")
         try await broker.publish("h/cmd/undo", #"{"transaction": "undo-now"}"#)
-        #expect(await event { ear.payloads(at: "h/response/undo").count == 2 ? true : nil } == true)
+        #expect(await eventually { ear.payloads(at: "h/response/undo").count == 2 })
         let logged = ear.payloads(at: "h/response/log").count
         // Two clocks always differ slightly, and one that is off by years is ignored.
         for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5]
@@ -332,7 +325,7 @@ import TrackerService
         {
             try await broker.publish(
                 "h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
-            _ = await event { ear.payloads(at: "h/response/log").count == logged + number + 1 ? true : nil }
+            _ = await eventually { ear.payloads(at: "h/response/log").count == logged + number + 1 }
             let last = try #require(try rig.store.lastDrink())
             #expect(last.ml == 20 && last.at.seconds(to: PublisherRig.now()).magnitude < 30)
         }
@@ -350,9 +343,7 @@ import TrackerService
         #expect(try rig.store.notifications().isEmpty)
         let ear = try await listens(broker)
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
-        #expect(
-            await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil }
-                == true)
+        #expect(await eventually { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } })
         await rig.stop()
     }
 
@@ -371,20 +362,17 @@ import TrackerService
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
         // The broker gets it before other sinks.
         try await tracker(day.advanced(seconds: 3.5 * 3600)).deliver([rig.channel, Screen()])
-        #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
+        #expect(await eventually { heard().count == 1 }, "\(ear.output)")
         // Otherwise the broker sends the listener the first one again. With SIGTERM it saves that.
-        let isConfirmed: Bool? = await event { broker.log.contains("Received PUBACK from ear") ? true : nil }
-        #expect(isConfirmed == true, "\(broker.log)")
+        #expect(await eventually { broker.log.contains("Received PUBACK from ear") }, "\(broker.log)")
         try await broker.stop(SIGTERM)
-        #expect(await event { await rig.channel.canShow() ? nil : true } == true)
+        #expect(await eventually { await !rig.channel.canShow() })
         try await tracker(day.advanced(seconds: 7 * 3600)).deliver([rig.channel, Screen()])
         _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
         _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
         try await tracker(day.advanced(seconds: 8 * 3600)).deliver([rig.channel, Screen()])
         try await broker.start()
-        #expect(
-            await event(within: 60) { heard().count >= 3 ? true : nil } == true,
-            "\(ear.output) \(rig.events.withLock { $0 })")
+        #expect(await eventually(within: 60) { heard().count >= 3 }, "\(ear.output) \(rig.events.withLock { $0 })")
         let told = try rig.store.deliveries(after: 0).map(\.decision)
         #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
         #expect(
@@ -401,10 +389,7 @@ import TrackerService
                     && said["shouldNotify"] as? Bool == false, "\(said)")
             #expect(said["timestamp"] as? Int64 == notification.decidedAt?.wholeSeconds)
         }
-        #expect(
-            await event {
-                (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true ? true : nil
-            } == true)
+        #expect(await eventually { (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true })
         // A new connection does not resend it. The broker would repeat messages that the first client has not
         // confirmed.
         let other = try await broker.listen("h/notify", as: "other")
@@ -423,7 +408,7 @@ import TrackerService
         let (broker, rig, ear) = try await PublisherRig.connected(
             listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         try await broker.stop()
-        #expect(await event { await rig.channel.canShow() ? nil : true } == true)
+        #expect(await eventually { await !rig.channel.canShow() })
         _ = try rig.tracker().startSession()
         _ = try rig.tracker().drink()
         try await rig.tracker().deliver([rig.channel, Screen()])
@@ -437,7 +422,7 @@ import TrackerService
         let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
-        #expect(await event(within: 60) { more.allSatisfy(heard().contains) ? true : nil } == true, "\(ear.output)")
+        #expect(await eventually(within: 60) { more.allSatisfy(heard().contains) }, "\(ear.output)")
         #expect(!more.isEmpty && heard() == more, "\(heard())")
         await rig.stop()
     }
@@ -457,7 +442,7 @@ import TrackerService
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
         await rig.publisher.poke()
-        #expect(await event { rig.duringStateQuery.withLock { $0 == nil } ? true : nil } == true)
+        #expect(await eventually { rig.duringStateQuery.withLock { $0 == nil } })
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }
@@ -465,7 +450,7 @@ import TrackerService
         let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
-        #expect(await event { heard() == told ? true : nil } == true, "\(heard()) of \(told)")
+        #expect(await eventually { heard() == told }, "\(heard()) of \(told)")
         release.finish()
         await rig.stop()
     }
@@ -478,11 +463,11 @@ import TrackerService
     /// Waits until a client has subscribed to reminders.
     private func listens(_ broker: Broker) async throws -> RunningProgram {
         let ear = try await broker.listen("h/notify")
-        let hears: Bool? = try await event {
+        let hears = try await eventually {
             try await broker.publish("h/notify", "{}")
-            return ear.payloads(at: "h/notify").isEmpty ? nil : true
+            return !ear.payloads(at: "h/notify").isEmpty
         }
-        #expect(hears == true)
+        #expect(hears)
         return ear
     }
 
@@ -502,11 +487,8 @@ import TrackerService
         broker.signal(SIGSTOP)
         for _ in 0..<3 { #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false]) }
         broker.signal(SIGCONT)
-        #expect(await event { heard() == 1 ? true : nil } == true, "\(ear.output)")
-        let counted: Bool? = await event {
-            try? await noon.deliver([rig.channel]).notifications.first?.isShown == true ? true : nil
-        }
-        #expect(counted == true)
+        #expect(await eventually { heard() == 1 }, "\(ear.output)")
+        #expect(await eventually { (try? await noon.deliver([rig.channel]).notifications.first?.isShown) == true })
         #expect(try rig.store.notifications().count == 1)
         #expect(heard() == 1, "\(ear.output)")
         #expect(rig.connections == 1)
@@ -523,14 +505,14 @@ import TrackerService
         let ear = try await broker.listen("h/sip")
         rig.start()
         try await rig.connected()
-        _ = await event { (try? store.retainedTopics(of: "mqtt"))?.isEmpty == false ? true : nil }
+        _ = await eventually { (try? store.retainedTopics(of: "mqtt"))?.isEmpty == false }
         var took: [Duration] = []
         for ml in 1...5 {
             let began = ContinuousClock.now
             _ = try TrackerAPI(
                 other, WriteContext(now: PublisherRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
             ).logDrink(.ml(ml))
-            #expect(await event { ear.payloads(at: "h/sip").count == ml ? true : nil } == true)
+            #expect(await eventually { ear.payloads(at: "h/sip").count == ml })
             took.append(.now - began)
         }
         // The regular query follows after two seconds. A busy machine can be late at times.
@@ -539,7 +521,7 @@ import TrackerService
         var isQuiet = false
         for _ in 0..<6 where !isQuiet {
             let before = rig.stateQueries.withLock { $0 }
-            isQuiet = await event(within: 3) { rig.stateQueries.withLock { $0 } > before + 6 ? true : nil } == nil
+            isQuiet = await !eventually(within: 3) { rig.stateQueries.withLock { $0 } > before + 6 }
         }
         #expect(isQuiet, "seven state queries in three seconds although nothing is written")
         await rig.stop()
@@ -558,7 +540,7 @@ import TrackerService
         await without.stop()
         let again = try PublisherRig(broker, store: rig.store)
         again.start()
-        #expect(await event { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } ? true : nil } == true)
+        #expect(await eventually { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } })
         await again.stop()
     }
 
@@ -585,27 +567,25 @@ import TrackerService
         // Home Assistant restarts.
         let before = ear.payloads(at: bottle).count
         try await broker.publish("homeassistant/status", "online")
-        let again: Bool? = await event { ear.payloads(at: bottle).count > before ? true : nil }
-        #expect(again == true)
+        #expect(await eventually { ear.payloads(at: bottle).count > before })
         // With another prefix no topic of the old one remains.
         _ = try rig.tracker().set([(name: "mqtt.prefix", text: "water")])
         try await rig.connected(2)
-        let moved: Bool? = await event {
-            ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == ""
-                && ear.payloads(at: "water/availability").last == "online" ? true : nil
-        }
-        #expect(moved == true, "\(ear.output.suffix(2000))")
+        #expect(
+            await eventually {
+                ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == ""
+                    && ear.payloads(at: "water/availability").last == "online"
+            }, "\(ear.output.suffix(2000))")
         // A purge removes the bottle and its device.
         _ = try rig.tracker().set([(name: "mqtt.discovery", text: "false")])
-        let gone: Bool? = await event {
-            ear.payloads(at: bottle).last == ""
-                && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil
-        }
-        #expect(gone == true)
+        #expect(
+            await eventually {
+                ear.payloads(at: bottle).last == ""
+                    && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == ""
+            })
         // Without a broker in the settings nothing is published. Afterwards it is the same device.
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-        let off: Bool? = await event { rig.events.withLock { $0.contains(.off) } ? true : nil }
-        #expect(off == true)
+        #expect(await eventually { rig.events.withLock { $0.contains(.off) } })
         _ = try rig.tracker().set([(name: "mqtt.url", text: broker.url)])
         try await rig.connected(4)
         #expect(try rig.store.openPublisher("mqtt", makeID: { "never" }).id == id)
@@ -625,11 +605,9 @@ import TrackerService
         @Sendable func stand(_ number: Int) -> Bool {
             topics(number).allSatisfy { ear.payloads(at: $0).last?.hasPrefix("{") == true }
         }
-        #expect(await event { stand(1) && stand(2) ? true : nil } == true, "\(ear.output)")
+        #expect(await eventually { stand(1) && stand(2) }, "\(ear.output)")
         #expect(try rig.tracker().releaseBottle("A4:C1:38:00:00:01"))
-        #expect(
-            await event { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } ? true : nil } == true,
-            "\(ear.output)")
+        #expect(await eventually { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } }, "\(ear.output)")
         #expect(stand(2))
         await rig.stop()
         let late = try await broker.listen("#")
@@ -679,7 +657,7 @@ import TrackerService
         switch how {
         case "off":
             _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-            #expect(await event { rig.events.withLock { $0.contains(.off) } ? true : nil } == true)
+            #expect(await eventually { rig.events.withLock { $0.contains(.off) } })
             await rig.stop()
         default: await rig.stop()
         }
@@ -693,9 +671,9 @@ import TrackerService
 
     @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        _ = await event { try? rig.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await eventually { (try? rig.store.retainedTopics(of: "mqtt").count >= 4) == true }
         try await broker.stop()
-        _ = await event { await rig.channel.canShow() ? nil : true }
+        _ = await eventually { await !rig.channel.canShow() }
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         #expect(
             await rig.logs {
@@ -711,10 +689,10 @@ import TrackerService
         let again = try PublisherRig(broker, [("mqtt.prefix", "new")], store: rig.store)
         again.start()
         try await again.connected()
-        let cleared: Bool? = await event {
-            try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true
-        }
-        #expect(cleared == true)
+        #expect(
+            await eventually {
+                (try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") }) == false
+            })
         #expect(try await broker.kept().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
     }
@@ -724,33 +702,30 @@ import TrackerService
         let (first, second) = (try PublisherRig(broker), try PublisherRig(broker))
         first.start()
         try await first.connected()
-        _ = await event { try? first.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await eventually { (try? first.store.retainedTopics(of: "mqtt").count >= 4) == true }
         second.start()
         try await second.connected()
         for rig in [first, second] {
-            let told: Bool? = await event {
-                rig.events.withLock {
-                    $0.contains { if case .prefixShared(let text) = $0 { text.contains("at h/…") } else { false } }
-                } ? true : nil
-            }
-            #expect(told == true, "\(rig.events.withLock { $0 })")
+            #expect(
+                await rig.logs { if case .prefixShared(let text) = $0 { text.contains("at h/…") } else { false } },
+                "\(rig.events.withLock { $0 })")
             #expect(try rig.store.publisherErrors().map(\.publisher) == ["mqtt"])
         }
         await second.stop()
-        #expect(await event { (try? first.store.publisherErrors().isEmpty) == true ? true : nil } == true)
+        #expect(await eventually { (try? first.store.publisherErrors().isEmpty) == true })
         let id = try first.store.openPublisher("mqtt", makeID: { "never" }).id
-        let back: Bool? = await event {
-            guard let all = try? await broker.kept() else { return nil }
+        let isBack = await eventually {
+            guard let all = try? await broker.kept() else { return false }
             return all.contains("1 h/availability online")
-                && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) } ? true : nil
+                && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) }
         }
-        #expect(back == true)
+        #expect(isBack)
         await first.stop()
         // The topics of the stopped store are not a client.
         let third = try PublisherRig(broker)
         third.start()
         try await third.connected()
-        _ = await event { try? third.store.retainedTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = await eventually { (try? third.store.retainedTopics(of: "mqtt").count >= 4) == true }
         #expect(third.events.withLock { $0.count } == 1, "\(third.events.withLock { $0 })")
         await third.stop()
     }
@@ -787,19 +762,13 @@ import TrackerService
         #expect(ear.payloads(at: "h/waterline").isEmpty)
         rig.sharesWaterline.withLock { $0 = true }
         try await broker.publish("h/cmd/water", "")
-        let shared: Bool? = await event {
-            object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 ? true : nil
-        }
-        #expect(shared == true, "\(ear.output)")
+        #expect(
+            await eventually { object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 }, "\(ear.output)")
         try await broker.publish("h/cmd/end", "")
-        let ended: Bool? = await event {
-            object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false ? true : nil
-        }
-        #expect(ended == true)
+        #expect(await eventually { object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false })
         rig.sharesWaterline.withLock { $0 = false }
         _ = try rig.tracker().logDrink(.ml(1))
-        let gone: Bool? = await event { ear.payloads(at: "h/waterline").last == "" ? true : nil }
-        #expect(gone == true)
+        #expect(await eventually { ear.payloads(at: "h/waterline").last == "" })
         await rig.stop()
     }
 
@@ -825,7 +794,7 @@ import TrackerService
         #expect(try await noon.deliver([rig.channel]).notifications.isEmpty)
         #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
         try await broker.stop()
-        _ = await event { await rig.channel.canShow() ? nil : true }
+        _ = await eventually { await !rig.channel.canShow() }
         #expect(await rig.channel.canShow() == false)
         await rig.stop()
     }
@@ -843,7 +812,7 @@ import TrackerService
                 }
             },
             "\(rig.events.withLock { $0 })")
-        _ = await event(within: 3) { rig.events.withLock { $0.count > 1 } ? true : nil }
+        _ = await eventually(within: 3) { rig.events.withLock { $0.count > 1 } }
         #expect(rig.events.withLock { $0.count } == 1)
         await rig.stop()
     }

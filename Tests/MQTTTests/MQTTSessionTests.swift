@@ -19,15 +19,15 @@ import Testing
     @Test func `messages are confirmed and received in order`() async throws {
         let broker = try await Broker()
         let listener = try await broker.listen("t/#", as: "ear")
-        _ = await event { listener.isRunning ? true : nil }
+        _ = await eventually { listener.isRunning }
         let session = try MQTTConnection(options(broker)) { _ in }
         #expect(try await session.connected() == false)
         // The listener must be subscribed first.
-        let greeted = try await event {
+        let isHeard = try await eventually {
             _ = try await session.publish([MQTTMessage("t/hello", "x")])
-            return listener.payloads(at: "t/hello").isEmpty ? nil : true
+            return !listener.payloads(at: "t/hello").isEmpty
         }
-        #expect(greeted == true)
+        #expect(isHeard)
         for batch in 0..<10 { _ = try await session.publish((0..<50).map { MQTTMessage("t/n", "\(batch * 50 + $0)") }) }
         let heard = await event { listener.payloads(at: "t/n").count == 500 ? listener.payloads(at: "t/n") : nil }
         #expect(heard == (0..<500).map(String.init))
@@ -47,8 +47,7 @@ import Testing
         let second = try MQTTConnection(options(broker)) { inbox.take($0) }
         #expect(try await second.connected() == true)
         try await second.subscribe(["c/#"])
-        let both: Bool? = await event { inbox.all.contains { $0.isRetained } ? true : nil }
-        #expect(both == true)
+        #expect(await eventually { inbox.all.contains { $0.isRetained } })
         #expect(inbox.all.first == MQTTMessage("c/one", "while away"))
         #expect(inbox.all.last == MQTTMessage("c/kept", "rubbish", isRetained: true))
         await second.close()
@@ -130,24 +129,24 @@ import Testing
         _ = try await session.connected()
         try await session.subscribe(["c/#"])
         try await broker.publish("c/x", "1")
-        #expect(await event { began.value == 1 ? true : nil } == true)
+        #expect(await eventually { began.value == 1 })
         // By then the broker has read all earlier writes.
         for _ in 0..<2 { try await broker.publish("d", "y") }
         #expect(acknowledged() == 0, "\(broker.log)")
         resumed.signal()
-        #expect(await event { acknowledged() == 1 ? true : nil } == true, "\(broker.log)")
+        #expect(await eventually { acknowledged() == 1 }, "\(broker.log)")
 
         fails.change { $0 = true }
         try await broker.publish("c/x", "2")
-        #expect(await event { began.value == 2 ? true : nil } == true)
+        #expect(await eventually { began.value == 2 })
         resumed.signal()
         #expect(await session.ended().kind == .closed && acknowledged() == 1, "\(broker.log)")
         fails.change { $0 = false }
         let again = try connect()
-        #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
+        #expect(await eventually { began.value == 3 }, "\(broker.log)")
         #expect(try await again.connected())
         resumed.signal()
-        #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
+        #expect(await eventually { acknowledged() == 2 }, "\(broker.log)")
         await again.close()
     }
 
@@ -163,7 +162,7 @@ import Testing
         _ = try await session.connected()
         try await session.subscribe(["c/#"])
         for text in ["1", "2"] { try await broker.publish("c/x", text) }
-        #expect(await event { began.value == 1 ? true : nil } == true)
+        #expect(await eventually { began.value == 1 })
         try await broker.stop()
         for _ in 0..<2 { resumed.signal() }
         #expect(await event { session.failure } != nil)
@@ -193,13 +192,11 @@ import Testing
             broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
         }
         for number in 0..<40 {
-            #expect(await event { came.value.count == number + 1 ? true : nil } == true)
+            #expect(await eventually { came.value.count == number + 1 })
             // The library reads as many messages at once as it awaits acknowledgements for.
             if number == 0 { session.post((0..<50).map { MQTTMessage("answer", "\($0)") }) }
             // While this message is processed, all earlier ones are acknowledged, and it is not.
-            #expect(
-                await event { confirmed() == number ? true : nil } == true,
-                "of \(number) messages \(confirmed()) are confirmed")
+            #expect(await eventually { confirmed() == number }, "of \(number) messages \(confirmed()) are confirmed")
             resumed.signal()
         }
         #expect(came.value == (0..<40).map(String.init))
@@ -224,8 +221,7 @@ import Testing
             #expect(sent.exitCode == 0, "\(sent.error)")
         }
         try await broker.publish("c/x", "small")
-        let arrived: Bool? = await event { inbox.all.isEmpty ? nil : true }
-        #expect(arrived == true && inbox.all == [MQTTMessage("c/x", "small")])
+        #expect(await eventually { !inbox.all.isEmpty } && inbox.all == [MQTTMessage("c/x", "small")])
         let grown = try highest() - before
         print("huge messages: \(grown) kB more")
         #expect(grown < 50_000)

@@ -43,7 +43,7 @@ import TrackerService
         var rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
-        #expect(await event { (try? rig.store.lastProcessed("webhook")) != nil ? true : nil } == true)
+        #expect(await eventually { (try? rig.store.lastProcessed("webhook")) != nil })
         #expect(await rig.logs { if case .enabled = $0 { true } else { false } })
         await rig.stop()
         try await tracker(rig.store, 3.5).deliver([Screen()])
@@ -61,9 +61,9 @@ import TrackerService
         #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
         // The delivery is listed.
         #expect(
-            await event {
-                (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil
-            } == true)
+            await eventually {
+                (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true
+            })
         await rig.stop()
         let last = try PhoneRig(.webhook, [], store: rig.store)
         try turn(last, 8 + 73)
@@ -159,9 +159,7 @@ import TrackerService
         for _ in 0..<3 { _ = try tracker(rig.store, 16.4).drink() }
         try await tracker(rig.store, 16.5).deliver([Screen()])
         rig.start()
-        #expect(
-            try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true,
-            "\(rig.events)")
+        #expect(try await eventually { try await ids(peer).contains { $0.hasPrefix("waterline-") } }, "\(rig.events)")
         await rig.stop()
     }
 }

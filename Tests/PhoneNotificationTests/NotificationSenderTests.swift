@@ -63,15 +63,15 @@ import TrackerService
         // Each attempt prepares the message again.
         var taken: Set<String> = []
         #expect(
-            try await event(within: 60) {
+            try await eventually(within: 60) {
                 taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
-                return taken.count > 2 ? true : nil
-            } == true, "\(rig.events)")
+                return taken.count > 2
+            }, "\(rig.events)")
         #expect(try await peer.seen().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
         #expect(
-            await event { (try? store.queuedState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil }
-                == true, "\(rig.events)")
+            await eventually { (try? store.queuedState(notice(1).notificationId, at: "webhook")) == .sent },
+            "\(rig.events)")
         await rig.stop()
         #expect(try await peer.seen().count == 1)
     }
@@ -113,7 +113,7 @@ import TrackerService
         #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
         #expect(rig.problems.count == 1, "\(rig.problems)")
         // It was delivered later: the reminder check runs again and gets the delivery.
-        #expect(await event { rig.lateCount.withLock { $0 } > 0 ? true : nil } == true)
+        #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
         let count = try await peer.seen().count
         #expect(await rig.delivers(notice(1)))
         #expect(try await peer.seen().count == count)
@@ -164,10 +164,7 @@ import TrackerService
         rig.start()
         try await peer.rule("{}")
         let before = try await peer.seen().count
-        #expect(
-            await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true,
-            "\(rig.events)"
-        )
+        #expect(await eventually { await rig.sink.deliver(notice(6, .recovery, "T", "new")) }, "\(rig.events)")
         #expect(titles(Array(try await peer.seen().dropFirst(before))) == ["new"])
         let dropped = rig.events.compactMap { if case .dropped(let text) = $0 { text } else { nil } }
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
@@ -232,23 +229,21 @@ import TrackerService
         _ = try rig.tracker().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.sender.poke()
         #expect(
-            try await event {
-                try rig.store.publisherErrors().first?.message.contains("/nowhere/token") == true ? true : nil
-            } == true)
+            try await eventually { try rig.store.publisherErrors().first?.message.contains("/nowhere/token") == true })
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
         await rig.sender.poke()
         #expect(
-            try await event(within: 60) {
+            try await eventually(within: 60) {
                 try rig.store.publisherErrors().isEmpty
-                    && rig.store.queuedState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
-            } == true, "\(rig.events)")
+                    && rig.store.queuedState(notice(1).notificationId, at: "ntfy") == .sent
+            }, "\(rig.events)")
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
-        #expect(try await event { try rig.store.publisherErrors().isEmpty ? nil : true } == true)
+        #expect(try await eventually { try !rig.store.publisherErrors().isEmpty })
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.poke()
-        #expect(try await event { try rig.store.publisherErrors().isEmpty ? true : nil } == true)
+        #expect(try await eventually { try rig.store.publisherErrors().isEmpty })
         await rig.stop()
     }
 
@@ -377,8 +372,7 @@ import TrackerService
         rig.skew.withLock { $0 = 3600 }
         try await peer.rule("{}")
         let last = notice(20).notificationId
-        let isThere: Bool? = try await event { try rig.store.queuedState(last, at: "webhook") == .sent ? true : nil }
-        #expect(isThere == true, "\(rig.events)")
+        #expect(try await eventually { try rig.store.queuedState(last, at: "webhook") == .sent }, "\(rig.events)")
         let seen = try await peer.seen()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
         #expect(bodies == (1...20).map { "body \($0)" })
@@ -418,9 +412,9 @@ import TrackerService
         rig.skew.withLock { $0 = 0 }
         try await peer.rule("{}")
         #expect(
-            await event(within: 60) {
-                (try? rig.store.queuedState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil
-            } == true, "\(rig.events)")
+            await eventually(within: 60) {
+                (try? rig.store.queuedState(notice(2, .goal).notificationId, at: "webhook")) == .sent
+            }, "\(rig.events)")
         let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()

@@ -70,7 +70,7 @@ final class PhoneRig: Sendable {
 
     /// Offers the notification until it is delivered, as the service does. A response can be late on a busy machine.
     func delivers(_ notification: TrackerNotification) async -> Bool {
-        await event { await sink.deliver(notification) ? true : nil } == true
+        await eventually { await sink.deliver(notification) }
     }
 
     var events: [NotificationSender.LogEvent] { log.withLock { $0 } }
@@ -78,7 +78,7 @@ final class PhoneRig: Sendable {
 
     /// Waits for a matching message.
     func logs(_ isMatch: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
-        await event { events.contains(where: isMatch) ? true : nil } == true
+        await eventually { events.contains(where: isMatch) }
     }
 }
 

@@ -28,13 +28,12 @@ import TrackerCore
                 counts.withLock { $0.append(count) }
             }.start()
         }
-        #expect(await event(within: 30) { open.withLock { $0 } == 8 ? true : nil } == true)
+        #expect(await eventually(within: 30) { open.withLock { $0 } == 8 })
         _ = try store.logDrink(ml: 4, now)
         #expect(try store.changeMark() != mark)
         #expect(try store.allDrinks().map(\.ml) == [1, 2, 3, 4])
         try store.backUp(to: scratch.store + "-backup")
         for _ in 0..<8 { gate.signal() }
-        #expect(
-            await event(within: 30) { counts.withLock { $0 } == Array(repeating: 3, count: 8) ? true : nil } == true)
+        #expect(await eventually(within: 30) { counts.withLock { $0 } == Array(repeating: 3, count: 8) })
     }
 }

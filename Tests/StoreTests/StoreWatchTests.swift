@@ -22,7 +22,7 @@ struct StoreWatchTests {
         var total: Int { count.withLock { $0 } }
 
         /// Whether another report arrives.
-        func grows(after before: Int) async -> Bool { await event(within: 60) { total > before ? true : nil } ?? false }
+        func grows(after before: Int) async -> Bool { await eventually(within: 60) { total > before } }
     }
 
     /// One of several subscribers of a watch.
@@ -70,7 +70,7 @@ struct StoreWatchTests {
         let before = counter.total
         for _ in 0..<5 { _ = try TrackerStore(path: path, for: .reading).preview(context()) }
         try Data("x".utf8).write(to: folder.url("other"))
-        #expect(await event(within: 0.3) { counter.total > before ? true : nil } == nil)
+        #expect(await !eventually(within: 0.3) { counter.total > before })
     }
 
     @Test func `several listeners of one watch receive every write`() async throws {
@@ -79,11 +79,11 @@ struct StoreWatchTests {
         let watch = try #require(StoreWatch(path))
         let (first, second) = (Listener(watch.writes), Listener(watch.writes))
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await event(within: 60) { first.total > 0 && second.total > 0 ? true : nil } == true)
+        #expect(await eventually(within: 60) { first.total > 0 && second.total > 0 })
         await first.stop()
         let before = (first.total, second.total)
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await event(within: 60) { second.total > before.1 ? true : nil } == true)
+        #expect(await eventually(within: 60) { second.total > before.1 })
         #expect(first.total == before.0)
         await second.stop()
     }
@@ -109,6 +109,6 @@ struct StoreWatchTests {
     /// Waits until no report arrives for a while.
     private func settle(_ counter: WriteCounter) async throws {
         var before = -1
-        repeat { before = counter.total } while await event(within: 0.2) { counter.total > before ? true : nil } == true
+        repeat { before = counter.total } while await eventually(within: 0.2) { counter.total > before }
     }
 }

@@ -193,7 +193,7 @@ package final class TemporaryFolder: Sendable {
     package func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// Polls `ask` until it returns a value or the limit (seconds) expires: for events of other processes that cannot be
+/// Polls `attempt` until it returns a value or the limit (seconds) expires: for events of other processes that cannot be
 /// awaited.
 package func event<Answer: Sendable>(within limit: Double = 20, _ attempt: () async throws -> Answer?) async rethrows
     -> Answer?
@@ -204,4 +204,9 @@ package func event<Answer: Sendable>(within limit: Double = 20, _ attempt: () as
         guard ContinuousClock.now < deadline else { return nil }
         try? await Task.sleep(for: .milliseconds(10))
     }
+}
+
+/// Polls a condition. Returns whether it was met within the limit (seconds).
+package func eventually(within limit: Double = 20, _ isMet: () async throws -> Bool) async rethrows -> Bool {
+    try await event(within: limit) { try await isMet() ? true : nil } == true
 }

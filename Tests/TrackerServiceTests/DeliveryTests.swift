@@ -198,7 +198,7 @@ import TrackerService
                 await Task.yield()
             })
         let work = Task { await loop.run() }
-        #expect(await event(within: 300) { clock.withLock { $0 } >= end ? true : nil } == true)
+        #expect(await eventually(within: 300) { clock.withLock { $0 } >= end })
         work.cancel()
         await work.value
         #expect(sink.given == [.interval])
@@ -219,12 +219,12 @@ import TrackerService
                 try? await Task.sleep(for: .seconds(60))
             })
         let work = Task { await loop.run() }
-        #expect(await event(within: 300) { sink.given == [.pace] ? true : nil } == true)
+        #expect(await eventually(within: 300) { sink.given == [.pace] })
         _ = try fixture.tracker("12:01").logDrink(.ml(2000))
         _ = try fixture.tracker("12:02").logDrink(.ml(600))
         wall.withLock { $0 = "12:03" }
         await loop.poke()
-        #expect(await event(within: 300) { sink.given == [.pace, .goal] ? true : nil } == true)
+        #expect(await eventually(within: 300) { sink.given == [.pace, .goal] })
         work.cancel()
         await work.value
         let lengths = pauses.withLock { $0 }

@@ -32,12 +32,10 @@ struct FollowingTests {
             return .seconds(45)
         }
         let work = Task { await follower.run() }
-        #expect(await event(within: 60) { pauses.all == [.seconds(45)] ? true : nil } == true, "\(pauses.all)")
+        #expect(await eventually(within: 60) { pauses.all == [.seconds(45)] }, "\(pauses.all)")
         #expect(looks.withLock { $0 } == 1)
         write.yield()
-        #expect(
-            await event(within: 60) { pauses.all.count { $0 == .seconds(45) } == 2 ? true : nil } == true,
-            "\(pauses.all)")
+        #expect(await eventually(within: 60) { pauses.all.count { $0 == .seconds(45) } == 2 }, "\(pauses.all)")
         #expect(pauses.all.contains(.milliseconds(1200)) && (9...11).contains(looks.withLock { $0 }), "\(pauses.all)")
         work.cancel()
         await work.value
@@ -74,15 +72,13 @@ struct FollowingTests {
             Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await rejecting.run() },
             Task { await rejecting.follow(watches.1.writes) },
         ]
-        #expect(await event(within: 60) { looks.withLock { $0 } > 0 ? true : nil } == true)
+        #expect(await eventually(within: 60) { looks.withLock { $0 } > 0 })
         _ = try tracker(other).startSession()
         _ = try tracker(other).drink()
         #expect(
-            await event(within: 60) { Set(sink.given) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
-                == true, "\(sink.given)")
+            await eventually(within: 60) { Set(sink.given) == [.waterlineLive, .waterlinePerDrink] }, "\(sink.given)")
         // Writes about the delivery itself must not wake the loops endlessly.
-        #expect(
-            await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
+        #expect(await !eventually(within: 1) { looks.withLock { $0 } > 20 }, "\(looks.withLock { $0 }) looks")
         for task in work { task.cancel() }
     }
 }
