@@ -5,25 +5,27 @@ import Support
 import Testing
 
 /// A day and a night in fast time on all channels: a notification server on a session bus, a broker, the event stream,
-/// a webhook, and a phone (ntfy protocol). All channels receive the same notifications in the same order, once each,
-/// also when the processes are killed at random and restarted later. `hardware/bench desktop` also runs Debian's dunst.
+/// a webhook, and a phone (ntfy protocol).
 @Suite(.timeLimit(.minutes(8))) struct AllChannelsDayTests {
     /// One notification as a channel received it.
     private struct ReceivedNotification: Hashable, CustomStringConvertible {
         var id, title, body: String
+
+        init(id: String, title: String, body: String) { (self.id, self.title, self.body) = (id, title, body) }
+
+        /// - Parameters:
+        ///   - id: the name of the member with the id.
+        ///   - body: the name of the member with the body.
+        init(_ object: [String: Any], id: String = "id", body: String = "body") {
+            let texts = [id, "title", body].map { object[$0] as? String ?? "" }
+            self.init(id: texts[0], title: texts[1], body: texts[2])
+        }
+
         var description: String { "\(id): \(title) / \(body)" }
         /// A phone receives no title without a body.
         var shownText: String { [title, body].filter { !$0.isEmpty }.joined(separator: " / ") }
         /// The notification of a running session changes often, and a channel can skip some of the changes.
         var isSessionStatus: Bool { id.hasPrefix("waterline-live") || title == "Session running" }
-    }
-
-    /// The notification server on the session bus.
-    enum DesktopServer: Sendable {
-        case fake, dunst
-        static var all: [DesktopServer] {
-            ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.fake] : [.fake, .dunst]
-        }
     }
 
     /// The start of the day, UTC. The programs see a shifted host clock (`Tests/System/clock_shift.c`).
@@ -44,9 +46,6 @@ import Testing
         private var counter = 0
         /// All desktop servers in the order of their start.
         private var desktops: [FakeNotificationServer] = []
-        private let desktopServer: DesktopServer
-        private var display: RunningProgram?
-        private var dunst: RunningProgram?
         private(set) var streams: [RunningProgram] = []
         /// Arguments of curl with an access token.
         private var accessArguments: [String] = []
@@ -56,8 +55,8 @@ import Testing
         /// The service has no desktop: an agent shows its notifications.
         let hasAgent: Bool
 
-        init(_ desktopServer: DesktopServer, hasAgent: Bool) async throws {
-            (self.desktopServer, self.hasAgent) = (desktopServer, hasAgent)
+        init(hasAgent: Bool) async throws {
+            self.hasAgent = hasAgent
             folder = try TemporaryFolder()
             (bus, broker, hook, phone, port) = (
                 try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(),
@@ -115,35 +114,7 @@ import Testing
                 environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
-        func startDesktop() async throws {
-            guard desktopServer == .dunst else { return desktops.append(try await FakeNotificationServer(bus)) }
-            let environment = [
-                "DISPLAY": try await startDisplay(), "DBUS_SESSION_BUS_ADDRESS": bus.address,
-                "XDG_CONFIG_HOME": folder.path, "HOME": folder.path,
-            ]
-            dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start(
-                [], environment: environment)
-        }
-
-        /// Starts a virtual display with dunst, which writes one line for each notification: its time and its text.
-        private func startDisplay() async throws -> String {
-            if display == nil {
-                let script = """
-                    #!/bin/sh\nprintf '%s\\t%s\\t%s\\n' \"$DUNST_TIMESTAMP\" \"$DUNST_SUMMARY\" \"$DUNST_BODY\" \
-                    >>\(folder.file("shown"))\n
-                    """
-                try folder.write(script, to: "show.sh")
-                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("show.sh"))
-                try FileManager.default.createDirectory(at: folder.url("dunst"), withIntermediateDirectories: true)
-                try folder.write(
-                    "[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n",
-                    to: "dunst/dunstrc")
-                display = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb").start([
-                    "-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp",
-                ])
-            }
-            return try await ":" + (display?.line { Int($0) != nil } ?? "")
-        }
+        func startDesktop() async throws { desktops.append(try await FakeNotificationServer(bus)) }
 
         /// Starts a client of the event stream, which resumes after the last event id as a browser does.
         func startStream() async throws {
@@ -193,24 +164,13 @@ import Testing
             (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
         }
 
-        private func withoutMarkup(_ body: String) -> String {
-            body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
-        }
-
-        /// The notifications that the desktop showed. dunst does not report ids.
-        func atDesktop() throws -> [ReceivedNotification] {
-            guard desktopServer == .dunst else {
-                return desktops.flatMap { $0.notified.items }.map {
-                    ReceivedNotification(
-                        id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body))
-                }.filter { !$0.isSessionStatus }
-            }
-            guard let text = try? String(contentsOf: folder.url("shown"), encoding: .utf8) else { return [] }
-            let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
-                .filter { $0.count == 3 }
-            // Each line is written by a process of its own.
-            return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map {
-                ReceivedNotification(id: "", title: String($0[1]), body: withoutMarkup(String($0[2])))
+        func atDesktop() -> [ReceivedNotification] {
+            desktops.flatMap { $0.notified.items }.map {
+                var body = $0.body
+                for (escaped, text) in [("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")] {
+                    body.replace(escaped, with: text)
+                }
+                return ReceivedNotification(id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: body)
             }.filter { !$0.isSessionStatus }
         }
 
@@ -220,9 +180,7 @@ import Testing
         func atPhone() async throws -> (received: [ReceivedNotification], repeated: Int) {
             var (all, keys, repeated): ([ReceivedNotification], Set<String>, Int) = ([], [], 0)
             for message in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
-                let received = ReceivedNotification(
-                    id: message["sequence_id"] as? String ?? "", title: message["title"] as? String ?? "",
-                    body: message["message"] as? String ?? "")
+                let received = ReceivedNotification(message, id: "sequence_id", body: "message")
                 let key = (message["actions"] as? [[String: Any]])?.first?["body"] as? String
                 if received.isSessionStatus { continue }
                 if key.map({ keys.insert($0).inserted }) ?? (all.last != received) {
@@ -235,31 +193,20 @@ import Testing
         }
 
         func atBroker() -> [ReceivedNotification] {
-            subscriber.payloads(at: "hydration/notify").map { json($0) }.map {
-                ReceivedNotification(
-                    id: $0["notificationId"] as? String ?? "", title: $0["title"] as? String ?? "",
-                    body: $0["body"] as? String ?? "")
-            }.filter { !$0.isSessionStatus }
+            subscriber.payloads(at: "hydration/notify").map { ReceivedNotification(json($0), id: "notificationId") }
+                .filter { !$0.isSessionStatus }
         }
 
         func inStream() -> [ReceivedNotification] {
-            streams.flatMap { stream in
-                stream.output.components(separatedBy: "\n\n").filter { $0.contains("event: notify") }.compactMap {
-                    block in
-                    let data = json(block.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? "")
-                    return ReceivedNotification(
-                        id: data["notificationId"] as? String ?? data["id"] as? String ?? "",
-                        title: data["title"] as? String ?? "", body: data["body"] as? String ?? "")
-                }
+            streams.flatMap { $0.output.components(separatedBy: "\n\n") }.filter { $0.contains("event: notify") }.map {
+                let data = $0.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? ""
+                return ReceivedNotification(json(data))
             }.filter { !$0.isSessionStatus }
         }
 
         func atHook() async throws -> [ReceivedNotification] {
-            try await hook.seen().map { json($0.body)["data"] as? [String: Any] ?? [:] }.map {
-                ReceivedNotification(
-                    id: $0["id"] as? String ?? "", title: $0["title"] as? String ?? "",
-                    body: $0["body"] as? String ?? "")
-            }.filter { !$0.isSessionStatus }
+            try await hook.seen().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
+                .filter { !$0.isSessionStatus }
         }
 
         func end() async throws {
@@ -268,7 +215,6 @@ import Testing
             service?.send(signal: SIGTERM)
             if let result = try await service?.finish(limit: 30) { #expect(result.exitCode == 0, "\(result.error)") }
             _ = try await agent?.finish(limit: 30)
-            for program in [dunst, display] { program?.send(signal: SIGTERM) }
         }
 
         enum Victim: CaseIterable { case desktop, service, agent, broker }
@@ -278,27 +224,21 @@ import Testing
         private var shownBefore = 0
         private(set) var halfShown: [Range<Int>] = []
 
-        func endStep() throws { shownBefore = try atDesktop().count }
+        func endStep() { shownBefore = atDesktop().count }
 
         func kill(_ victim: Victim) async throws {
             defer {
-                if victim == .desktop || victim == .agent, let count = try? atDesktop().count, count > shownBefore {
+                let count = atDesktop().count
+                if victim == .desktop || victim == .agent, count > shownBefore {
                     halfShown.append(shownBefore..<count)
                 }
             }
             switch victim {
-            case .desktop:
-                await desktops.last?.stop()
-                dunst?.send(signal: SIGKILL)
-                _ = try await dunst?.finish()
+            case .desktop: await desktops.last?.stop()
             case .service:
-                service?.send(signal: SIGKILL)
-                _ = try await service?.finish()
-                streams.last?.send(signal: SIGKILL)
-                _ = try await streams.last?.finish()
-            case .agent:
-                agent?.send(signal: SIGKILL)
-                _ = try await agent?.finish()
+                try await service?.kill()
+                try await streams.last?.kill()
+            case .agent: try await agent?.kill()
             case .broker: try await broker.stop()
             }
         }
@@ -390,111 +330,63 @@ import Testing
         1010: "water", 1050: "session end --yes",
     ]
 
-    /// - Parameter pace: the real duration of five simulated minutes.
-    private func simulateDay(_ bench: Bench, pace: Duration, each step: (Int) async throws -> Void = { _ in })
-        async throws
-    {
-        for minute in stride(from: 0, through: 1080, by: 5) {
-            if let line = Self.script[minute] { try await bench.tracker(line) }
-            try await bench.pass(minutes: 5)
-            try await step(minute)
-            try await Task.sleep(for: pace)
-        }
-    }
-
-    @Test(arguments: DesktopServer.all) func `all notification channels receive the same notifications during a day`(
-        _ desktopServer: DesktopServer
-    ) async throws {
-        let bench = try await Bench(desktopServer, hasAgent: false)
-        try await bench.startDesktop()
-        try bench.startService()
-        try await bench.startStream()
-        try await bench.isReady()
-        let started = ContinuousClock.now
-        try await simulateDay(bench, pace: .milliseconds(100))
-        print("a day in \(ContinuousClock.now - started)")
-        // No channel receives more once all have the same.
-        _ = try await event(within: 20) {
-            let texts = try await [
-                bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.atPhone().received,
-            ].map { $0.map(\.shownText) }
-            return Set(texts).count == 1 ? true : nil
-        }
-        let delivered = bench.atBroker()
-        print(delivered.map { "  \($0)" }.joined(separator: "\n"))
-        let (desktop, (phone, repeated)) = (try bench.atDesktop(), try await bench.atPhone())
-        if desktopServer == .fake { #expect(desktop == delivered, "the desktop") }
-        #expect(desktop.map(\.shownText) == delivered.map(\.shownText), "the desktop")
-        #expect(bench.inStream() == delivered, "the event stream")
-        #expect(try await bench.atHook() == delivered, "the webhook")
-        #expect(phone.map(\.shownText) == delivered.map(\.shownText) && repeated == 0, "the phone")
-        #expect(zip(phone, delivered).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
-        #expect(Set(delivered.map(\.id)).count == delivered.count, "once each")
-        for kind in [
-            "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
-            "waterline-time",
-        ] { #expect(delivered.contains { $0.id.hasPrefix(kind) }, "no \(kind)") }
-        #expect(
-            delivered.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
-            "amber, red and catching up")
-        try await bench.end()
-    }
-
-    /// A channel that is down receives the notifications later as all others did. Only the desktop skips those that no
-    /// longer apply. The store has the reason for each one that was not shown, and the events of the day confirm it.
-    @Test(arguments: DesktopServer.all)
-    func `all notification channels receive the same notifications when processes are killed`(
-        _ desktopServer: DesktopServer
+    /// All channels receive the same notifications in the same order, once each. When processes are killed, a channel
+    /// that is down receives the notifications later as all others did. Only the desktop skips those that no longer
+    /// apply. The store has the reason for each one that was not shown, and the events of the day confirm it.
+    @Test(arguments: [false, true]) func `all notification channels receive the same notifications during a day`(
+        isKilling: Bool
     ) async throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["DAY_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
-        print("DAY_SEED=\(seed)")
+        if isKilling { print("DAY_SEED=\(seed)") }
         var random = SeededGenerator(seed: seed)
-        let bench = try await Bench(desktopServer, hasAgent: true)
+        let bench = try await Bench(hasAgent: isKilling)
         try await bench.startDesktop()
         try bench.startService()
         try await bench.startStream()
         try bench.startAgent()
         try await bench.isReady()
         var (killed, downUntil): ([String: Int], [Bench.Victim: Int]) = ([:], [:])
-        try await simulateDay(bench, pace: .milliseconds(200)) { minute in
+        for minute in stride(from: 0, through: 1080, by: 5) {
+            if let line = Self.script[minute] { try await bench.tracker(line) }
+            try await bench.pass(minutes: 5)
             for (victim, until) in downUntil where until <= minute {
                 downUntil[victim] = nil
                 try await bench.restart(victim)
             }
-            defer { try? bench.endStep() }
-            guard Int.random(in: 0..<6, using: &random) == 0,
+            if isKilling, Int.random(in: 0..<6, using: &random) == 0,
                 let victim = Bench.Victim.allCases.randomElement(using: &random), downUntil[victim] == nil
-            else { return }
-            killed["\(victim)", default: 0] += 1
-            try await bench.kill(victim)
-            // Notifications for the phone expire after 15 minutes: the service that sends them restarts at once.
-            downUntil[victim] = victim == .service ? minute : minute + 5 * Int.random(in: 0...12, using: &random)
-            if downUntil[victim] == minute {
-                downUntil[victim] = nil
-                try await bench.restart(victim)
+            {
+                killed["\(victim)", default: 0] += 1
+                try await bench.kill(victim)
+                // Notifications for the phone expire after 15 minutes: the service that sends them restarts at once.
+                let until = victim == .service ? minute : minute + 5 * Int.random(in: 0...12, using: &random)
+                if until == minute { try await bench.restart(victim) } else { downUntil[victim] = until }
             }
+            bench.endStep()
+            try await Task.sleep(for: .milliseconds(isKilling ? 200 : 100))
         }
         for victim in downUntil.keys { try await bench.restart(victim) }
-        try await bench.isReady()
-        // Deliveries of a killed service finish after its claim has expired.
-        for _ in 0..<3 { try await bench.pass(minutes: 2) }
-        let isDone: Bool? = try await event(within: 90) {
-            let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
-            let shownText = hook.map(\.shownText)
-            let phone = try await bench.atPhone().received.map(\.shownText)
-            let isComplete =
-                hook.map(\.id) == delivered.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook
-                && phone == shownText
-            return isComplete && delivered.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
+        if isKilling {
+            try await bench.isReady()
+            // Deliveries of a killed service finish after its claim has expired.
+            for _ in 0..<3 { try await bench.pass(minutes: 2) }
         }
+        let isDone = try await eventually(within: 90) {
+            let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
+            let phone = try await bench.atPhone().received
+            return hook.map(\.id) == delivered.map(\.id) && unique(bench.atBroker()) == hook
+                && bench.inStream() == hook && phone.map(\.shownText) == hook.map(\.shownText)
+                && delivered.allSatisfy { $0.isOnDesktop || $0.reason != nil }
+        }
+        #expect(isDone, "seed \(seed), killed \(killed)")
         let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
-        let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), try bench.atDesktop())
-        #expect(isDone == true, "seed \(seed), killed \(killed)")
+        let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), bench.atDesktop())
+        let (phone, repeated) = try await bench.atPhone()
         #expect(hook.map(\.id) == delivered.map(\.id), "the webhook and the store's record: \(hook) \(delivered)")
         #expect(broker == hook, "the broker received \(broker), expected \(hook)")
         #expect(stream == hook, "the event stream sent \(stream), expected \(hook)")
-        let (phone, repeated) = try await bench.atPhone()
         #expect(phone.map(\.shownText) == hook.map(\.shownText), "the phone")
+        #expect(zip(phone, hook).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
 
         var rulesApplied: [String: Int] = [:]
         for notification in delivered where !notification.isOnDesktop {
@@ -504,29 +396,37 @@ import Testing
         }
         let onDesktop = Set(delivered.filter(\.isOnDesktop).map(\.id))
         let due = hook.filter { onDesktop.contains($0.id) }
-        let (desktopNames, dueNames) =
-            desktopServer == .fake
-            ? (desktop.map(\.description), due.map(\.description)) : (desktop.map(\.shownText), due.map(\.shownText))
-        let notShown = hook.filter { !onDesktop.contains($0.id) }
-        let missed = Set(desktopServer == .fake ? notShown.map(\.description) : notShown.map(\.shownText))
-        let once = once(desktopNames, dueNames, missed: missed, halfShown: bench.halfShown)
-        #expect(once.shown == dueNames, "the desktop showed \(desktopNames), died half shown \(bench.halfShown)")
+        let once = once(
+            desktop, due, missed: Set(hook.filter { !onDesktop.contains($0.id) }), halfShown: bench.halfShown)
+        #expect(once.shown == due, "the desktop showed \(desktop), died half shown \(bench.halfShown)")
         print(
             """
             \(hook.count) notifications; broker \(broker.count) (\(bench.atBroker().count - broker.count) once more), \
             stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
             (\(once.repeated) more, half shown at a kill), missed there by rule \(rulesApplied); killed \(killed)
             """)
+        if !isKilling {
+            #expect(desktop == hook && repeated == 0, "the desktop or the phone")
+            #expect(try await bench.atHook() == hook && bench.atBroker() == hook, "once each")
+            for kind in [
+                "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
+                "waterline-time",
+            ] { #expect(hook.contains { $0.id.hasPrefix(kind) }, "no \(kind)") }
+            #expect(
+                hook.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
+                "amber, red and catching up")
+        }
         try await bench.end()
     }
 
     /// The notifications that a desktop showed, without repetitions. A repetition occurs if the sender or the
     /// notification server died before the reply. It precedes any new notification. Also without those that were half
     /// shown and no longer applied afterwards, which the store lists as missed.
-    private func once(_ desktop: [String], _ due: [String], missed: Set<String>, halfShown: [Range<Int>]) -> (
-        shown: [String], repeated: Int
-    ) {
-        var (shown, repeated): ([String], Int) = ([], 0)
+    private func once(
+        _ desktop: [ReceivedNotification], _ due: [ReceivedNotification], missed: Set<ReceivedNotification>,
+        halfShown: [Range<Int>]
+    ) -> (shown: [ReceivedNotification], repeated: Int) {
+        var (shown, repeated): ([ReceivedNotification], Int) = ([], 0)
         for (index, notification) in desktop.enumerated() {
             let isDue = shown.count < due.count && due[shown.count] == notification
             // Some notifications have the same text.
