@@ -11,93 +11,67 @@ import Testing
 
         init() throws { folder = try TemporaryFolder() }
 
-        /// Runs a part of the suite with the given results.
+        /// Runs a part of the suite with the given results, and returns the verdict.
         /// - Parameter runs: for each run the results of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x`
         ///   never ended, `h`angs.
-        /// - Parameter limit: seconds until the run is ended.
-        func part(_ runs: [String], repeatsFailures: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws
-        {
-            let runner = folder.file("runner")
+        func verdict(_ runs: [String], _ options: [String]) async throws -> Program.Result {
             let script = """
                 #!/usr/bin/env python3
-                import json, signal, sys
-                at = sys.argv.index("--event-stream-output-path")
-                state = \(folder.file("state").debugDescription)
-                number = len(open(state).read()) if __import__("os").path.exists(state) else 0
-                open(state, "a").write("x")
+                import json, re, signal, sys
+                with open("\(folder.file("state"))", "a+") as state: state.write("x"); number = state.tell() - 1
                 ends = \(runs)[number]
-                wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else None
-                with open(sys.argv[at + 1], "w") as out:
-                    def event(kind, test, **more):
-                        print(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}), \
-                file=out, flush=True)
-                    for letter in "ab": print(json.dumps({"kind": "test", "payload": {"kind": "function", "id": \
-                f"T/{letter}()/T.swift:1:2"}}), file=out)
-                    for letter, end in zip("ab", ends):
-                        import re
-                        test = f"T/{letter}()"
-                        if wanted and not re.search(wanted, test): continue
-                        place = test + "/T.swift:1:2"
-                        words = [{"text": f"words of {letter}"}]
-                        if end == "s": event("testSkipped", place, messages=words); continue
-                        event("testStarted", place)
-                        if end == "f": event("issueRecorded", place, issue={"isKnown": False}, messages=words)
-                        if end == "h": signal.pause()
-                        if end != "x": event("testEnded", place)
+                wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else ""
+                out = open(sys.argv[sys.argv.index("--event-stream-output-path") + 1], "w")
+                def write(entry, **payload): print(json.dumps({"kind": entry, "payload": payload}), file=out, flush=True)
+                for letter in "ab": write("test", kind="function", id=f"T/{letter}()/T.swift:1:2")
+                for letter, end in zip("ab", ends):
+                    if not re.search(wanted, f"T/{letter}()"): continue
+                    test, words = f"T/{letter}()/T.swift:1:2", [{"text": f"words of {letter}"}]
+                    if end == "s": write("event", kind="testSkipped", testID=test, messages=words); continue
+                    write("event", kind="testStarted", testID=test)
+                    if end == "f": write("event", kind="issueRecorded", testID=test, issue={}, messages=words)
+                    if end == "h": signal.pause()
+                    if end != "x": write("event", kind="testEnded", testID=test)
                 sys.exit(1 if "f" in ends or "x" in ends else 0)
                 """
             try folder.write(script, to: "runner")
             try? FileManager.default.removeItem(at: folder.url("state"))
-            let options =
-                (repeatsFailures ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
-                + (limit.map { ["--limit=\($0)"] } ?? [])
-            let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
+            let python = try #require(Program(system: "python3")).path
+            let result = try await suite(
+                ["tests", "a part"] + options + [report, "--", python, folder.file("runner")])
             #expect(result.exitCode == 0, "\(result.error)")
+            return try await suite(["verdict", report])
         }
 
-        func verdict() async throws -> Program.Result { try await suite(["verdict", report]) }
-
         func suite(_ arguments: [String]) async throws -> Program.Result {
-            try await python().run(
+            try await #require(Program(system: "python3")).run(
                 [Program.repository + "/Tests/System/suite.py"] + arguments,
                 environment: ["XDG_CACHE_HOME": folder.path])
         }
-
-        private func python() throws -> Program {
-            try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup")
-        }
     }
 
-    @Test(arguments: [
-        (["pp"], true, 0, "2 passed", "passed"), (["pf"], false, 1, "failed: T/b()\n    words of b", "FAILED"),
-        (["pf", "pp"], true, 0, "flaky (failed, then passed alone): T/b()", "passed"),
-        (["pf", "pf"], true, 1, "failed: T/b()", "FAILED"),
-        (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"),
-        (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
-    ])
+    @Test(
+        arguments: [
+            (["pp"], [], 0, "2 passed"), (["pf"], [], 1, "failed: T/b()\n    words of b"),
+            (["pf", "pp"], ["--once-more"], 0, "flaky (failed, then passed alone): T/b()"),
+            (["pf", "pf"], ["--once-more"], 1, "failed: T/b()"),
+            (["px"], ["--once-more"], 1, "failed: T/b()\n    it never ended: exit code 1"),
+            (["ps"], [], 0, "skipped: T/b()\n    words of b"),
+            // A run that hangs is killed, and names the test that is running.
+            (["hp"], ["--limit=1"], 1, "failed: T/a()\n    it hangs\nfailed: the tests after that\n    1 did not run"),
+            (["ph"], ["--limit=1"], 1, "failed: T/b()\n    it hangs"),
+            (["pf", "pf", "pf"], ["--once-more", "--lane=T/a", "--lane=T/b"], 1, "1 passed, 1 failed"),
+            (
+                ["pf", "pf", "pp"], ["--once-more", "--lane=T/a", "--lane=T/b"], 0,
+                "flaky (failed, then passed alone): T/b()"
+            ), (["pp", "pp"], ["--lane=T/a", "--lane=T/b"], 0, "2 passed"),
+        ] as [([String], [String], Int32, String)])
     func `the last line of the suite says whether it passed`(
-        runs: [String], repeatsFailures: Bool, status: Int32, line: String, last: String
-    )
-        async throws
-    {
-        let bench = try Bench()
-        try await bench.part(runs, repeatsFailures: repeatsFailures)
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == status)
-        #expect(verdict.output.contains(line), "\(verdict.output)")
-        #expect(verdict.lines.last.map(String.init) == last)
-    }
-
-    /// A run that hangs must name the test that is running.
-    @Test(arguments: [
-        (["hp"], "failed: T/a()\n    it hangs\nfailed: the tests after that\n    1 did not run"),
-        (["ph"], "failed: T/b()\n    it hangs"),
-    ])
-    func `a test that hangs is killed and fails`(runs: [String], lines: String) async throws {
-        let bench = try Bench()
-        try await bench.part(runs, limit: 1)
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == 1 && verdict.output.contains(lines), "\(verdict.output)")
+        runs: [String], options: [String], status: Int32, line: String
+    ) async throws {
+        let verdict = try await Bench().verdict(runs, options)
+        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+        #expect(verdict.lines.last == (status == 0 ? "passed" : "FAILED"))
     }
 
     @Test func `a suite part that hangs is killed with its child processes`() async throws {
@@ -111,7 +85,7 @@ import Testing
         // The process that reaps orphans can take a while.
         let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.split(separator: " ")[2]
         #expect(state == nil || state == "Z")
-        let verdict = try await bench.verdict()
+        let verdict = try await bench.suite(["verdict", bench.report])
         #expect(
             verdict.exitCode == 1
                 && verdict.output.contains(
@@ -121,25 +95,9 @@ import Testing
 
     @Test func `a test that is flaky twice in a row fails`() async throws {
         let bench = try Bench()
-        try await bench.part(["pf", "pp"])
-        #expect(try await bench.verdict().exitCode == 0)
-        try await bench.part(["pf", "pp"])
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == 1)
-        #expect(verdict.output.contains("flaky, as in the run before"))
-    }
-
-    @Test(arguments: [
-        (["pf", "pf", "pf"], 1, "1 passed, 1 failed"),
-        (["pf", "pf", "pp"], 0, "flaky (failed, then passed alone): T/b()"), (["pp", "pp"], 0, "2 passed"),
-    ])
-    func `the suite's summary contains the results of every lane`(runs: [String], status: Int32, line: String)
-        async throws
-    {
-        let bench = try Bench()
-        try await bench.part(runs, lanes: ["T/a", "T/b"])
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+        #expect(try await bench.verdict(["pf", "pp"], ["--once-more"]).exitCode == 0)
+        let second = try await bench.verdict(["pf", "pp"], ["--once-more"])
+        #expect(second.exitCode == 1 && second.output.contains("flaky, as in the run before"), "\(second.output)")
     }
 
     /// A test outside all lanes would never run.
@@ -171,17 +129,7 @@ import Testing
         }
     }
 
-    /// A script instead of chaos, with these exit codes, one per run.
-    private func runTimedOutTest(_ bench: Bench, _ codes: [Int]) async throws {
-        let script = """
-            ran=$(cat \(bench.folder.file("ran")) 2>/dev/null || echo 0); echo $((ran + 1)) >\(bench.folder.file("ran"))
-            set -- \(codes.map(String.init).joined(separator: " ")); shift $ran
-            echo "what was seen in this run"; exit $1
-            """
-        try? FileManager.default.removeItem(at: bench.folder.url("ran"))
-        _ = try await bench.suite(["part", "chaos", "--once-more", bench.report, "--", "bash", "-c", script])
-    }
-
+    /// A script with these exit codes, one per run, replaces chaos.
     @Test(arguments: [
         ([0], 0, "passed"), ([75, 0], 0, "flaky (failed, then passed alone): chaos"), ([75, 75], 1, "failed: chaos"),
         ([75, 1], 1, "failed: chaos"),
@@ -189,20 +137,22 @@ import Testing
     ])
     func `only tests that exceeded their time limit run again`(codes: [Int], status: Int32, line: String) async throws {
         let bench = try Bench()
-        try await runTimedOutTest(bench, codes)
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == status)
-        #expect(verdict.output.contains(line), "\(verdict.output)")
+        let ran = bench.folder.file("ran")
+        let script = """
+            ran=$(cat \(ran) 2>/dev/null || echo 0); echo $((ran + 1)) >\(ran)
+            set -- \(codes.map(String.init).joined(separator: " ")); shift $ran
+            echo "what was seen in this run"; exit $1
+            """
+        _ = try await bench.suite(["part", "chaos", "--once-more", bench.report, "--", "bash", "-c", script])
+        let verdict = try await bench.suite(["verdict", bench.report])
+        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
     }
 }
 
 /// hardware/machine/tests with a fake VM: the result of a group that fails.
 @Suite struct VMTestRunnerTests {
-    /// Runs the group `host` in a VM that fails `failures` times first. The file `words` gets one line for each call.
-    /// - Parameter userMode: whether user-mode Linux runs on this machine.
-    private func run(_ folder: TemporaryFolder, failures: Int, userMode: Bool = true, words: [String] = ["host"])
-        async throws -> Program.Result
-    {
+    /// Runs the group `host` in a VM that fails `failures` times first.
+    private func run(_ folder: TemporaryFolder, failures: Int) async throws -> Program.Result {
         let key = try await #require(Program(system: "sha256sum")).run([
             Program.repository + "/hardware/machine/suite/requirements.txt"
         ]).output.prefix(12)
@@ -212,8 +162,7 @@ import Testing
         try Data().write(to: folder.url("cache/waterh-bench/python-\(key)/ready"))
         let machine = """
             #!/bin/sh
-            echo "$*" >>\(folder.file("words"))
-            case $* in *"--user-mode"*" -- true") exit \(userMode ? 0 : 125) ;; esac
+            case $* in *" -- true") exit 0 ;; esac
             left=$(cat \(folder.file("left")))
             [ $left -gt 0 ] || exit 0
             echo $((left - 1)) >\(folder.file("left"))
@@ -225,7 +174,7 @@ import Testing
         try "\(failures)".write(to: folder.url("left"), atomically: true, encoding: .utf8)
         let bash = try #require(Program(system: "bash"))
         return try await bash.run(
-            [Program.repository + "/hardware/machine/tests"] + words,
+            [Program.repository + "/hardware/machine/tests", "host"],
             environment: [
                 "XDG_CACHE_HOME": folder.file("cache"), "BENCH_VM": folder.file("vm"),
                 "BENCH_PRODUCTS": Program.products,
@@ -244,20 +193,6 @@ import Testing
         #expect(third.exitCode == 0 && !third.error.contains("flaky"), "\(third.output)\(third.error)")
         #expect(try await run(folder, failures: 1).exitCode == 0)
         #expect(try await run(folder, failures: 2).exitCode == 1, "failed twice")
-    }
-
-    @Test(arguments: [true, false]) func `VMs are emulated if User Mode Linux does not run`(userMode: Bool)
-        async throws
-    {
-        let folder = try TemporaryFolder()
-        let result = try await run(folder, failures: 0, userMode: userMode)
-        let words = try String(contentsOf: folder.url("words"), encoding: .utf8).split(separator: "\n")
-        #expect(result.exitCode == 0 && words.count == 2, "\(words) \(result.error)")
-        #expect(words.last?.contains("--user-mode") == userMode && words.last?.contains("MachineHostTests") == true)
-        #expect(result.error.contains("every VM is emulated") == !userMode, "\(result.error)")
-        #expect(
-            try await run(folder, failures: 0, userMode: userMode, words: ["--emulated"]).output
-                == (userMode ? "" : "yes\n"))
     }
 }
 
