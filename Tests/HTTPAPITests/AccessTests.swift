@@ -51,13 +51,8 @@ import TrackerService
 
         /// All operations of openapi.json, with names for path parameters, and the routes outside the API.
         static func all() throws -> [Route] {
-            let file = try #require(PageFile.named("openapi.json"))
-            let root = try JSONSerialization.jsonObject(with: Data(file.bytes.readableBytesView)) as? [String: Any]
-            let paths = try #require(root?["paths"] as? [String: [String: Any]])
-            let operations = paths.flatMap { path, operations in
-                operations.keys.filter { ["get", "post", "put", "patch", "delete"].contains($0) }.map {
-                    Route(method: $0.uppercased(), path: "/api/v1" + path.replacing(/\{[a-z]+\}/, with: "1"))
-                }
+            let operations = try APIDescription().operations.map {
+                Route(method: $0.method, path: "/api/v1" + $0.path.replacing(/\{[a-z]+\}/, with: "1"))
             }
             let others =
                 ["/metrics", "/readyz"]
