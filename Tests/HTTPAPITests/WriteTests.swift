@@ -27,6 +27,16 @@ import TrackerService
         #expect(Set(answers).count == 1)
     }
 
+    @Test func `session water with a repeated idempotency key counts once`() async throws {
+        let server = try await TestServer()
+        _ = try await server.post("session")
+        for isRepeated in [false, true] {
+            let reply = try await server.post("session/water", headers: ["Idempotency-Key": "water-1"])
+            #expect(reply.status == 201 && (reply.headers["idempotent-replayed"] == "true") == isRepeated)
+        }
+        #expect((try await server.get("session").json["logs"] as? [Any])?.count == 1)
+    }
+
     @Test func `an idempotency key of another request is rejected`() async throws {
         let server = try await TestServer()
         let headers = ["Idempotency-Key": "tap-1"]
