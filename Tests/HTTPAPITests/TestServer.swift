@@ -178,11 +178,6 @@ final class CheckedDay: Sendable {
             return last
         }
 
-        func set(_ name: String, _ value: String) async throws {
-            let reply = try await server.patch("settings", "{\"\(name)\": \(value)}")
-            try #require(reply.status == 200, "\(reply.body)")
-        }
-
         func post(_ path: String, _ body: String = "{}") async throws -> [String: Any] {
             let reply = try await server.post(path, body)
             try #require(reply.status < 300, "\(path): \(reply.body)")
@@ -197,8 +192,6 @@ final class CheckedDay: Sendable {
         }
 
         func state() async throws -> [String: Any] { try await server.get("state").json }
-
-        func text(_ key: String) async throws -> String? { try await state()[key] as? String }
 
         func picture(_ name: String) async throws -> String { try await server.ask("GET", "/widget/\(name)").body }
 

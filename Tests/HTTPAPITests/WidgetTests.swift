@@ -12,7 +12,7 @@ import TrackerCore
         // At wake time no drink is due yet, and none is once the goal is met.
         try day.set("07:00")
         let client = try await day.serve()
-        try await client.set("hydration.goalMl", "2000")
+        _ = try await client.server.patch("settings", #"{"hydration.goalMl": 2000}"#)
         try await client.drink(total)
         let svg = try await client.picture("circular.svg")
         let arc = try #require(
