@@ -9,7 +9,7 @@ import TrackerService
 
 /// The checks of tracker spec B9 in which the service takes part, over HTTP with a clock that the test sets. The
 /// specification's page of checks lists the tests of the others.
-@Suite struct NineteenChecksTests {
+@Suite struct ServiceCheckTests {
     struct Check: Sendable, CustomTestStringConvertible {
         let number: Int
         let asks: String
