@@ -48,14 +48,13 @@ private struct Bottle {
         return folder.file("capture.hex")
     }
 
-    @discardableResult
     func control(_ words: String...) async throws -> Program.Result { try await control(words) }
 
     func control(_ words: [String]) async throws -> Program.Result {
         try await Program.emulator.run(["control", "--control", control] + words)
     }
 
-    func kill(_ program: RunningProgram) async throws { try await program.kill() }
+    func sip(_ ml: Int) throws { try Pair.ask(control, "sip", "\(ml)") }
 }
 
 /// Decodes records as the original app does (tracker spec A1): 13 bytes each from offset 6, in the strict dialect.
@@ -69,7 +68,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
-        for ml in 1...22 { try await bottle.control("sip", "\(ml)") }
+        for ml in 1...22 { try bottle.sip(ml) }
         let phone = try Phone(bottle.link)
         let (command, response) = try await phone.connect(.draft)
         try await phone.write(command, [0x01])
@@ -96,7 +95,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
             #expect(ready.hasSuffix(" records=\(sipped.subtracting(acknowledged).count)"), "round \(round): \(ready)")
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 let ml = sipped.count + 1
-                #expect(try await bottle.control("sip", "\(ml)").exitCode == 0)
+                try bottle.sip(ml)
                 sipped.insert(ml)
             }
             if Bool.random(using: &generator) {
@@ -104,7 +103,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
                 received.formUnion(amounts.all)
                 acknowledged.formUnion(amounts.acknowledged)
             }
-            try await bottle.kill(program)
+            try await program.kill()
         }
         let (program, _) = try await bottle.run(["--store", bottle.store])
         let last = try await drain(bottle, acknowledge: true)
@@ -172,7 +171,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
                 #expect(date <= Date() && date > Date(timeIntervalSinceNow: -120))
             }
             await phone.close()
-            try await bottle.kill(program)
+            try await program.kill()
         }
     }
 
@@ -200,11 +199,11 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         let phone = try Phone(bottle.link)
         _ = try await phone.connect(.retail)
         await phone.close()
-        try await bottle.kill(program)
+        try await program.kill()
         // The socket file of a dead process is replaced.
         let (again, _) = try await bottle.run()
         #expect(try await bottle.control("status").exitCode == 0)
-        try await bottle.kill(again)
+        try await again.kill()
     }
 
     @Test func `--answers selects recorded or modelled responses`() async throws {
@@ -234,7 +233,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
             }
             #expect(ended == (mode == "strict"))
             await phone.close()
-            try await bottle.kill(program)
+            try await program.kill()
         }
     }
 
@@ -252,7 +251,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         let bottle = try Bottle()
         let file = bottle.folder.file("air." + suffix)
         let (program, _) = try await bottle.run(["--record", file])
-        try await bottle.control("sip", "77")
+        try bottle.sip(77)
         #expect(try await drain(bottle, acknowledge: true).all == [77])
         try await program.stop()
         let drinks = try await Program.replay.run("drinks \(file) --json")
@@ -290,7 +289,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
             let result = try await bottle.control(words)
             #expect(result.exitCode == code && !result.error.isEmpty, "\(words)")
         }
-        try await bottle.kill(program)
+        try await program.kill()
         #expect(try await bottle.control("status").exitCode == 5)
     }
 
@@ -321,7 +320,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
             "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"))
-        try await bottle.kill(program)
+        try await program.kill()
     }
 
     /// An emulator that cannot open its link leaves the recording as it was. A pipe and a symbolic link remain what
@@ -344,14 +343,14 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: begun)
                 && !FileManager.default.fileExists(atPath: bottle.folder.file("new.btsnoop")))
-        try await bottle.kill(program)
+        try await program.kill()
         try #require(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
         let (other, _) = try await bottle.run(["--record", pipe])
         var head = [UInt8](repeating: 0, count: 16)
         #expect(await eventually { read(reader, &head, 16) == 16 } && head.starts(with: Array("btsnoop".utf8)))
-        try await bottle.kill(other)
+        try await other.kill()
     }
 
     @Test(arguments: ["SQLite format 3\0 a store", "a text\n", "\u{89}PNG\r\n\u{1A}\n\0\0\0\rIHDR"])
@@ -373,10 +372,10 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         #expect(refused.exitCode == 1 && refused.error.contains("not a regular file"), "\(refused.error)")
         var status = stat()
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
-        try await bottle.kill(bottle.run(["--store", bottle.store]).0)
+        try await bottle.run(["--store", bottle.store]).program.kill()
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bottle.store)
         let (program, _) = try await bottle.run(["--store", link])
-        #expect(try await bottle.control("sip", "150").exitCode == 0)
+        try bottle.sip(150)
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
         #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
         // The store is also locked under its other name.
@@ -384,6 +383,6 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
             "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"), "\(second.error)")
-        try await bottle.kill(program)
+        try await program.kill()
     }
 }

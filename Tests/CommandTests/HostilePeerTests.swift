@@ -48,8 +48,6 @@ import Testing
 /// The commands against independent peers: see `Tests/Foreign`.
 @Suite struct ForeignPeerCommandTests {
     private static let scripts = Program.repository + "/Tests/Foreign/"
-    private let emulator = Program.emulator
-    private let gateway = Program.gateway
 
     private func python() throws -> Program {
         try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup")
@@ -64,22 +62,15 @@ import Testing
     private func withEmulator(
         _ profile: String, sips: [Int], _ body: (_ ask: ([String]) async throws -> [String: Any]) async throws -> Void
     ) async throws {
-        let folder = try TemporaryFolder()
-        let (link, control) = (folder.file("e"), "unix:" + folder.file("c"))
-        let bottle = try emulator.start(["run", "--link", "unix:" + link, "--profile", profile, "--control", control])
-        _ = try await bottle.line { $0.hasPrefix("ready ") }
-        for sip in sips {
-            let result = try await emulator.run(["control", "--control", control, "sip", "\(sip)"])
-            #expect(result.exitCode == 0, "\(result.error)")
-        }
+        let pair = try await Pair(["--profile", profile])
+        let link = String(pair.socket.dropFirst("unix:".count))
+        for ml in sips { try await pair.sip(ml) }
         try await body { arguments in
             let result = try await python().run([Self.scripts + "att_central.py", link] + arguments)
-            #expect(result.exitCode == 0, "\(result.error)\n\(bottle.error)")
-            return try json(result.output)
+            #expect(result.exitCode == 0, "\(result.error)\n\(pair.emulator.error)")
+            return try result.object()
         }
-        bottle.send(signal: SIGTERM)
-        let end = try await bottle.finish()
-        #expect(end.exitCode == 0, "\(end.error)")
+        try await pair.emulator.stop()
         #expect(!FileManager.default.fileExists(atPath: link))
     }
 
@@ -130,7 +121,7 @@ import Testing
         _ = try await bottle.line { $0 == "ready" }
         try await body(
             {
-                try await gateway.run(
+                try await Program.gateway.run(
                     ["poll", "--link", "unix:" + path, "--store", folder.url("s").path, "--json"], limit: 90)
             }, { bottle.output.split(separator: "\n").last.flatMap { try? json($0) } })
         bottle.send(signal: SIGKILL)
@@ -140,14 +131,14 @@ import Testing
         async throws
     {
         try await withBottle(["--records", "\(records)"]) { poll, bottleReport in
-            let first = try json(try await poll().output)
+            let first = try await poll().object()
             #expect(first["new"] as? Int == records)
             #expect(first["acknowledged"] as? Int == records)
             #expect(first["complete"] as? Bool == true)
             #expect(first["quarantined"] as? Int == 0)
             #expect(first["batteryPercent"] as? Int == 90)
             #expect(first["bottle"] as? String == "A4:C1:38:0F:0E:0D")
-            let second = try json(try await poll().output)
+            let second = try await poll().object()
             #expect(second["received"] as? Int == 0)
             let bottle = try #require(bottleReport())
             #expect(bottle["acknowledged"] as? Int == records)

@@ -32,6 +32,12 @@ struct Pair {
 
     @discardableResult
     func ask(_ action: String, _ value: String? = nil) throws -> [String: Any] {
+        try Self.ask(control, action, value)
+    }
+
+    /// The status of the emulator with this control socket after the action.
+    @discardableResult
+    static func ask(_ control: String, _ action: String, _ value: String? = nil) throws -> [String: Any] {
         let answer = try ControlSocket.request(
             String(control.dropFirst("unix:".count)), ControlMessages.request(action, value).text)
         let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
