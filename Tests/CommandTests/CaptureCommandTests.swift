@@ -417,9 +417,9 @@ import Testing
         #expect(
             att.error.isEmpty == (count > 0) && (count > 0 || att.error.contains("none of the 113 ATT PDUs")),
             "\(att.error)")
+        guard filter.first == "--to" else { return }
         let total = try await json([Self.twoDays] + filter)["total"] as? [String: Any]
         #expect(total?["pdus"] as? Int == count)
-        guard filter.first == "--to" else { return }
         let info = try await replay.run(["info", "--json", Self.twoDays] + filter).object()
         #expect((info["att"] as? [String: Any])?["total"] as? Int == count)
         for verb in ["drinks", "commands"] { try await replay.succeed([verb, Self.twoDays] + filter) }

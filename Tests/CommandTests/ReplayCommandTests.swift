@@ -270,39 +270,26 @@ import Testing
     let replay = Program.replay
     static let source = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
 
-    /// A capture of a recorder without a clock: its first record has this time, in microseconds since the year 0.
-    private static func withClock(_ first: Int64, in folder: TemporaryFolder) throws -> String {
-        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: source)))
-        var at = 16
+    /// EveryFormatTests has all formats and more times.
+    @Test func `a capture from before 1970 is converted and replaces an existing file`() async throws {
+        let folder = try TemporaryFolder()
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.source)))
         func number(_ at: Int, _ count: Int) -> Int64 { bytes[at..<(at + count)].reduce(0) { $0 << 8 | Int64($1) } }
-        let start = number(40 - 8, 8)
+        // A recorder without a clock: the times, in microseconds since the year 0, start at 0.
+        let start = number(32, 8)
+        var at = 16
         while at + 24 <= bytes.count {
-            let time = number(at + 16, 8) - start + first
+            let time = number(at + 16, 8) - start
             for index in 0..<8 { bytes[at + 16 + index] = UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64(index))) }
             at += 24 + Int(number(at + 4, 4))
         }
-        let path = folder.file("clock.btsnoop")
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return path
-    }
-
-    @Test(arguments: ["pcap", "pcapng", "pklg", "btsnoop", "hex", "nrf"])
-    func `a capture from before 1970 is converted and replaces an existing file`(format: String) async throws {
-        let folder = try TemporaryFolder()
+        try Data(bytes).write(to: folder.url("clock.btsnoop"))
+        let made = folder.file("made")
+        try FileManager.default.copyItem(atPath: Self.source, toPath: made)
+        let result = try await replay.succeed(["convert", folder.file("clock.btsnoop"), made, "--format", "pcap"])
+        #expect(result.error.contains("cannot store the times"), "\(result.error)")
         let expected = try await replay.run("drinks \(Self.source)").lines.count
-        // Midnight of the year 0, and a day before 1970.
-        for first: Int64 in [0, 0x00DC_DDB3_0F2F_8000 - 86_400_000_000] {
-            let source = try Self.withClock(first, in: folder)
-            let made = folder.file("made")
-            let isText = ["hex", "nrf"].contains(format)
-            let old = isText ? Data("old".utf8) : try Data(contentsOf: folder.url("clock.btsnoop"))
-            try old.write(to: URL(fileURLWithPath: made))
-            let result = try await replay.succeed(["convert", source, made, "--format", format])
-            if ["pcap", "pcapng", "pklg"].contains(format) {
-                #expect(result.error.contains("cannot store the times"), "\(result.error)")
-            }
-            #expect(try await replay.run(["drinks", made]).lines.count == expected)
-        }
+        #expect(try await replay.run(["drinks", made]).lines.count == expected)
     }
 
     @Test func `a failed conversion leaves the output file unchanged`() async throws {
