@@ -1,5 +1,5 @@
 import ArgumentParser
-import Dispatch
+import CommandSupport
 import Foundation
 import Support
 import Testing
@@ -191,17 +191,6 @@ import TrackerCore
 }
 
 @Suite struct ProgramTests {
-    /// Dispatch threads block signals. A child process must not inherit that mask.
-    @Test func `a program started from a dispatch thread receives SIGTERM`() async throws {
-        let sleep = try #require(Program(system: "sleep"))
-        let running = try await withCheckedThrowingContinuation { started in
-            DispatchQueue(label: "starter").async { started.resume(with: Result { try sleep.start(["60"]) }) }
-        }
-        running.send(signal: SIGTERM)
-        let result = try await running.finish(limit: 10)
-        #expect(result.signalled && result.exitCode == SIGTERM)
-    }
-
     /// A parent process that blocks SIGTERM passes its mask on.
     @Test func `a command started with SIGTERM blocked still ends on SIGTERM`() async throws {
         let environment = try #require(Program(system: "env"))
@@ -214,10 +203,5 @@ import TrackerCore
         running.send(signal: SIGTERM)
         let result = try await running.finish(limit: 20)
         #expect(!result.signalled && result.exitCode == 0)
-    }
-
-    @Test func `a hanging program is killed`() async throws {
-        let sleep = try #require(Program(system: "sleep"))
-        await #expect(throws: Program.TookTooLong.self) { try await sleep.run(["60"], limit: 0.2) }
     }
 }
