@@ -57,7 +57,7 @@ import TrackerCore
             try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted() == [5, 5, 5, 120] + (130..<130 + rounds))
     }
 
-    @Test(arguments: 1...4) func `six programs that start at once create one store`(round: Int) async throws {
+    @Test func `six programs that start at once create one store`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("deep/down/waterh.sqlite")
         let runs = try (1...6).map { try Program.tracker.start(["log", "\($0)", "--store", store]) }
