@@ -6,7 +6,7 @@ import Testing
 @Suite struct AgreementTests {
     @Test(arguments: RealCaptures.files)
     func `real captures agree with tshark`(path: String) async throws {
-        let theirs = try await Tshark().attPDUs(path)
+        let theirs = try await RealCaptures.reading(path).pdus
         let ours = try Observed(path: path)
         #expect(ours.error == nil)
         expectAgreement(ours.seen, theirs, ours.drops)
@@ -21,7 +21,7 @@ import Testing
 /// at most as many as we report as dropped. Where a capture lacks directions, tshark cannot mark a retransmission: then
 /// it is a PDU equal to a recent one.
 func expectAgreement(
-    _ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)], _ drops: [DropReason: Int]
+    _ ours: [SeenPDU], _ theirs: [Tshark.PDU], _ drops: [DropReason: Int]
 ) {
     var next = 0
     var leftOut = 0

@@ -77,8 +77,8 @@ import Testing
         for (index, (bytes, sources)) in try Self.session.get().rewritten(as: target).enumerated() {
             let path = try folder.write("made-\(index)", bytes)
             let names = "\(sources.map(\.format)) as \(target)"
-            #expect(try await tshark.complaints(path) == [], "\(names)")
-            let theirs = try await tshark.attPDUs(path)
+            let reading = try await tshark.read(path), theirs = reading.pdus
+            #expect(reading.complaints == [], "\(names)")
             let ours = try Observed(path: path)
             #expect(ours.error == nil)
             #expect(theirs.map(\.seen) == ours.seen, "\(names)")

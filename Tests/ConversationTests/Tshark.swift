@@ -18,49 +18,48 @@ struct Tshark {
         program = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
     }
 
-    /// Every ATT PDU of a file in order, with retransmissions marked.
-    func attPDUs(_ path: String) async throws -> [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)] {
+    /// Reads a file once.
+    func read(_ path: String) async throws -> Reading {
         let result = try await program.run(
-            ["-r", path, "-Y", "btatt", "-T", "json", "-x", "--no-duplicate-keys"], limit: 120)
-        let parsed = try JSONSerialization.jsonObject(with: Data(result.outputBytes))
-        var found: [(SeenPDU, Bool, Bool)] = []
-        for packet in try #require(parsed as? [[String: Any]]) {
-            guard let source = packet["_source"] as? [String: Any], let layers = source["layers"] as? [String: Any],
-                let frame = layers["frame"] as? [String: Any],
-                let number = (frame["frame.number"] as? String).flatMap({ Int($0) }),
-                let raw = layers["btatt_raw"] as? [Any]
-            else { continue }
-            let text = "\(layers["btle"] ?? "")"
-            let many = raw.first is [Any] ? raw.compactMap { $0 as? [Any] } : [raw]
-            for one in many {
-                guard let hex = one.first as? String else { continue }
-                found.append(
-                    (
-                        SeenPDU(frame: number, pdu: hex), text.contains("Retransmission"),
-                        text.contains("btle.crc.incorrect")
-                    ))
-            }
+            ["-r", path, "-Y", "btatt", "-T", "json", "-x", "--no-duplicate-keys", "-z", "expert,warn"], limit: 120)
+        let output = Data(result.outputBytes)
+        // The table of warnings and errors, if there are any, follows the JSON.
+        let end = try #require(output.range(of: Data("]\n".utf8), options: .backwards)?.upperBound)
+        let packets = try #require(JSONSerialization.jsonObject(with: output[..<end]) as? [[String: Any]])
+        let table = String(decoding: output[end...], as: UTF8.self) + result.error
+        return try Reading(
+            pdus: packets.flatMap(Self.pdus),
+            complaints: table.split(separator: "\n").map(String.init).filter { !$0.contains("Running as user") })
+    }
+
+    private static func pdus(of packet: [String: Any]) throws -> [PDU] {
+        let layers = try #require((packet["_source"] as? [String: Any])?["layers"] as? [String: Any])
+        let number = try #require((layers["frame"] as? [String: Any])?["frame.number"] as? String)
+        let raw = try #require(layers["btatt_raw"] as? [Any])
+        let frame = try #require(Int(number)), text = "\(layers["btle"] ?? "")"
+        return try (raw.first is [Any] ? raw : [raw]).map { one in
+            PDU(
+                seen: SeenPDU(frame: frame, pdu: try #require((one as? [Any])?.first as? String)),
+                isRepeat: text.contains("Retransmission"), isDamaged: text.contains("btle.crc.incorrect"))
         }
-        return found
     }
 
-    /// The errors that tshark finds in a file: malformed packets, checksums, unreadable records.
-    func complaints(_ path: String) async throws -> [String] {
-        let result = try await program.run(
-            [
-                "-r", path, "-Y", "_ws.malformed || btle.crc.incorrect || _ws.expert.severity >= 6291456", "-T",
-                "fields", "-e", "frame.number", "-e", "_ws.col.Info", "-e", "_ws.expert.message",
-            ], limit: 120)
-        let noise = "Running as user"
-        return result.lines.map(String.init)
-            + result.error.split(separator: "\n").filter { !$0.contains(noise) }.map(String.init)
+    struct PDU {
+        var seen: SeenPDU
+        var isRepeat: Bool
+        var isDamaged: Bool
     }
 
-    func fields(_ path: String, _ names: [String], filter: String? = nil) async throws -> [[String]] {
-        let result = try await program.run(
-            ["-r", path, "-T", "fields"] + names.flatMap { ["-e", $0] } + (filter.map { ["-Y", $0] } ?? []), limit: 120)
-        return result.output.split(separator: "\n").map {
-            $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    struct Reading {
+        /// Every ATT PDU of the file in order, with retransmissions.
+        var pdus: [PDU]
+        /// The warnings and errors, each with its number: malformed packets, checksums, unreadable records.
+        var complaints: [String]
+
+        var malformedCount: Int {
+            complaints.filter { $0.contains(" Malformed ") }.reduce(0) { sum, line in
+                sum + (line.split(separator: " ").first.flatMap { Int($0) } ?? 0)
+            }
         }
     }
 }
@@ -89,4 +88,16 @@ enum RealCaptures {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.filter { !$0.hasSuffix(".tsv") }.sorted().map { "\(folder)/\($0)" }
     }()
+
+    private static let readings = Task {
+        var readings: [String: Tshark.Reading] = [:]
+        for path in files { readings[path] = try await Tshark().read(path) }
+        return readings
+    }
+
+    /// What tshark reads in one of the files. It reads each file once for all tests.
+    static func reading(_ path: String) async throws -> Tshark.Reading {
+        let all = try await readings.value
+        return try #require(all[path])
+    }
 }
