@@ -1,3 +1,4 @@
+import Bluetooth
 import Foundation
 import Replay
 import Support
@@ -8,11 +9,9 @@ import Testing
 /// Debian 12's btmon (5.66) crashes on a Read By Type Request, so its input has none.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/btmon"), "btmon is not there"))
 struct BtmonTests {
-    private static func pdus(_ path: String) async throws -> [String] {
-        struct Line: Decodable { var direction: String?, pdu: String }
-        let result = try await Program("waterh-replay").run(["att", path, "--json"])
-        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map {
-            "\($0.direction ?? "-") \($0.pdu)"
+    private static func pdus(_ path: String) throws -> [String] {
+        try Observed(path: path).pdus.filter { !$0.att.isSynthetic }.map { att, pdu in
+            "\(att.direction.map { "\($0)" } ?? "-") \(hex(pdu))"
         }
     }
 
@@ -42,7 +41,7 @@ struct BtmonTests {
         try Self.withoutDeadlyRequests(Data(contentsOf: folder.url("whole"))).write(to: URL(fileURLWithPath: monitor))
         let printed = try await Program(path: "/usr/bin/btmon").run(words + [monitor], limit: 60)
         try Data(printed.outputBytes).write(to: folder.url("text"))
-        let expected = try await Self.pdus(monitor), found = try await Self.pdus(folder.file("text"))
+        let expected = try Self.pdus(monitor), found = try Self.pdus(folder.file("text"))
         #expect(!expected.isEmpty)
         #expect(
             found == expected,
