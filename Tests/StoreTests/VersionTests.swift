@@ -154,7 +154,7 @@ import TrackerCore
         var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
     }
 
-    @Test(arguments: (1...20).map { UInt64($0) }) func `totals after random changes equal those of a reference model`(
+    @Test(arguments: (1...5).map { UInt64($0) }) func `totals after random changes equal those of a reference model`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
@@ -182,13 +182,10 @@ import TrackerCore
         }
         for step in 0..<80 {
             now = now.advanced(seconds: Double(Int.random(in: 1...120, using: &random)))
-            let counting = try counted()
-            let key = counting.keys.sorted().randomElement(using: &random)
-            let name = try key.flatMap { key in
-                var name: String?
-                try store.forEachDrink { drink, original, _ in if (original ?? drink.key) == key { name = drink.key } }
-                return name
-            }
+            var names: [String: String] = [:]
+            try store.forEachDrink { drink, original, _ in names[original ?? drink.key] = drink.key }
+            let key = names.keys.sorted().randomElement(using: &random)
+            let name = key.flatMap { names[$0] }
             let ml = Int.random(in: 1...900, using: &random)
             switch Int.random(in: 0..<12, using: &random) {
             case 0, 1:
@@ -206,14 +203,11 @@ import TrackerCore
                     verdict: .drink(at: now, zone: "UTC"))
                 sips.append(sip)
                 _ = try store.append([sip] + sips.shuffled(using: &random).prefix(3))
+                let found = try counted()
                 for sip in sips {
                     let key = Drink.bottleKey(
                         bottle: sip.bottle, wall: sip.wall?.description ?? "", amountMl: sip.amountMl)
-                    if try store.journalCounts().drinks > 0, model.drinks[key] == nil,
-                        try counted()[key] != nil
-                    {
-                        model.drinks[key] = Version(ml: sip.amountMl)
-                    }
+                    if model.drinks[key] == nil, found[key] != nil { model.drinks[key] = Version(ml: sip.amountMl) }
                 }
                 log.append("append")
             case 4, 5:
