@@ -7,7 +7,8 @@ import Testing
 
 @testable import BlueZ
 
-/// Failures of bluetoothd while a bottle is advertised. `hardware/machine/suite/troubles.py` runs them on the real one.
+/// Failures of bluetoothd while a bottle is advertised. `hardware/machine/suite/adapter_failures.py` runs them on the
+/// real one.
 @Suite struct PeripheralFailureTests {
     let daemon: FakeBluetoothd
     let link: BlueZPeripheralLink
