@@ -17,7 +17,7 @@ def full_uuid(uuid):
 
 
 def clone(capture):
-    path = tempfile.mkdtemp() + "/gadget.json"
+    path = tempfile.mkdtemp() + "/profile.json"
     run(f"{PRODUCTS}/waterh-replay", "clone", f"{CAPTURES}/{capture}", "-o", path)
     with open(path, encoding="utf-8") as file:
         return path, json.load(file)
@@ -65,7 +65,7 @@ async def a_vita():
     await check("vita_reports-inside-log.pcapng")
 
 
-async def no_advertising_data_keeps_a_gadget_from_starting():
+async def no_advertising_data_prevents_a_clone_from_starting():
     """bluetoothd rejects an advertisement with one structure that it reserves."""
     path, document = clone("boost_two-days.btsnoop")
     types = [*range(0x02, 0x40), 0xFF]
@@ -80,4 +80,4 @@ async def no_advertising_data_keeps_a_gadget_from_starting():
 
 
 if __name__ == "__main__":
-    run_tests([no_advertising_data_keeps_a_gadget_from_starting, a_boost, a_vita])
+    run_tests([no_advertising_data_prevents_a_clone_from_starting, a_boost, a_vita])
