@@ -1,6 +1,6 @@
 """`vm` as its caller sees it: variables, folders and readers. Runs outside of the VM.
 
-usage: outside.py VM [OPTION...]      OPTION: for each VM
+usage: vm_interface.py VM [OPTION...]      OPTION: for each VM
 """
 import os
 import subprocess
@@ -11,7 +11,7 @@ import unittest
 VM = [sys.argv[1], "--quiet", *sys.argv[2:], "--adapters", "0", "--no-bluetoothd", "--timeout", "100", "--"]
 
 
-class Outside(unittest.TestCase):
+class VMInterface(unittest.TestCase):
     def run_vm(self, *command, into="", **variables):
         """The output, the error output, and the exit codes of the pipe."""
         with tempfile.TemporaryFile("w+") as codes:
