@@ -95,8 +95,7 @@ import Emulator
 
     // MARK: the emulator
 
-    /// Shipped captures, and the real ones where available: those of `hardware/machine/suite/gadgets.tsv` in the folder
-    /// BENCH_CAPTURES.
+    /// Shipped captures, and the real ones where available.
     static let captures: [String] = {
         let shipped = [
             "boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex",
@@ -108,14 +107,11 @@ import Emulator
             print("the real captures (../shared/captures/real) are not here: the clones of them are skipped")
             return shipped
         }
-        let elsewhere = ProcessInfo.processInfo.environment["BENCH_CAPTURES"].map { folder in
-            (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted().map { "\(folder)/\($0)" } ?? []
-        }
-        return shipped + (elsewhere ?? [])
-            + [
-                "darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap",
-                "crackle-lesc-llphdr.pcapng",
-            ].map { "\(folder)/\($0)" }
+        let real = [
+            "darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap",
+            "crackle-lesc-llphdr.pcapng",
+        ]
+        return shipped + real.map { "\(folder)/\($0)" }
     }()
 
     /// Attributes that tshark finds and the clone lacks: in captures from the air the direction of a packet can be
