@@ -12,24 +12,24 @@ import TrackerCore
     @Test func `a capture neither adopts a bottle, sets an alias nor updates its state`() throws {
         let journal = MemoryJournal()
         for _ in 1...2 {
-            var rig = EngineRig(
+            let report = try polled(
+                ScriptedBottle(records: drinks(3)),
                 options: options {
                     ($0.alias, $0.own) = (
                         "kitchen", [AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
                     )
                     $0.markAsRecording()
-                }, peer: ScriptedBottle(records: drinks(3)), journal: journal, start: evening)
-            let report = try rig.run()
+                }, journal: journal
+            ).report
             #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)
             #expect(journal.own.isEmpty && journal.entries.count == 3)
         }
         #expect(try journal.recall(BottleNames(Self.address)).lastCompletePoll == nil)
         #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
         // The bottle itself, polled later, is adopted, and its drinks are known.
-        var rig = EngineRig(
-            options: options { $0.alias = "kitchen" }, peer: ScriptedBottle(records: drinks(4)), journal: journal,
-            start: evening)
-        let report = try rig.run()
+        let report = try polled(
+            ScriptedBottle(records: drinks(4)), options: options { $0.alias = "kitchen" }, journal: journal
+        ).report
         #expect(
             report.isAdopted && report.new == 1 && report.duplicates == 3 && journal.own == [[Self.address, "kitchen"]])
     }
@@ -39,8 +39,7 @@ import TrackerCore
         var peer = ScriptedBottle(records: drinks(3))
         peer.answersLog = false
         peer.ignoredCommands = .max
-        var rig = EngineRig(options: options { $0.alias = "kitchen" }, peer: peer, journal: journal, start: evening)
-        let report = try rig.run()
+        let report = try polled(peer, options: options { $0.alias = "kitchen" }, journal: journal).report
         #expect(report.failure?.kind == .didNotAnswer && !report.isAdopted, "\(String(describing: report.failure))")
         #expect(journal.own.isEmpty && journal.polls.isEmpty && journal.entries.isEmpty)
     }
@@ -48,8 +47,7 @@ import TrackerCore
     @Test(arguments: BottleProfile.allCases) func `a bottle with an empty log is adopted`(_ profile: BottleProfile)
         throws
     {
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(profile), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(profile))
         #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
     }
 
@@ -105,22 +103,22 @@ import TrackerCore
     @Test(arguments: [false, true]) func `a duplicate with a date is not quarantined`(_ trusts: Bool) throws {
         let journal = MemoryJournal()
         for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
-            var rig = EngineRig(
+            let report = try polled(
+                ScriptedBottle(records: drinks(6)),
                 options: options {
                     $0.isAcknowledgementDisabled = true
                     $0.isClockSynchronised = trusts || number == 0
-                }, peer: ScriptedBottle(records: drinks(6)), journal: journal, start: wall)
-            let report = try rig.run()
+                }, journal: journal, start: wall
+            ).report
             #expect(
                 report.received == 6 && report.suspect == 0 && report.duplicates == (number == 0 ? 0 : 6), "\(report)")
         }
         // A record without a date is suspect each time.
         for times in 0...1 {
-            var rig = EngineRig(
-                options: options { $0.isAcknowledgementDisabled = true }, peer: ScriptedBottle(records: drinks(8)),
-                journal: journal,
-                start: evening.advanced(seconds: 300 * 86_400))
-            let report = try rig.run()
+            let report = try polled(
+                ScriptedBottle(records: drinks(8)), options: options { $0.isAcknowledgementDisabled = true },
+                journal: journal, start: evening.advanced(seconds: 300 * 86_400)
+            ).report
             #expect(report.suspect == 2 && report.duplicates == 6 + 2 * times, "\(report)")
         }
     }
@@ -203,11 +201,10 @@ import TrackerCore
 
     @Test(arguments: [nil, "A4:C1:38:01:02:03", "WaterH-Boost-24oz"])
     func `a poll skips a bottle of another gateway on this machine`(_ named: String?) throws {
-        var rig = EngineRig(
-            options: options { ($0.bottle, $0.bottlesOfOtherServices) = (named, [Self.address]) },
-            peer: ScriptedBottle(records: drinks(3)), start: evening)
-        let report = try rig.run()
-        #expect(report.failure?.kind == .notOwned && report.failure?.code == "elsewhere", "\(report)")
+        let (rig, report) = try polled(
+            ScriptedBottle(records: drinks(3)),
+            options: options { ($0.bottle, $0.bottlesOfOtherServices) = (named, [Self.address]) })
+        #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")
         #expect(rig.peer.records.count == 3 && rig.journal.entries.isEmpty && rig.journal.own.isEmpty)
     }
 }

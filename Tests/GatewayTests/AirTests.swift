@@ -60,8 +60,7 @@ private struct Air: ScriptedPeer {
     @Test(arguments: [-63, nil]) func `the report contains the signal strength`(rssi: Int?) throws {
         var air = Air()
         air.bottle.advertisement.rssi = rssi
-        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let report = try polled(air, hasRadio: true).report
         #expect(report.failure == nil && report.rssi == rssi)
     }
 
@@ -117,8 +116,7 @@ private struct Air: ScriptedPeer {
             guard case .notification(let handle, let value) = event else { return event }
             return .notification(handle: handle, value: Array(value.prefix(mtu - 3)))
         }
-        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let (rig, report) = try polled(air, hasRadio: true)
         #expect(report.failure?.sentence.contains("MTU is \(mtu)") == true, "\(String(describing: report.failure))")
         #expect(report.acknowledged == 0 && rig.peer.bottle.records.count == 40)
     }
@@ -146,11 +144,11 @@ private struct Air: ScriptedPeer {
             }
             return events
         }
-        var rig = EngineRig(
+        let (rig, report) = try polled(
+            air,
             options: options {
                 $0.job = .send([.register]); $0.limits.poll += $0.limits.button
-            }, peer: air, start: evening, hasRadio: true)
-        let report = try rig.run()
+            }, hasRadio: true)
         let answer = try #require(report.answers.first?.answer)
         let entries = try answer.entries()
         #expect(entries.first?.byte == (code ?? .pressButton).rawValue)

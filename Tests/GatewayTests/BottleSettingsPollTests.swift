@@ -18,8 +18,7 @@ import TrackerCore
         var options = PollOptions(settings: Settings().bottle, zone: .utc)
         options.own = own
         change(&options)
-        var rig = EngineRig(options: options, peer: ScriptedBottle(records: drinks(1)), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(records: drinks(1)), options: options)
         #expect(report.failure == nil, "\(report)")
         return rig.journal.entries
     }
@@ -68,8 +67,7 @@ import TrackerCore
         for (alias, called) in [(nil, "kitchen"), ("office", "kitchen"), ("mine", "kitchen")] as [(String?, String)] {
             var options = PollOptions(settings: Settings().bottle, zone: .utc)
             (options.own, options.alias) = (own, alias)
-            var rig = EngineRig(options: options, peer: ScriptedBottle(records: drinks(1)), start: evening)
-            let report = try rig.run()
+            let report = try polled(ScriptedBottle(records: drinks(1)), options: options).report
             #expect(report.bottle == called && report.identity == Self.address, "\(report)")
         }
     }

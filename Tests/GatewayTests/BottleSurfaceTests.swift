@@ -125,17 +125,14 @@ import TrackerCore
             }
         }
         let wanted = options { $0.goalMl = 2500 }
-        var rig = EngineRig(options: wanted, peer: Stubborn(bottle: Self.bottle()), start: evening)
-        let first = try rig.run()
+        let (rig, first) = try polled(Stubborn(bottle: Self.bottle()), options: wanted)
         #expect(first.failure == nil && rig.written.contains(.goal(ml: 2500)))
         var next = wanted
         next.history = first.history
-        var second = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
-        try second.run()
+        let second = try polled(Stubborn(bottle: Self.bottle()), options: next).rig
         #expect(!second.written.contains(.goal(ml: 2500)))
         next.goalMl = 2600
-        var third = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
-        try third.run()
+        let third = try polled(Stubborn(bottle: Self.bottle()), options: next).rig
         #expect(third.written.contains(.goal(ml: 2600)))
     }
 }

@@ -16,10 +16,8 @@ import TrackerCore
     ) throws -> (rig: EngineRig<ScriptedBottle>, report: PollReport) {
         var bottle = ScriptedBottle(profile, records: records)
         if profile == .retail { bottle.snapshot = boostSnapshot(clock: clock) }
-        var rig = EngineRig(
-            options: options(change), peer: bottle, journal: journal,
-            start: evening.advanced(seconds: days * Self.day))
-        let report = try rig.run()
+        let (rig, report) = try polled(
+            bottle, options: options(change), journal: journal, start: evening.advanced(seconds: days * Self.day))
         return (rig, report)
     }
 

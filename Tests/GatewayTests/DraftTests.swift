@@ -10,10 +10,7 @@ import TrackerCore
     func `draft: notifying and readable response characteristics are supported`(_ properties: CharacteristicProperties)
         throws
     {
-        var rig = EngineRig(
-            options: options(), peer: ScriptedBottle(.draft, records: drinks(20), properties: properties),
-            start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(.draft, records: drinks(20), properties: properties))
         #expect(report.failure == nil)
         #expect(report.profile == .draft)
         #expect([report.received, report.new, report.acknowledged] == [20, 20, 20])
@@ -24,11 +21,10 @@ import TrackerCore
     }
 
     @Test func `draft: a read follows its request after the delay`() throws {
-        var rig = EngineRig(
-            options: options { $0.isAcknowledgementDisabled = true },
-            peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
-            start: evening)
-        let report = try rig.run()
+        let report = try polled(
+            ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
+            options: options { $0.isAcknowledgementDisabled = true }
+        ).report
         #expect(report.duration >= .milliseconds(500))
         #expect(report.duration < .milliseconds(600))
     }
@@ -38,8 +34,7 @@ import TrackerCore
         var bottle = ScriptedBottle(.draft, records: drinks(3), properties: [.read])
         bottle.repeatsLastPacket = true
         bottle.acknowledging = .ignores
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let report = try polled(bottle).report
         #expect([report.received, report.new, report.duplicates, report.acknowledged] == [3, 3, 0, 0])
         #expect(report.complete)
         #expect(report.failure == nil)
@@ -66,8 +61,7 @@ import TrackerCore
             let journal = MemoryJournal()
             var bottle = ScriptedBottle(.draft, records: drinks(20), properties: [.notify])
             bottle.lost = [lost]
-            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle, journal: journal)
             #expect(report.failure == nil)
             #expect(journal.entries.count == 20, "packet \(lost) lost")
             #expect(rig.peer.records.isEmpty)
@@ -77,8 +71,7 @@ import TrackerCore
     @Test func `draft: the strict dialect decodes the packet of the original requirements`() throws {
         var bottle = ScriptedBottle(.draft, records: [sampleRecord], properties: [.read])
         bottle.repeatsLastPacket = true
-        var rig = EngineRig(options: options { $0.dialect = .strict }, peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle, options: options { $0.dialect = .strict })
         #expect(report.new == 1)
         #expect(rig.journal.entries.first?.wall?.year == 2026)
     }
@@ -86,8 +79,7 @@ import TrackerCore
     @Test func `draft: invalid data is reported as an unexpected response`() throws {
         var bottle = ScriptedBottle(.draft, records: [], properties: [.notify])
         bottle.answersLog = false
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .didNotAnswer)
         #expect(rig.written == [.draftDump(1), .draftDump(1), .draftDump(1)])
     }

@@ -40,8 +40,7 @@ import TrackerCore
     func `services with the same UUIDs and other properties are not a bottle`(_ lie: Lie) throws {
         var bottle = ScriptedBottle()
         bottle.services = lie.services
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .unexpectedResponse)
         #expect(report.failure?.sentence.contains("is not a WaterH bottle") == true)
         #expect(rig.written.isEmpty)
@@ -77,8 +76,7 @@ import TrackerCore
                 return bottle.handle(request, at: now)
             }
         }
-        var rig = EngineRig(options: options(), peer: Endless(), start: evening)
-        let report = try rig.run()
+        let report = try polled(Endless()).report
         #expect(report.received >= 4096)
         #expect(report.received <= 4096 + 5041)
         #expect(!report.complete)
@@ -89,8 +87,7 @@ import TrackerCore
         var bottle = ScriptedBottle(records: drinks(3))
         bottle.noise = (0..<25_000).map { [0xEE, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
         bottle.spacing = .microseconds(10)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .unexpectedResponse)
         #expect(rig.journal.quarantine.count <= 64)
         #expect(report.quarantined > 64)
@@ -101,8 +98,7 @@ import TrackerCore
         bottle.answersLog = true
         bottle.noise = [Array("OK+CONN".utf8), Array("ERROR".utf8)]
         bottle.lost = [2, 5, 8]
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .unexpectedResponse)
         #expect(rig.journal.quarantine.contains(Array("OK+CONN".utf8)))
     }
@@ -110,8 +106,7 @@ import TrackerCore
     @Test func `an MTU of 23 is reported, and truncated records are not acknowledged`() throws {
         var bottle = ScriptedBottle(records: drinks(20))
         bottle.mtu = 23
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(!report.complete)
         #expect(report.acknowledged == 0)
         #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is 23") })
@@ -125,8 +120,7 @@ import TrackerCore
             var bottle = ScriptedBottle(records: drinks(1))
             bottle.name = Array(repeating: 0x57, count: 512)
             bottle.serial = serial
-            var rig = EngineRig(options: options(), peer: bottle, start: evening)
-            let report = try rig.run()
+            let report = try polled(bottle).report
             #expect(report.name?.utf8.count == 248)
             #expect(report.bottle?.hasSuffix(" at unix:test.sock") == true)
             #expect(report.new == 1)

@@ -128,8 +128,7 @@ import TrackerCore
                         )
                     }
                     let peer = Overtaking(bottle, late: late, length: .milliseconds(length), sips: sips)
-                    var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
-                    let report = try rig.run()
+                    let (rig, report) = try polled(peer, journal: peer.journal)
                     let what = "\(profile.rawValue), write \(late) told after \(length) ms"
                     #expect(
                         rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil,
@@ -184,8 +183,7 @@ import TrackerCore
                 }
                 var peer = HeldBack(bottle, logRequest: logRequest, length: .milliseconds(length), sips: sips)
                 (peer.holdsWrites, peer.leavesRest) = (delay.holdsWrites, delay.leavesRest)
-                var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
-                let report = try rig.run()
+                let (rig, report) = try polled(peer, journal: peer.journal)
                 let what = "\(profile.rawValue), ring of \(ring), answer \(logRequest) held for \(length) ms: \(report)"
                 #expect(rig.peer.early.isEmpty && report.contradiction == nil, "\(what): \(rig.peer.early)")
                 guard !delay.leavesRest else { continue }
@@ -204,8 +202,7 @@ import TrackerCore
             let peer = HeldBack(
                 ScriptedBottle(profile, records: drinks(27), properties: [.notify]), logRequest: logRequest,
                 length: .milliseconds(2410), sips: [late])
-            var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(peer, journal: peer.journal)
             let all = drinks(27) + rig.peer.drunk
             #expect(
                 rig.peer.early.isEmpty
@@ -232,11 +229,8 @@ import TrackerCore
                 // log.
                 bottle.lost = Set((answers + first)..<(answers + first + count))
                 let journal = MemoryJournal()
-                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-                let report = try rig.run()
-                var again = EngineRig(
-                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
-                let second = try again.run()
+                let (rig, report) = try polled(bottle, journal: journal)
+                let (again, second) = try polled(rig.peer, journal: journal, start: evening.advanced(seconds: 60))
                 let what = "\(profile.rawValue) in pieces of \(pieceSize), \(count) lost from \(first) on"
                 let made = journal.entries.filter { !drinks(24).contains($0.raw) }
                 #expect(made.isEmpty, "\(what): \(made.map(\.raw))")
@@ -279,10 +273,8 @@ import TrackerCore
             var bottle = Self.bottle(profile, drunk, pieceSize: pieceSize, badDumps: badDumps)
             let journal = MemoryJournal()
             for poll in 0..<4 {
-                var rig = EngineRig(
-                    options: options(), peer: bottle, journal: journal,
-                    start: evening.advanced(seconds: Double(60 * poll)))
-                let report = try rig.run()
+                let (rig, report) = try polled(
+                    bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
                 bottle = rig.peer
                 let made = journal.entries.filter { !drunk.contains($0.raw) }
                 #expect(
@@ -312,9 +304,7 @@ import TrackerCore
         let journal = MemoryJournal()
         for poll in 0..<3 {
             let bottle = Self.bottle(profile, drunk, pieceSize: pieceSize, badDumps: 40)
-            var rig = EngineRig(
-                options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
-            try rig.run()
+            let rig = try polled(bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll))).rig
             let made = journal.entries.filter { !drunk.contains($0.raw) }
             #expect(
                 made.isEmpty && rig.peer.records.count == 24,
@@ -331,8 +321,7 @@ import TrackerCore
     {
         var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])
         bottle.pieceSize = 20
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(
             [report.received, report.new, report.duplicates, report.suspect, report.acknowledged] == [
                 20, 20, 0, 0, 20,

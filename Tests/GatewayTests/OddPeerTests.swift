@@ -27,8 +27,7 @@ import TrackerCore
                 return [answer, (answer.after, .notification(handle: handle, value: []))]
             }
         }
-        var rig = EngineRig(options: options(), peer: peer, start: evening)
-        let report = try rig.run()
+        let report = try polled(peer).report
         #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
     }
 
@@ -50,17 +49,14 @@ import TrackerCore
                 return (answer.after, .discovered(services))
             }
         }
-        var rig = EngineRig(options: options(), peer: peer, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(peer)
         #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
         #expect(rig.peer.bottle.connections == (isFirstAlive ? 1 : 2))
     }
 
     @Test func `a poll reports amounts that a dialect reads from one byte only`() throws {
         let wide = record(minute: 1, amount: 302)
-        var rig = EngineRig(
-            options: options { $0.dialect = .strict }, peer: ScriptedBottle(records: [wide]), start: evening)
-        try rig.run()
+        let rig = try polled(ScriptedBottle(records: [wide]), options: options { $0.dialect = .strict }).rig
         #expect(rig.diagnostics.contains { $0.code == "separatorNotZero" && $0.severity == .warning })
     }
 }

@@ -39,20 +39,16 @@ import TrackerCore
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(16))
         bottle.acknowledging = .ignores
-        var first = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-        let earlier = try first.run()
+        let earlier = try polled(bottle, journal: journal).report
         #expect(earlier.new == 16)
-        var second = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: 60))
-        let report = try second.run()
+        let report = try polled(bottle, journal: journal, start: evening.advanced(seconds: 60)).report
         #expect([report.received, report.new, report.duplicates] == [16, 0, 16])
         #expect(journal.entries.count == 16)
     }
 
     @Test func `--keep acknowledges nothing`() throws {
-        var rig = EngineRig(
-            options: options { $0.isAcknowledgementDisabled = true }, peer: ScriptedBottle(records: drinks(48)),
-            start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(
+            ScriptedBottle(records: drinks(48)), options: options { $0.isAcknowledgementDisabled = true })
         #expect(report.complete)
         #expect([report.received, report.acknowledged] == [48, 0])
         #expect(rig.peer.records.count == 48)
@@ -61,8 +57,7 @@ import TrackerCore
     @Test(arguments: [0, 1, 8, 16, 48, 500]) func `a log of any size is read and acknowledged`(_ count: Int)
         throws
     {
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(count)), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(records: drinks(count)))
         #expect(report.complete)
         #expect(report.failure == nil)
         #expect(
@@ -74,8 +69,7 @@ import TrackerCore
     @Test func `a dump of several frames is acknowledged after a second one`() throws {
         var bottle = ScriptedBottle(records: drinks(48))
         bottle.recordsPerFrame = 16
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [48, 48, 48, 0])
         // All but one, because the ring can be full. Then it has space.
         let talk = rig.written.filter { if case .acknowledge = $0 { true } else { $0 == .drinkLog } }
@@ -90,16 +84,14 @@ import TrackerCore
         var bottle = ScriptedBottle(records: drinks(3))
         bottle.snapshot = boostSnapshot()
         bottle.ignoredCommands = 2
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.new == 3)
         #expect(report.batteryPercent == 87)
         #expect(rig.written.prefix(3) == [.snapshot, .snapshot, .snapshot])
     }
 
     @Test func `the log of a bottle without a snapshot is read`() throws {
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(3)), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(records: drinks(3)))
         #expect(report.new == 3)
         #expect(report.clockDriftSeconds == nil)
         #expect(rig.diagnostics.contains { $0.severity == .warning && $0.sentence.contains("snapshot") })
@@ -122,13 +114,11 @@ import TrackerCore
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot(clock: drift.clock)
         bottle.spacing = .zero
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.clockDriftSeconds == drift.seconds)
         let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
         #expect(rig.written.contains(.clock(clock)) == drift.isSet)
-        var reportOnly = EngineRig(options: options { $0.correctClockBeyond = nil }, peer: bottle, start: evening)
-        try reportOnly.run()
+        let reportOnly = try polled(bottle, options: options { $0.correctClockBeyond = nil }).rig
         #expect(!reportOnly.written.contains(.clock(clock)))
     }
 
@@ -168,8 +158,7 @@ import TrackerCore
 
     @Test func `send writes a command and returns the response`() throws {
         let job = options { $0.job = .send([.goal(ml: 2500), .flash]) }
-        var rig = EngineRig(options: job, peer: ScriptedBottle(), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(), options: job)
         #expect(report.failure == nil)
         #expect(report.answers.map(\.command) == [.goal(ml: 2500), .flash])
         #expect(report.answers.map { $0.answer?.encoded } == [[0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4], nil])

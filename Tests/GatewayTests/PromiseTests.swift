@@ -12,10 +12,7 @@ import TrackerCore
     {
         for profile in BottleProfile.allCases {
             let journal = MemoryJournal(failsAt: { $0 == failing })
-            var rig = EngineRig(
-                options: options(), peer: ScriptedBottle(profile, records: drinks(20)), journal: journal, start: evening
-            )
-            let report = try rig.run()
+            let (rig, report) = try polled(ScriptedBottle(profile, records: drinks(20)), journal: journal)
             var isStored = false
             for effect in rig.effects {
                 if case .journaled = effect { isStored = true }
@@ -35,10 +32,8 @@ import TrackerCore
             bottle.acknowledging = .ignores
             bottle.recordsPerEntry = 1 + round * 3
             bottle.doubled = [2, 3]
-            var rig = EngineRig(
-                options: options(), peer: bottle, journal: journal,
-                start: evening.advanced(seconds: Double(round) * 3600))
-            let report = try rig.run()
+            let report = try polled(bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 3600))
+                .report
             #expect(report.new == (round == 0 ? 10 : 0))
         }
         #expect(journal.entries.count == 10)
@@ -50,8 +45,7 @@ import TrackerCore
                 record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1),
                 record(minute: 2, amount: 0),
             ]
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: records), start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(ScriptedBottle(records: records))
         #expect([report.received, report.new, report.suspect] == [34, 34, 1])
         let rebuilt = try rig.journal.entries.compactMap { entry -> Int? in
             let again = try DrinkRecord(decoding: entry.raw)
@@ -71,9 +65,7 @@ import TrackerCore
                     options: options(), peer: ScriptedBottle(profile, records: drinks(12)), journal: journal,
                     start: evening)
                 rig.run(effects: cut)
-                var second = EngineRig(
-                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 30))
-                let report = try second.run()
+                let (second, report) = try polled(rig.peer, journal: journal, start: evening.advanced(seconds: 30))
                 #expect(report.failure == nil)
                 #expect(journal.entries.count == 12, "\(profile.rawValue), killed after effect \(cut)")
                 #expect(second.peer.records.isEmpty)
@@ -93,8 +85,7 @@ import TrackerCore
                     bottle.recordsPerEntry = entry
                     bottle.recordsPerFrame = frame
                     if isLost { bottle.lost = [place] } else { bottle.doubled = [place] }
-                    var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-                    let report = try rig.run()
+                    let (rig, report) = try polled(bottle, journal: journal)
                     let what =
                         """
                         \(profile.rawValue), \(entry) records an entry, \(frame) a frame, notification \(place) \

@@ -61,8 +61,7 @@ import TrackerCore
     @Test func `a missing socket is not retried`() throws {
         var bottle = ScriptedBottle()
         bottle.connectFailures = [LinkError(.connectFailed, "No such file.")]
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let report = try polled(bottle).report
         #expect(report.failure?.kind == .connectFailed)
         #expect(report.recovery.isEmpty)
         #expect(report.duration < .seconds(1))
@@ -89,8 +88,7 @@ import TrackerCore
             var bottle = ScriptedBottle(records: drinks(40))
             bottle.snapshot = boostSnapshot()
             bottle.hangsUpBefore = place
-            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle, journal: journal)
             #expect(report.failure == nil, "before notification \(place)")
             #expect([report.received, report.new, journal.entries.count, rig.peer.records.count] == [40, 40, 40, 0])
             #expect(report.recovery.map(\.action).allSatisfy { $0 == .retry })
@@ -100,8 +98,7 @@ import TrackerCore
     @Test func `a transfer cut by the time limit is stored and not acknowledged`() throws {
         var bottle = ScriptedBottle(records: drinks(500))
         bottle.spacing = .milliseconds(2500)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .didNotAnswer)
         #expect(report.failure?.sentence.contains("stored") == true)
         #expect(!report.complete)
@@ -153,8 +150,7 @@ import TrackerCore
                 }
             }
         }
-        var rig = EngineRig(options: options(), peer: Air(), start: evening, hasRadio: true)
-        let report = try rig.run()
+        let report = try polled(Air(), hasRadio: true).report
         #expect(report.failure == nil)
         #expect(report.bottle == "00:00:00:00:00:02")
         #expect(report.new == 4)
@@ -164,8 +160,7 @@ import TrackerCore
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.name = "WaterH-Bottle-1"
         let plan = options { $0.history.suspectPeer = "unix:test.sock" }
-        var rig = EngineRig(options: plan, peer: bottle, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle, options: plan, hasRadio: true)
         #expect(rig.requests.first == .clearCache(PeerID("unix:test.sock")))
         #expect(report.history.suspectPeer == nil)
     }

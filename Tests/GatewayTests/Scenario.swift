@@ -30,6 +30,17 @@ func boostSnapshot(clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0], goal: Int = 2000, a
         + [3, 0x40, 1, 7] + [1, 0x41] + [2, 0x17, 1] + [7, 0x26, 0, 8, 0, 20, 0, 60] + [2, 0x1B, 1]
 }
 
+/// Polls a peer until the poll ends.
+@discardableResult
+func polled<Peer: ScriptedPeer>(
+    _ peer: Peer, options plan: PollOptions = options(), journal: MemoryJournal = MemoryJournal(),
+    start: Instant = evening, hasRadio: Bool = false
+) throws -> (rig: EngineRig<Peer>, report: PollReport) {
+    var rig = EngineRig(options: plan, peer: peer, journal: journal, start: start, hasRadio: hasRadio)
+    let report = try rig.run()
+    return (rig, report)
+}
+
 extension EngineRig {
     /// The decoded writes to the bottle, in order.
     var written: [HostCommand] {

@@ -50,8 +50,7 @@ import TrackerCore
                 var bottle = ScriptedBottle(records: drinks(32))
                 (bottle.recordsPerFrame, bottle.pieceSize, bottle.acknowledging) = (16, pieceSize, way)
                 bottle.lost = Set(stride(from: first, to: 400, by: period))
-                var rig = EngineRig(options: options(), peer: bottle, start: evening)
-                let report = try rig.run()
+                let (rig, report) = try polled(bottle)
                 #expect(isKept(drinks(32), rig), "each \(period)th from notification \(first): \(report)")
             }
         }
@@ -69,8 +68,7 @@ import TrackerCore
                 (bottle.recordsPerFrame, bottle.acknowledging) = (8, way)
                 // Three frames and a status, or an end, in each transfer.
                 bottle.lost = Set((0..<times).map { first + 4 * $0 })
-                var rig = EngineRig(options: options(), peer: bottle, start: evening)
-                let report = try rig.run()
+                let (rig, report) = try polled(bottle)
                 #expect(isKept(drinks(24), rig), "\(times) times from notification \(first): \(report)")
                 #expect(report.contradiction == nil)
             }
@@ -90,8 +88,7 @@ import TrackerCore
                 // Its settings are truncated too, which reveals the MTU.
                 bottle.snapshot = boostSnapshot()
                 bottle.lost = Set(stride(from: first, to: 400, by: period))
-                var rig = EngineRig(options: options(), peer: bottle, start: evening)
-                let report = try rig.run()
+                let (rig, report) = try polled(bottle)
                 #expect(isKept(drinks(count), rig), "each \(period)th from notification \(first): \(report)")
             }
         }
@@ -100,9 +97,7 @@ import TrackerCore
     /// A record that occurs twice in one frame can be one record: distinct records count.
     @Test func `a repeated record in one frame counts once`() throws {
         let two = drinks(2)
-        var rig = EngineRig(
-            options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
-        try rig.run()
+        let rig = try polled(ScriptedBottle(records: [two[0], two[1], two[0]])).rig
         let told = rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
         // One of the two stays in the bottle at first, because the ring might have overwritten one (protocol spec
         // P4.1).
@@ -113,9 +108,7 @@ import TrackerCore
     @Test func `a later poll acknowledges a smaller log at once`() throws {
         let journal = MemoryJournal()
         let firsts = try [drinks(20), Array(drinks(30).suffix(10))].map { records in
-            var rig = EngineRig(
-                options: options(), peer: ScriptedBottle(records: records), journal: journal, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(ScriptedBottle(records: records), journal: journal)
             #expect(report.acknowledged == records.count && rig.peer.records.isEmpty, "\(report)")
             return rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
                 .first
@@ -136,11 +129,8 @@ import TrackerCore
                 let sips = (0..<3).map { [record(minute: 50, second: $0, amount: 300 + $0, hour: 23)] }
                 bottle.sipsBeforeAcknowledgement = sips
                 let journal = MemoryJournal()
-                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-                let report = try rig.run()
-                var again = EngineRig(
-                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
-                try again.run()
+                let (rig, report) = try polled(bottle, journal: journal)
+                let again = try polled(rig.peer, journal: journal, start: evening.advanced(seconds: 60)).rig
                 let drunk = drinks(ring) + sips.dropLast(again.peer.sipsBeforeAcknowledgement.count).flatMap { $0 }
                 #expect(isKept(drunk, again), "\(profile.rawValue), ring of \(ring), \(way)")
                 #expect(report.contradiction == nil)
@@ -154,8 +144,7 @@ import TrackerCore
         var bottle = ScriptedBottle(records: drinks(250))
         bottle.pieceSize = pieceSize
         bottle.spacing = .milliseconds(pieceSize == 20 ? 90 : 500)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure == nil && report.complete && report.contradiction == nil, "\(report)")
         #expect(report.acknowledged >= 200 && rig.journal.entries.count == 250, "\(report)")
         #expect(report.duration > .seconds(30) && report.duration < .seconds(120))
@@ -164,9 +153,7 @@ import TrackerCore
     @Test func `a poll ends when the log arrives for too long, and stores the received records`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
-        var rig = EngineRig(
-            options: options { $0.limits.lingerWithoutRadio = .seconds(2) }, peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle, options: options { $0.limits.lingerWithoutRadio = .seconds(2) })
         #expect(report.acknowledged == 0 && rig.peer.records.count == 250, "\(report)")
         #expect(rig.journal.entries.count == 250 && report.duration <= .seconds(123), "\(report)")
     }
@@ -176,8 +163,7 @@ import TrackerCore
         bottle.givesNewestFirst = true
         for way in [ScriptedBottle.Acknowledging.drops, .counts] {
             bottle.acknowledging = way
-            var rig = EngineRig(options: options(), peer: bottle, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle)
             #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [60, 60, 60, 0])
             let journaled = rig.effects.compactMap {
                 if case .journaled(let entries, _) = $0 { entries.map(\.raw) } else { nil }
@@ -189,8 +175,7 @@ import TrackerCore
     @Test func `a poll stops acknowledging when the bottle keeps an acknowledged packet`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
         bottle.repeatsLastPacket = true
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle)
         #expect(report.failure == nil)
         #expect([report.received, report.acknowledged, rig.peer.records.count] == [8, 0, 8])
     }
@@ -200,8 +185,7 @@ import TrackerCore
         for profile in BottleProfile.allCases {
             var bottle = ScriptedBottle(profile, records: drinks(20))
             bottle.acknowledging = .dropsAndIsLost
-            var rig = EngineRig(options: options(), peer: bottle, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle)
             #expect(
                 [report.acknowledged, report.unconfirmed, rig.peer.records.count] == [20, 0, 0], "\(profile.rawValue)")
             #expect(report.failure == nil && report.complete && report.contradiction == nil)
@@ -214,8 +198,7 @@ import TrackerCore
     func `an ignored acknowledgement drops nothing`(_ way: ScriptedBottle.Acknowledging) throws {
         var bottle = ScriptedBottle(.draft, records: drinks(20))
         (bottle.acknowledging, bottle.isDeafAfterReconnecting) = (way, true)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        let report = try rig.run()
+        let report = try polled(bottle).report
         // One stays in the bottle at first (protocol spec P4.1).
         #expect([report.acknowledged, report.unconfirmed] == [0, 19], "nobody knows: \(report)")
         #expect(report.complete && report.storedRecords == nil && report.contradiction == nil, "\(report)")
@@ -229,8 +212,7 @@ import TrackerCore
                     var bottle = ScriptedBottle(profile, records: drinks(20))
                     bottle.acknowledging = way
                     bottle.hangsUpBefore = place
-                    var rig = EngineRig(options: options(), peer: bottle, start: evening)
-                    let report = try rig.run()
+                    let (rig, report) = try polled(bottle)
                     #expect(report.contradiction == nil, "\(profile.rawValue), \(way), hung up before \(place)")
                     #expect(
                         report.acknowledged == 20 - rig.peer.records.count,
@@ -249,16 +231,14 @@ import TrackerCore
         // Three pieces, a frame of one record, and the end: the second piece of each transfer is lost.
         bottle.pieceSize = 44
         if breaksOff { bottle.lost = Set((0..<100).map { 5 * $0 + 1 }) }
-        var first = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-        let flawed = try first.run()
+        let flawed = try polled(bottle, journal: journal).report
         #expect(flawed.complete == !breaksOff && flawed.acknowledged == (breaksOff ? 0 : 9))
         guard breaksOff else { return }
         #expect(journal.holds(drinks(9)[8]) && !journal.holds(drinks(9)[0]))
         // Three notifications per transfer: the first frame is lost in two more readings, without a trace.
         var again = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
         (again.recordsPerFrame, again.acknowledging, again.lost) = (8, .counts, [0, 3])
-        var second = EngineRig(options: options(), peer: again, journal: journal, start: evening.advanced(seconds: 300))
-        let report = try second.run()
+        let (second, report) = try polled(again, journal: journal, start: evening.advanced(seconds: 300))
         #expect(isKept(drinks(9), second) && report.contradiction == nil, "\(report)")
     }
 
@@ -284,19 +264,14 @@ import TrackerCore
         }
         let journal = MemoryJournal()
         let bottle = ScriptedBottle(profile, records: drinks(5), properties: [.notify])
-        var rig = EngineRig(
-            options: options(), peer: Restored(bottle: bottle, journal: journal, logRequest: logRequest),
-            journal: journal,
-            start: evening)
-        let report = try rig.run()
+        let (rig, report) = try polled(
+            Restored(bottle: bottle, journal: journal, logRequest: logRequest), journal: journal)
         // After the first acknowledgement a restore can remove acknowledged records.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
         #expect(
             !isLost || logRequest >= (profile == .draft ? 4 : 2), "restored before question \(logRequest): \(report)")
-        var next = EngineRig(
-            options: options(), peer: rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
-        try next.run()
+        try polled(rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
         #expect(isLost || drinks(5).allSatisfy(journal.holds))
     }
 }
