@@ -2,11 +2,12 @@ package import Bluetooth
 package import Gateway
 package import TrackerCore
 
+/// Events of a link, each with its delay.
+package typealias DelayedEvents = [(after: Duration, event: CentralEvent)]
+
 /// A simulated peer: handles requests and returns events with their delays.
 package protocol ScriptedPeer {
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-        after: Duration, event: CentralEvent
-    )]
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents
 }
 
 /// Runs one engine against one scripted peer and a journal in memory, in simulated time.

@@ -100,9 +100,7 @@ package struct ScriptedBottle: ScriptedPeer {
         }
     }
 
-    package mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-        after: Duration, event: CentralEvent
-    )] {
+    package mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
         let shortDelay = Duration.milliseconds(1)
         switch request {
         case .startScan:
@@ -143,7 +141,7 @@ package struct ScriptedBottle: ScriptedPeer {
             ?? .readFailed(handle: handle, LinkError(.refused, "Read not permitted.", attError: 2))
     }
 
-    private mutating func write(_ handle: UInt16, _ bytes: [UInt8]) -> [(after: Duration, event: CentralEvent)] {
+    private mutating func write(_ handle: UInt16, _ bytes: [UInt8]) -> DelayedEvents {
         let command = HostCommand(decoding: bytes)
         commands.append(command)
         if case .acknowledge(let count) = command {
@@ -174,7 +172,7 @@ package struct ScriptedBottle: ScriptedPeer {
                 ]
             }
         }
-        var events: [(after: Duration, event: CentralEvent)] = [(.milliseconds(1), .wrote(handle: handle))]
+        var events: DelayedEvents = [(.milliseconds(1), .wrote(handle: handle))]
         guard !ignoresCommands else { return events }
         guard ignoredCommands == 0 else {
             ignoredCommands -= 1

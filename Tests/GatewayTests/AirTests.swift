@@ -10,7 +10,7 @@ private struct Air: ScriptedPeer {
     var bottle = ScriptedBottle(records: drinks(4))
     var others: [Advertisement] = []
     /// Answers a request instead of the bottle.
-    var instead: (CentralRequest, inout Self) -> [(after: Duration, event: CentralEvent)]? = { _, _ in nil }
+    var instead: (CentralRequest, inout Self) -> DelayedEvents? = { _, _ in nil }
     var change: (CentralEvent) -> CentralEvent = { $0 }
     var discoveries = 0
 
@@ -21,9 +21,7 @@ private struct Air: ScriptedPeer {
         bottle.snapshot = boostSnapshot()
     }
 
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-        after: Duration, event: CentralEvent
-    )] {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
         if case .discover = request { discoveries += 1 }
         if let answer = instead(request, &self) { return answer }
         let scanned =
@@ -130,7 +128,7 @@ private struct Air: ScriptedPeer {
                 return nil
             }
             let asks = Frame(.response, [Entry(.registration, [RegistrationCode.pressButton.rawValue])]).encoded
-            var events: [(after: Duration, event: CentralEvent)] = [
+            var events: DelayedEvents = [
                 (.milliseconds(1), .wrote(handle: handle)),
                 (.milliseconds(2), .notification(handle: ScriptedBottle.responseHandle, value: asks)),
             ]

@@ -50,9 +50,7 @@ import TrackerCore
         var bottle: ScriptedBottle
         var trouble: Failure
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-            after: Duration, event: CentralEvent
-        )] {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
             guard case .write(let handle, let value, _) = request, case .light = HostCommand(decoding: value) else {
                 return bottle.handle(request, at: now)
             }
@@ -116,9 +114,7 @@ import TrackerCore
     @Test func `a goal that the bottle rejected is not written again`() throws {
         struct Stubborn: ScriptedPeer {
             var bottle: ScriptedBottle
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-                after: Duration, event: CentralEvent
-            )] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
                 guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500)
                 else { return bottle.handle(request, at: now) }
                 return [(.milliseconds(1), .wrote(handle: handle))]

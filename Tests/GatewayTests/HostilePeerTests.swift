@@ -62,9 +62,7 @@ import TrackerCore
         struct Endless: ScriptedPeer {
             var bottle = ScriptedBottle()
             var next = 0
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-                after: Duration, event: CentralEvent
-            )] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
                 if case .write(_, let value, _) = request, case .drinkLog = HostCommand(decoding: value) {
                     bottle.records = (0..<2000).map {
                         record(

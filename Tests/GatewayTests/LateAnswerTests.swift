@@ -31,9 +31,7 @@ import TrackerCore
             (self.bottle, self.logRequest, self.length, self.sips) = (bottle, logRequest, length, sips)
         }
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-            after: Duration, event: CentralEvent
-        )] {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
             if case .write(_, let value, _) = request,
                 [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
             {
@@ -87,9 +85,7 @@ import TrackerCore
             (self.bottle, self.late, self.length, self.sips) = (bottle, late, length, sips)
         }
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-            after: Duration, event: CentralEvent
-        )] {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
             guard case .write(_, let value, _) = request else { return bottle.handle(request, at: now) }
             if now < acknowledged { hasted.append(value) }
             // No later event affects this write: it is answered for the time at which it is sent.

@@ -8,21 +8,16 @@ import TrackerCore
 @Suite struct OddPeerTests {
     private struct Odd: ScriptedPeer {
         var bottle = ScriptedBottle(records: drinks(6))
-        var change:
-            ([(after: Duration, event: CentralEvent)], CentralRequest) -> [(
-                after: Duration, event: CentralEvent
-            )]
+        var change: (DelayedEvents, CentralRequest) -> DelayedEvents
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-            after: Duration, event: CentralEvent
-        )] {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
             change(bottle.handle(request, at: now), request)
         }
     }
 
     @Test func `a poll ignores empty notifications between the pieces of the log`() throws {
         let peer = Odd { answers, _ in
-            answers.flatMap { answer -> [(after: Duration, event: CentralEvent)] in
+            answers.flatMap { answer -> DelayedEvents in
                 guard case .notification(let handle, _) = answer.event else { return [answer] }
                 return [answer, (answer.after, .notification(handle: handle, value: []))]
             }

@@ -127,9 +127,7 @@ import TrackerCore
             var gadget = ScriptedBottle()
             var bottle = ScriptedBottle(records: drinks(4))
             var isGadget = true
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-                after: Duration, event: CentralEvent
-            )] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
                 switch request {
                 case .startScan:
                     return ["gadget", "bottle"].enumerated().map { index, name in

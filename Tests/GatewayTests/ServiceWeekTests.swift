@@ -12,9 +12,7 @@ private struct TwoBottles: ScriptedPeer {
     var bottles: [ScriptedBottle]
     var connected: Int?
 
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-        after: Duration, event: CentralEvent
-    )] {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
         switch request {
         case .startScan:
             return bottles.map { (.milliseconds(1), .advertised($0.advertisement)) }

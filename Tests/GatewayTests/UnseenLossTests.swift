@@ -250,9 +250,7 @@ import TrackerCore
             var bottle: ScriptedBottle
             let journal: MemoryJournal
             var logRequest: Int
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
-                after: Duration, event: CentralEvent
-            )] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
                 if case .write(_, let value, _) = request,
                     [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
                 {
