@@ -46,13 +46,10 @@ import TrackerCore
     enum Failure: CaseIterable { case refuses, hangsUp, saysNothing, isGone }
 
     /// Answers log requests and does not accept light commands.
-    struct Moody: ScriptedPeer {
-        var bottle: ScriptedBottle
-        var trouble: Failure
-
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
+    private static func bottleWithoutLight(_ trouble: Failure) -> ChangedBottle {
+        ChangedBottle(bottle: bottle()) { _, request, _ in
             guard case .write(let handle, let value, _) = request, case .light = HostCommand(decoding: value) else {
-                return bottle.handle(request, at: now)
+                return nil
             }
             switch trouble {
             case .refuses: return [(.milliseconds(5), .writeFailed(handle: handle, LinkError(.refused, "no")))]
@@ -67,8 +64,7 @@ import TrackerCore
         throws
     {
         var rig = EngineRig(
-            options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble),
-            start: evening)
+            options: options { $0.keepsConnection = true }, peer: Self.bottleWithoutLight(trouble), start: evening)
         (rig.todayTotal, rig.light) = (16, .strong)
         let report = try rig.run()
         #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
@@ -112,23 +108,20 @@ import TrackerCore
     /// A bottle with a goal of its own accepts the command and keeps its goal: repeated writes would make it blink at
     /// every poll.
     @Test func `a goal that the bottle rejected is not written again`() throws {
-        struct Stubborn: ScriptedPeer {
-            var bottle: ScriptedBottle
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
-                guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500)
-                else { return bottle.handle(request, at: now) }
-                return [(.milliseconds(1), .wrote(handle: handle))]
-            }
+        let stubborn = ChangedBottle(bottle: Self.bottle()) { _, request, _ in
+            guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500)
+            else { return nil }
+            return [(.milliseconds(1), .wrote(handle: handle))]
         }
         let wanted = options { $0.goalMl = 2500 }
-        let (rig, first) = try polled(Stubborn(bottle: Self.bottle()), options: wanted)
+        let (rig, first) = try polled(stubborn, options: wanted)
         #expect(first.failure == nil && rig.written.contains(.goal(ml: 2500)))
         var next = wanted
         next.history = first.history
-        let second = try polled(Stubborn(bottle: Self.bottle()), options: next).rig
+        let second = try polled(stubborn, options: next).rig
         #expect(!second.written.contains(.goal(ml: 2500)))
         next.goalMl = 2600
-        let third = try polled(Stubborn(bottle: Self.bottle()), options: next).rig
+        let third = try polled(stubborn, options: next).rig
         #expect(third.written.contains(.goal(ml: 2600)))
     }
 }

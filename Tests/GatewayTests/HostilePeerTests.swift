@@ -59,22 +59,17 @@ import TrackerCore
     }
 
     @Test func `a poll ends at its limit when the log is endless`() throws {
-        struct Endless: ScriptedPeer {
-            var bottle = ScriptedBottle()
-            var next = 0
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
-                if case .write(_, let value, _) = request, case .drinkLog = HostCommand(decoding: value) {
-                    bottle.records = (0..<2000).map {
-                        record(
-                            minute: ($0 + next) % 60, second: ($0 + next) / 60 % 60, amount: 1 + ($0 + next) % 60_000)
-                    }
-                    bottle.acknowledging = .drops
-                    next += 2000
+        var next = 0
+        let endless = ChangedBottle(bottle: ScriptedBottle()) { bottle, request, _ in
+            if case .write(_, let value, _) = request, case .drinkLog = HostCommand(decoding: value) {
+                bottle.records = (next..<next + 2000).map {
+                    record(minute: $0 % 60, second: $0 / 60 % 60, amount: 1 + $0 % 60_000)
                 }
-                return bottle.handle(request, at: now)
+                next += 2000
             }
+            return nil
         }
-        let report = try polled(Endless()).report
+        let report = try polled(endless).report
         #expect(report.received >= 4096)
         #expect(report.received <= 4096 + 5041)
         #expect(!report.complete)

@@ -6,17 +6,15 @@ import Testing
 import TrackerCore
 
 @Suite struct OddPeerTests {
-    private struct Odd: ScriptedPeer {
-        var bottle = ScriptedBottle(records: drinks(6))
-        var change: (DelayedEvents, CentralRequest) -> DelayedEvents
-
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
+    /// A bottle with six records whose answers are changed.
+    private func changed(_ change: @escaping (DelayedEvents, CentralRequest) -> DelayedEvents) -> ChangedBottle {
+        ChangedBottle(bottle: ScriptedBottle(records: drinks(6))) { bottle, request, now in
             change(bottle.handle(request, at: now), request)
         }
     }
 
     @Test func `a poll ignores empty notifications between the pieces of the log`() throws {
-        let peer = Odd { answers, _ in
+        let peer = changed { answers, _ in
             answers.flatMap { answer -> DelayedEvents in
                 guard case .notification(let handle, _) = answer.event else { return [answer] }
                 return [answer, (answer.after, .notification(handle: handle, value: []))]
@@ -30,7 +28,7 @@ import TrackerCore
         throws
     {
         let dead: UInt16 = 0x41
-        let peer = Odd { answers, request in
+        let peer = changed { answers, request in
             guard case .discover = request else {
                 guard case .subscribe(dead) = request else { return answers }
                 return [(.milliseconds(1), .subscribed(handle: dead))]

@@ -30,6 +30,17 @@ func boostSnapshot(clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0], goal: Int = 2000, a
         + [3, 0x40, 1, 7] + [1, 0x41] + [2, 0x17, 1] + [7, 0x26, 0, 8, 0, 20, 0, 60] + [2, 0x1B, 1]
 }
 
+/// A bottle on a link that changes its answers.
+struct ChangedBottle: ScriptedPeer {
+    var bottle: ScriptedBottle
+    /// `nil`: the bottle answers.
+    let answer: (inout ScriptedBottle, CentralRequest, MonotonicInstant) -> DelayedEvents?
+
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
+        answer(&bottle, request, now) ?? bottle.handle(request, at: now)
+    }
+}
+
 /// Polls a peer until the poll ends.
 @discardableResult
 func polled<Peer: ScriptedPeer>(

@@ -246,24 +246,19 @@ import TrackerCore
     @Test(arguments: BottleProfile.allCases, 0..<6) func `records missing after a restore are not acknowledged`(
         profile: BottleProfile, logRequest: Int
     ) throws {
-        struct Restored: ScriptedPeer {
-            var bottle: ScriptedBottle
-            let journal: MemoryJournal
-            var logRequest: Int
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
-                if case .write(_, let value, _) = request,
-                    [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
-                {
-                    if logRequest == 0 { journal.restoreNothing() }
-                    logRequest -= 1
-                }
-                return bottle.handle(request, at: now)
-            }
-        }
         let journal = MemoryJournal()
-        let bottle = ScriptedBottle(profile, records: drinks(5), properties: [.notify])
-        let (rig, report) = try polled(
-            Restored(bottle: bottle, journal: journal, logRequest: logRequest), journal: journal)
+        var asked = 0
+        let restored = ChangedBottle(bottle: ScriptedBottle(profile, records: drinks(5), properties: [.notify])) {
+            _, request, _ in
+            if case .write(_, let value, _) = request,
+                [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
+            {
+                if asked == logRequest { journal.restoreNothing() }
+                asked += 1
+            }
+            return nil
+        }
+        let (rig, report) = try polled(restored, journal: journal)
         // After the first acknowledgement a restore can remove acknowledged records.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
