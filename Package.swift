@@ -177,8 +177,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Gateway", "GatewaySupport", "Utilities", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore",
-                "Support",
+                "Gateway", "GatewaySupport", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore", "Support",
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         // The simulation as a program: `hardware/bench simulate`.
@@ -186,10 +185,7 @@ let package = Package(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
         tests(
             "SimulationTests",
-            [
-                "Simulation", "GatewaySupport", "HomeAssistant", "Store", "Emulator", "BottleProtocol", "Bluetooth",
-                "TrackerCore", "TrackerService",
-            ]),
+            ["Simulation", "GatewaySupport", "Store", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         // Rules for the source tree.
         tests("RepositoryTests", []),
         tests(

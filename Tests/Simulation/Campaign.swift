@@ -80,7 +80,4 @@ package struct Campaign: Sendable {
     }
 }
 
-extension MemoryJournal: ScenarioJournal {
-    /// Only the store publishes to a broker.
-    package func openPublisher() throws -> (any ScenarioPublisher)? { nil }
-}
+extension MemoryJournal: ScenarioJournal {}

@@ -20,10 +20,6 @@ package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
         /// A drink counts at a wrong time, or does not count although it could.
         case misdated
         case totals
-        /// The broker does not have the current state of a drink.
-        case notDelivered
-        /// The broker received again what it had confirmed.
-        case repeated
         /// Without faults the state did not recover.
         case unsettled
         /// A result that this scenario expects.

@@ -46,12 +46,6 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
         steps.compactMap { if case .poll(let poll) = $0.action { poll } else { nil } }
     }
 
-    /// Whether a step stops the broker, or a result is expected of it. Otherwise the scenario has no broker.
-    package var hasBroker: Bool {
-        expectation.delivered != nil || expectation.redelivered != nil || expectation.isDeliveredInOrder
-            || steps.contains { if case .brokerOutage = $0.action { true } else { false } }
-    }
-
     /// Whether the journal must have the dates that the bottle wrote; otherwise it must have the true times. `false` if
     /// the host's clock jumps by a day or more, the zone is not UTC or changes, the host sleeps, or the dialect is
     /// strict.

@@ -17,12 +17,6 @@ package struct ScenarioExpectation: Hashable, Sendable {
     /// Records that another central acknowledged.
     package var acknowledgedElsewhere: Int?
     package var failedPolls: Int?
-    /// Drinks that the broker received.
-    package var delivered: Int?
-    /// Messages that repeated the state of a drink at the broker.
-    package var redelivered: Int?
-    /// The broker received the drinks in the order of their times.
-    package var isDeliveredInOrder = false
     /// Kinds of failures and codes of warnings, each reported at least once.
     package var reported: [String] = []
 

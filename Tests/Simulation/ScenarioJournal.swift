@@ -7,8 +7,6 @@ package protocol ScenarioJournal: Journal {
     func total(on day: LocalDay, in calendar: DayCalendar) -> Int
     /// Whether the journal has these bytes as a record in any form.
     func holds(_ raw: [UInt8]) -> Bool
-    /// Opens a publisher: from now on the journal keeps entries for the broker; `nil` for a journal without one.
-    func openPublisher() throws -> (any ScenarioPublisher)?
 }
 
 extension ScenarioJournal {

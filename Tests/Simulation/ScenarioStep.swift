@@ -28,13 +28,9 @@ package struct ScenarioStep: Hashable, Sendable {
         /// The bottle is unreachable for this time: out of range, or connected to a phone.
         case outOfRange(Duration)
         case kill
-        /// The host restarts: the process ends, and the kernel's clock starts again.
-        case reboot
         /// The host sleeps for this time: the connection ends, and timers fire on wake-up.
         case sleep(Duration)
         case disk(isFull: Bool)
-        /// The broker is unreachable for this time.
-        case brokerOutage(Duration)
         case zone(String)
     }
 
@@ -81,10 +77,8 @@ extension ScenarioStep.Action: CustomStringConvertible {
         case .disconnect: "disconnect"
         case .outOfRange(let span): "bottle out of reach for \(span)"
         case .kill: "gateway killed"
-        case .reboot: "host restarts"
         case .sleep(let span): "host sleeps for \(span)"
         case .disk(let isFull): isFull ? "disk full" : "disk has room"
-        case .brokerOutage(let span): "broker away for \(span)"
         case .zone(let id): "zone \(id)"
         }
     }

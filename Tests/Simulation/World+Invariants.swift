@@ -109,7 +109,6 @@ extension World {
         if let last = reports.last, last.failure != nil {
             fail(.unsettled, "the last poll, without faults, failed: \(last.failure?.description ?? "")")
         }
-        checkBroker(entries)
         checkExpectation(entries)
     }
 
@@ -164,61 +163,33 @@ extension World {
     /// Checks the expected results of this scenario.
     private mutating func checkExpectation(_ entries: [JournalEntry]) {
         let expectation = scenario.expectation
-        let outcome = outcome(entries)
-        func check(_ name: String, _ expected: Int?, _ found: Int) -> String? {
-            guard let expected, expected != found else { return nil }
-            return "\(name): \(expected) expected, \(found) found"
-        }
-        var broken = [
-            check("sips", expectation.sips, outcome.sips), check("ml", expectation.ml, outcome.ml),
-            check("quarantined", expectation.quarantined, outcome.quarantined),
-            check("acknowledged", expectation.acknowledged, outcome.acknowledged),
-            check("lost", expectation.lost, outcome.lost),
-            check("acknowledged-elsewhere", expectation.acknowledgedElsewhere, outcome.acknowledgedElsewhere),
-            check("failed-polls", expectation.failedPolls, outcome.failedPolls),
-        ]
-        broken += expectation.days.sorted { $0.key < $1.key }.map {
-            check("\($0.key)", $0.value, outcome.days[$0.key] ?? 0)
-        }
-        broken += expectation.reported.map {
-            outcome.reported.contains($0)
-                ? nil
-                : """
-                reported: \($0) expected, found: \
-                \(outcome.reported.isEmpty ? "nothing" : outcome.reported.joined(separator: ", "))
-                """
-        }
-        for sentence in broken { if let sentence { fail(.expectation, sentence) } }
-    }
-
-    package var outcome: ScenarioOutcome { outcome(journal.entries) }
-
-    private func outcome(_ entries: [JournalEntry]) -> ScenarioOutcome {
-        var outcome = ScenarioOutcome()
+        var drinks: [Int] = [], quarantined = 0
         for entry in entries {
             switch entry.verdict {
-            case .drink:
-                outcome.sips += 1
-                outcome.ml += entry.amountMl
-            case .quarantined: outcome.quarantined += 1
+            case .drink: drinks.append(entry.amountMl)
+            case .quarantined: quarantined += 1
             case .notADrink: break
             }
         }
-        outcome.days = JournalTotals.days(entries, DayCalendar(zone: scenario.zone))
-        outcome.acknowledged = reports.reduce(0) { $0 + $1.acknowledged }
+        let days = JournalTotals.days(entries, DayCalendar(zone: scenario.zone))
         let stored = Set(entries.map(\.raw))
-        outcome.lost = overwritten.count { !stored.contains($0) && !acknowledgedElsewhere.contains($0) }
-        outcome.acknowledgedElsewhere = acknowledgedElsewhere.count
-        outcome.polls = reports.count
-        outcome.failedPolls = reports.count { $0.failure != nil }
-        if let broker {
-            (outcome.delivered, outcome.redelivered) = (
-                broker.observer.firstMessages.count, broker.observer.repetitions
-            )
-            outcome.isDeliveredInOrder = broker.observer.firstOutOfOrder == nil
+        let lost = overwritten.count { !stored.contains($0) && !acknowledgedElsewhere.contains($0) }
+        let figures: [(name: String, expected: Int?, found: Int)] =
+            [
+                ("sips", expectation.sips, drinks.count), ("ml", expectation.ml, drinks.reduce(0, +)),
+                ("quarantined", expectation.quarantined, quarantined),
+                ("acknowledged", expectation.acknowledged, reports.reduce(0) { $0 + $1.acknowledged }),
+                ("lost", expectation.lost, lost),
+                ("acknowledged-elsewhere", expectation.acknowledgedElsewhere, acknowledgedElsewhere.count),
+                ("failed-polls", expectation.failedPolls, reports.count { $0.failure != nil }),
+            ] + expectation.days.sorted { $0.key < $1.key }.map { ("\($0.key)", $0.value, days[$0.key] ?? 0) }
+        for (name, expected, found) in figures {
+            if let expected, expected != found { fail(.expectation, "\(name): \(expected) expected, \(found) found") }
         }
-        outcome.reported = reported.sorted()
-        return outcome
+        for code in expectation.reported where !reported.contains(code) {
+            let found = reported.isEmpty ? "nothing" : reported.sorted().joined(separator: ", ")
+            fail(.expectation, "reported: \(code) expected, found: \(found)")
+        }
     }
 
     /// By the zone in which the bottle's clock was set.

@@ -24,8 +24,6 @@ package struct World {
         case action(ScenarioStep.Action)
         /// The end of the bottle's absence with this number; ignored after a later one.
         case bottleReachable(Int)
-        /// The end of the broker outage with this number.
-        case brokerReachable(Int)
     }
 
     let scenario: Scenario
@@ -67,7 +65,6 @@ package struct World {
     private var server: GATTServer
     private var central = CentralMachine()
     var channel = FaultyChannel(FaultPlan(), seed: 0)
-    var broker: BrokerConnection?
     private var engine: Poll?
     var poll: ScenarioStep.Poll?
     private var effectsLeft: Int?
@@ -104,10 +101,6 @@ package struct World {
             scenario.bottle, faults: scenario.faults, seed: scenario.seed,
             hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
         server = try GATTServer(bottle.application)
-        if scenario.hasBroker {
-            guard let publisher = try journal.openPublisher() else { throw MissingPublisher() }
-            broker = BrokerConnection(publisher, latency: scenario.latency)
-        }
         for step in scenario.steps { schedule(.action(step.action), at: now.advanced(by: step.at)) }
     }
 
@@ -151,7 +144,6 @@ package struct World {
         disk.setFull(false)
         isUnreachable = false
         isSettling = true
-        _ = broker?.endOutage(nil, at: now)
         restart(BottleFaults(), seed: scenario.seed)
         while true {
             if let next = queue.last, nextDeadline.map({ next.at <= $0 }) ?? true {
@@ -187,7 +179,6 @@ package struct World {
         take(server.nextDeadline)
         take(bottle.nextDeadline)
         take(channel.nextDeadline)
-        take(broker?.nextDeadline)
         return first
     }
 
@@ -196,7 +187,6 @@ package struct World {
         if let due = server.nextDeadline, due <= now { post(.server(.tick)) }
         if let due = bottle.nextDeadline, due <= now { post(.bottle(.tick)) }
         if let due = central.nextDeadline, due <= now { post(.central(.tick)) }
-        if let due = broker?.nextDeadline, due <= now { tickBroker() }
         if let due = engine?.nextDeadline, due <= now { post(.engine(.tick)) }
         if engine != nil, pollDeadline <= now {
             fail(.slowPoll, "a poll was not over after 130 s")
@@ -212,8 +202,6 @@ package struct World {
             if isConnected, number == connection { post(.server(.received(peer, bytes))) }
         case .bottleReachable(let number):
             if number == outages { isUnreachable = false }
-        case .brokerReachable(let number):
-            if broker?.endOutage(number, at: now) == true, isLogging { note("The broker is reachable again.") }
         case .action(let action):
             perform(action)
         }
@@ -242,15 +230,10 @@ package struct World {
             (isUnreachable, outages) = (true, outages + 1)
             disconnect(LinkError(.disconnected, "The bottle is out of reach.", isTransient: true))
             schedule(.bottleReachable(outages), at: now.advanced(by: span))
-        case .kill, .reboot: kill()
-        case .brokerOutage(let span):
-            if let outage = broker?.startOutage(at: now) {
-                schedule(.brokerReachable(outage), at: now.advanced(by: span))
-            }
+        case .kill: kill()
         case .sleep(let span):
             disconnect(LinkError(.disconnected, "The host went to sleep.", isTransient: true))
             asleepUntil = now.advanced(by: span)
-            broker?.close(at: now, until: asleepUntil)
         case .disk(let isFull): disk.setFull(isFull)
         case .zone(let id): if let zone = try? Zone(id) { self.zone = zone }
         case .poll: break
@@ -322,7 +305,6 @@ package struct World {
             }
         }
         disconnect(nil)
-        broker?.close(at: now, until: asleepUntil)
         central = CentralMachine()
     }
 
@@ -338,7 +320,6 @@ package struct World {
             return journalOfPoll.total(on: calendar.day(of: clock), in: calendar)
         }
         guard let effects = engine?.handle(event, at: time, wall: clock, journal: journal) else { return }
-        if poll?.otherCentral == nil { broker?.wake() }
         for effect in effects {
             if let left = effectsLeft {
                 if left <= 1, poll?.killsBeforeEffect == true { return kill() }

@@ -11,7 +11,6 @@ import TrackerCore
 
         var entries: [JournalEntry] { base.entries }
         func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
-        func openPublisher() throws -> (any ScenarioPublisher)? { try base.openPublisher() }
         func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
             var outcomes = try base.append(entries.filter { $0.amountMl <= 250 })
             return entries.map { $0.amountMl <= 250 ? outcomes.removeFirst() : .stored }

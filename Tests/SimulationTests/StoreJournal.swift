@@ -1,9 +1,6 @@
 import Simulation
 import Store
 import TrackerCore
-import TrackerService
-
-@testable import HomeAssistant
 
 /// The product's journal in memory.
 struct StoreJournal: ScenarioJournal {
@@ -23,24 +20,6 @@ struct StoreJournal: ScenarioJournal {
 
     func holds(_ raw: [UInt8]) -> Bool {
         entries.contains { $0.raw == raw }
-    }
-
-    func openPublisher() throws -> (any ScenarioPublisher)? {
-        _ = try store.openPublisher(StorePublisher.name) { "scenario" }
-        return StorePublisher(store: store)
-    }
-
-    /// The store's publisher, and the messages as the broker parses them.
-    private struct StorePublisher: ScenarioPublisher {
-        static let name = "mqtt"
-        let store: TrackerStore
-
-        func due(now: Instant) throws -> [PublishedDrink] {
-            try store.changes(for: Self.name, limit: 200).map {
-                try PublishedDrink(json: TrackerAPI.json(SipPayload($0, now: now, mayReadWaterline: false)))
-            }
-        }
-        func confirmed(through sequence: Int64) throws { try store.confirmChanges(of: Self.name, through: sequence) }
     }
 
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }
