@@ -3,12 +3,10 @@
 `hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of docs/benchmarks.md.
 """
 import asyncio
-import contextlib
 import datetime
 import http.client
 import os
 import re
-import socket
 import sqlite3
 import statistics
 import subprocess
@@ -16,7 +14,7 @@ import sys
 import time
 import venv
 
-import access
+from programs import Programs, free_port, running
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROUNDS = 3
@@ -25,12 +23,6 @@ CONNECTIONS = 64
 CLIENTS = 1000
 STREAMS = 32  # of one token
 IDLE_SECONDS = 30
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def get(port, path, headers={}):
@@ -57,20 +49,6 @@ def wait_until_ready(port, path, process, limit=30):
             raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
         time.sleep(0.002)
     raise SystemExit(f"{process.args[0]} did not answer within {limit} s")
-
-
-@contextlib.contextmanager
-def running(command, env=None, log=subprocess.DEVNULL):
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=log, stdin=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def resident(process):
@@ -177,25 +155,26 @@ def measure(products, folder, say, limit):
     """The service alone, then both servers alternately, then a thousand event clients."""
     say(f"service: waterh-gateway run with a year of sips; wrk -t 2 -c {CONNECTIONS} -d {SECONDS}s …/api/v1/state, alternately with FastAPI under uvicorn")
     year_of_sips(folder)
-    store, link = f"{folder}/year.sqlite", f"unix:{folder}/bottle.sock"
-    tracker = [f"{products}/waterh-tracker", "--store", store]
-    env = os.environ | {"HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder}
-    subprocess.run([tracker[0], "import", f"{folder}/year.csv", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
-    headers = access.header(products, store, env, "read")
-    emulator = [f"{products}/waterh-emulator", "run", "--link", link, "--control", f"unix:{folder}/control.sock", "--quiet"]
+    programs = Programs(products)
+
+    def quietly(command, **environment):
+        return running(command, env=programs.environment | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def service(port):
-        return [f"{products}/waterh-gateway", "run", "--link", link, "--store", store, "--listen", f"127.0.0.1:{port}"]
+        return quietly(programs.command("waterh-gateway", ["run", "--link", programs.link, "--listen", f"127.0.0.1:{port}"]))
 
-    with running(emulator, env):
+    try:
+        programs.run("waterh-tracker", "import", f"{folder}/year.csv")
+        headers = {"Authorization": f"Bearer {programs.token('read')}"}
+        programs.emulator("--quiet")
         starts = []
         for _ in range(ROUNDS + 2):
             port = free_port()
-            with running(service(port), env) as process:
+            with service(port) as process:
                 starts.append(wait_until_ready(port, "/healthz", process))
         limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
         port = free_port()
-        with running(service(port), env) as process:
+        with service(port) as process:
             wait_until_ready(port, "/healthz", process)
             status, state = get(port, "/api/v1/state", headers)
             if status != 200:
@@ -210,8 +189,7 @@ def measure(products, folder, say, limit):
                 file.write(state)
             python, other = peer_python(folder), free_port()
             peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--log-level", "warning"]
-            peer_env = env | {"COLLECTOR_DB": f"{folder}/collector.sqlite", "COLLECTOR_STATE": f"{folder}/state.json", "PYTHONDONTWRITEBYTECODE": "1"}
-            with running(peer, peer_env) as peer_process:
+            with quietly(peer, COLLECTOR_DB=f"{folder}/collector.sqlite", COLLECTOR_STATE=f"{folder}/state.json", PYTHONDONTWRITEBYTECODE="1") as peer_process:
                 wait_until_ready(other, "/api/v1/state", peer_process)
                 sizes = len(get(port, "/api/v1/state", headers)[1]), len(get(other, "/api/v1/state")[1])
                 rates = {port: [], other: []}
@@ -223,13 +201,12 @@ def measure(products, folder, say, limit):
             limit("state", ours, 10_000, "requests/s", at_most=False)
             limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
 
-            def log_a_drink():
-                subprocess.run([tracker[0], "log", "100", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
-
-        tokens = [access.token(products, store, env, "read") for _ in range(-(-CLIENTS // STREAMS))]
+        tokens = [programs.token("read") for _ in range(-(-CLIENTS // STREAMS))]
         port = free_port()
-        with running(service(port), env) as process:
+        with service(port) as process:
             wait_until_ready(port, "/healthz", process)
-            delay, memory = asyncio.run(event_clients(port, log_a_drink, process, tokens))
+            delay, memory = asyncio.run(event_clients(port, lambda: programs.run("waterh-tracker", "log", 100), process, tokens))
             limit(f"an update at all of {CLIENTS} event clients", delay, 0.5, "s")
             limit(f"resident with {CLIENTS} event clients", memory, 120, "MiB")
+    finally:
+        programs.close()
