@@ -177,18 +177,6 @@ def founding(central):
     return {"records": [body[i : i + 13].hex() for i in range(0, len(body) - 12, 13)]}
 
 
-def dump(central):
-    services = central.discover()
-    for service in services:
-        for characteristic in service["characteristics"]:
-            if characteristic["properties"] & 2:
-                try:
-                    characteristic["value"] = central.read(characteristic["handle"]).hex()
-                except Refused as refused:
-                    characteristic["refused"] = refused.code
-    return {"mtu": central.mtu, "services": services}
-
-
 def misuse(path):
     """Sends each kind of invalid traffic on a separate connection. Afterwards the peripheral must still serve a central."""
     def refused(central, pdu, code):
@@ -273,7 +261,7 @@ def main():
     if verb == "misuse":
         print(json.dumps(misuse(path)))
         return
-    act = {"dump": dump, "founding": founding, "drain": lambda central: drain(central, *rest)}[verb]
+    act = {"founding": founding, "drain": lambda central: drain(central, *rest)}[verb]
     try:
         central = Central(path)
         central.exchange_mtu()
