@@ -1,10 +1,11 @@
 import Simulation
+import Store
 import Testing
 import TrackerCore
 
 @Suite struct ScenarioTests {
     private static func play(_ scenario: Scenario) throws -> World {
-        var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }
+        var world = try World(scenario) { try TrackerStore(inMemory: scenario.zone.id) }
         world.isLogging = true
         world.run()
         return world
