@@ -107,7 +107,9 @@ extension Evaluation {
         for id in idsToClose { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
             let accepted = sinks.map { $0.deliver(decision) }
-            if accepted.contains(true) { accept(decision) }
+            guard accepted.contains(true) else { continue }
+            engineDay.accept(decision)
+            waterlineReminders?.accept(decision)
         }
     }
 }
