@@ -42,6 +42,9 @@ enum BrokerAdvice {
         }
     }
 
+    /// The advice if the broker accepts the connection and denies a publication or a subscription.
+    static let serviceError = "Check the broker's access rules for this user (mosquitto: acl_file), and its limits."
+
     static let nameTaken =
         """
         A broker accepts only one of them: stop the other one. If this store is a copy: set another prefix \

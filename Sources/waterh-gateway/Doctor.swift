@@ -245,6 +245,7 @@ enum DoctorChecks {
                 ]
             case .failed(let text, let kind):
                 [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: location.path))]
+            case .serviceError(let text): [Finding("mqtt", .bad, text, advice: BrokerAdvice.serviceError)]
             }
         } catch {
             return [

@@ -45,7 +45,7 @@ import TrackerService
         #expect(await eventually { denials(rig).contains { $0.contains(" h/sip: Not authorized") } })
         #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
         let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
-        guard case .failed(let text, .refused)? = check else {
+        guard case .serviceError(let text)? = check else {
             return #expect(Bool(false), "\(String(describing: check))")
         }
         #expect(text.contains(" h/sip: Not authorized"))

@@ -1,4 +1,4 @@
-package import Simulation
+import Simulation
 package import Store
 package import TrackerCore
 

@@ -38,8 +38,10 @@ enum MosquittoClient {
         return client
     }
 
+    /// libmosquitto's text for its error code, without the full stop.
     static func text(_ code: Int32) -> String {
-        mosquitto_strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        guard let text = mosquitto_strerror(code).map({ String(cString: $0) }) else { return "error \(code)" }
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 
     /// Sets the properties of CONNECT: session expiry, and maximum packet size.

@@ -10,6 +10,8 @@ package enum BrokerCheck: Sendable {
     case prefixTaken(String)
     /// The check failed. Has a message, and the kind of error for advice.
     case failed(String, MQTTFailure.Kind)
+    /// The broker accepts the connection, but the running service has recorded this error.
+    case serviceError(String)
 
     /// Connects to the broker and checks whether another store publishes at the prefix.
     /// - Parameters:
@@ -44,8 +46,7 @@ package enum BrokerCheck: Sendable {
             return .prefixTaken(
                 "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(topics)")
         }
-        // The last connection error that the running service has recorded.
         let problem = try? store.publisherErrors().first { $0.publisher == MQTTPublisher.name }?.message
-        return problem.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): accepts the connection")
+        return problem.flatMap { $0 }.map { .serviceError($0) } ?? .good("\(plan): accepts the connection")
     }
 }
