@@ -358,12 +358,12 @@ private struct Client {
         var client = Client()
         _ = client.request(.discover)
         for answer in [
-            "11 06 01 00 05 00 E0 FF", "11 06 01 00 05 00 E0 FF", "01 10 06 00 01", "01 10 06 00 01",
-            "09 07 02 00 12 03 00 E4 FF", "09 07 02 00 12 03 00 E4 FF", "01 08 03 00 0E", "05 01 04 00 02 29",
-            "05 01 04 00 02 29", "01 04 05 00 0A",
+            "11 06 01 00 05 00 E0 FF", "11 06 01 00 05 00 E0 FF", "11 06 06 00 06 00 0F 18", "11 06 01 00 05 00 E0 FF",
+            "01 10 07 00 01", "01 10 07 00 01", "09 07 02 00 12 03 00 E4 FF", "09 07 02 00 12 03 00 E4 FF",
+            "01 08 03 00 0E", "01 08 06 00 0A", "05 01 04 00 02 29", "05 01 04 00 02 29", "01 04 05 00 0A",
         ] { _ = client.receive(answer) }
         guard case .discovered(let services)? = client.events.first else { Issue.record("\(client.events)"); return }
-        #expect(services.map(\.characteristics.count) == [1])
+        #expect(services.map(\.characteristics.count) == [1, 0])
         #expect(client.request(.subscribe(handle: 3)) == "12 04 00 01 00")
     }
 

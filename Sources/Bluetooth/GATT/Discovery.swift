@@ -39,7 +39,7 @@ struct Discovery: Sendable {
     private var search = Search(next: 1, last: 0xFFFF)
     private var found: [Service] = []
     private(set) var result = Result()
-    private var previous: ATTPDU?
+    private var responses: Set<ATTPDU> = []
 
     var services: [RemoteService] {
         found.map {
@@ -66,17 +66,17 @@ struct Discovery: Sendable {
         }
     }
 
-    /// Whether a response repeats the last one. Each request has a different handle range, and so has its response.
-    func isRepeated(_ pdu: ATTPDU) -> Bool { pdu == previous }
+    /// Whether a response repeats an earlier one. Each request has a different handle range, and so has its response.
+    func isRepeated(_ pdu: ATTPDU) -> Bool { responses.contains(pdu) }
 
     /// The peer has no more items in the requested range.
     mutating func nothingFound(_ pdu: ATTPDU) {
-        previous = pdu
+        responses.insert(pdu)
         search.next = 0x10000
     }
 
     mutating func receive(_ pdu: ATTPDU) throws(LinkError) {
-        previous = pdu
+        responses.insert(pdu)
         switch (phase, pdu) {
         case (.services, .readByGroupTypeResponse(let groups)):
             for group in groups { try addService(group) }
