@@ -354,6 +354,14 @@ private struct Client {
         #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
     }
 
+    @Test func `an error for another handle than the request's is ignored`() {
+        var client = Client()
+        _ = client.request(.read(handle: 12))
+        #expect(client.receive("01 0A 03 00 01") == "")
+        _ = client.receive("0B 07")
+        #expect(client.events == [.read(handle: 12, value: [7])])
+    }
+
     @Test func `discovery ignores repeated responses and ends a search at any error`() {
         var client = Client()
         _ = client.request(.discover)

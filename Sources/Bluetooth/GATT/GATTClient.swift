@@ -53,7 +53,7 @@ package struct GATTClient: Sendable {
     var procedure: Procedure?
     /// The last response to a read: its first or latest part.
     var previousRead: (handle: UInt16, part: [UInt8])?
-    private var pending: (request: ATTOpcode, deadline: MonotonicInstant)?
+    private var pending: (request: ATTPDU, deadline: MonotonicInstant)?
     private var procedureDeadline: MonotonicInstant?
     private var waiting: [CentralRequest] = []
     private var isReady = false
@@ -114,7 +114,7 @@ package struct GATTClient: Sendable {
 
     /// Sends a request. `proceed` handles its response.
     mutating func request(_ pdu: ATTPDU, at now: MonotonicInstant) {
-        pending = (pdu.opcode, now.advanced(by: Limit.transaction))
+        pending = (pdu, now.advanced(by: Limit.transaction))
         emit(.send(pdu.encoded))
     }
 
@@ -159,14 +159,17 @@ package struct GATTClient: Sendable {
     }
 
     private mutating func receiveResponse(_ pdu: ATTPDU, at now: MonotonicInstant) {
-        guard let request = pending?.request else { return log("sent \(pdu.opcode) without a request; ignored") }
+        guard let pending else { return log("sent \(pdu.opcode) without a request; ignored") }
+        let request = pending.request.opcode
         let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
         guard answered == request || pdu.opcode == request.response else {
             let answerText = answered.map { "an error for \($0)" } ?? "\(pdu.opcode)"
             return log("answered \(request) with \(answerText); ignored")
         }
-        guard !isStale(pdu) else { return log("answered \(request) with the response to an earlier request; ignored") }
-        pending = nil
+        guard !isStale(pdu), !pdu.isError(notOf: pending.request) else {
+            return log("answered \(request) with the response to an earlier request; ignored")
+        }
+        self.pending = nil
         proceed(with: pdu, at: now)
         startNext(at: now)
     }
@@ -201,7 +204,8 @@ package struct GATTClient: Sendable {
     private mutating func expire(at now: MonotonicInstant) {
         guard let pending, let deadline = nextDeadline, deadline <= now else { return }
         let lateOperation =
-            pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer responds too slowly"
+            pending.deadline <= now
+            ? "\(pending.request.opcode) was not answered in 30 s" : "the peer responds too slowly"
         end(LinkError(.timeout, "\(lateOperation); the connection is unusable", isTransient: true))
     }
 
@@ -220,5 +224,22 @@ package struct GATTClient: Sendable {
         guard logLines <= Limit.logLines else { return }
         logLines += 1
         emit(.log(logLines > Limit.logLines ? "further messages about the peer are not logged" : "the peer \(line)"))
+    }
+}
+
+extension ATTPDU {
+    /// Whether this is an Error Response whose handle is not one of the request's (Core 5.4, Vol 3 Part F, 3.4.1.1).
+    /// Handle 0 names none.
+    fileprivate func isError(notOf request: ATTPDU) -> Bool {
+        guard case .errorResponse(_, let handle, _) = self, handle != 0 else { return false }
+        switch request {
+        case .readRequest(let own), .readBlobRequest(let own, _), .writeRequest(let own, _),
+            .prepareWriteRequest(let own, _, _):
+            return handle != own
+        case .findInformationRequest(let range), .readByTypeRequest(let range, _),
+            .readByGroupTypeRequest(let range, _):
+            return handle < range.first || handle > range.last
+        default: return false
+        }
     }
 }
