@@ -64,11 +64,15 @@ package struct ProfileHandles: Hashable, Sendable {
                 reasons += error.reasons
                 continue
             }
-            for command in commands {
-                for response in responses {
-                    if let other = try? Self(profile, [command], [response]), !found.contains(other) {
-                        found.append(other)
-                    }
+            // A bottle that has both twice has them in the same order.
+            let pairs =
+                zip(commands, responses).map { ($0, $1) }
+                + commands.flatMap { command in
+                    responses.map { (command, $0) }
+                }
+            for (command, response) in pairs {
+                if let other = try? Self(profile, [command], [response]), !found.contains(other) {
+                    found.append(other)
                 }
             }
             return found

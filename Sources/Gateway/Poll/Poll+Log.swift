@@ -428,8 +428,8 @@ extension Poll {
             handlePairIndex += 1
             return try disconnectAndRecover(
                 LinkError(
-                    .timeout, "The bottle did not respond on the first pair of characteristics.", isTransient: true)
-            )
+                    .timeout, "The bottle did not respond on pair \(handlePairIndex) of its characteristics.",
+                    isTransient: true))
         }
         if session.isResumed {
             return try disconnectAndRecover(
