@@ -14,7 +14,7 @@ package struct CaptureFill: Sendable {
     /// One note for each other bottle in the captures, whose records are not used.
     package private(set) var otherBottleNotes: [String] = []
 
-    /// Reads captures of any supported format.
+    /// Reads captures of any supported format, and archives and folders of captures, in the order of their times.
     ///
     /// - Parameter wanted: the bottle to use; otherwise the one with the most records.
     /// - Throws: if a file cannot be opened or is not a capture. A truncated capture is used up to its end.
@@ -27,14 +27,15 @@ package struct CaptureFill: Sendable {
             let known = found[delivery.bottle.label] ?? (nil, [])
             found[delivery.bottle.label] = (delivery.model ?? known.model, known.records + [delivery.record.raw])
         }
-        for path in files {
-            var file = CaptureFile(path: path)
+        let opened = try files.map { try CaptureOpener().open($0) }
+        let parts = CaptureOpener.sorted(opened.flatMap(\.parts))
+        for (index, part) in parts.enumerated() {
+            var file = CaptureFile(part)
             do {
-                _ = try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+                try reader.read(&file, isLast: index == parts.count - 1)
             } catch let error as CaptureError where file.facts.packets > 0 {
-                remarks.append("\(path): \(error)")
+                remarks.append("\(part.name): \(error)")
             }
-            try reader.finishCapture()
         }
         let best = found.max { ($0.value.records.count, $1.key) < ($1.value.records.count, $0.key) }
         let chosen = wanted.flatMap { address in found.first { $0.key == address.description } } ?? best
