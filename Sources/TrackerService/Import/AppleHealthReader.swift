@@ -314,16 +314,17 @@ struct XMLRepair {
         return at + 1
     }
 
-    /// Replaces `&#11;` and `&#xB;`. The parser handles all other references.
+    /// Replaces references to characters that XML does not allow, as `&#11;` and `&#xB;`. The parser handles the others.
     private mutating func reference(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let text = bytes[at...].prefix(16)
         guard let end = text.firstIndex(of: UInt8(ascii: ";")) else { return text.count == 16 || isLast ? at + 1 : nil }
         let digits = String(decoding: text[(at + 1)..<end], as: UTF8.self).lowercased()
         guard digits.hasPrefix("#") else { return at + 1 }
         let isHex = digits.hasPrefix("#x")
-        guard let value = UInt32(digits.dropFirst(isHex ? 2 : 1), radix: isHex ? 16 : 10), !Self.isInXML(value) else {
-            return at + 1
-        }
+        let number = digits.dropFirst(isHex ? 2 : 1)
+        guard !number.isEmpty, number.allSatisfy({ isHex ? $0.isHexDigit : ("0"..."9").contains($0) }),
+            UInt32(number, radix: isHex ? 16 : 10).map(Self.isInXML) != true
+        else { return at + 1 }
         replace(bytes, at..<(end + 1))
         return end + 1
     }
