@@ -144,10 +144,4 @@ extension TrackerStore {
         }
         return offer.evaluation
     }
-
-    func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {
-        var banner = banner
-        banner.shownBy = names
-        try settle(banner, of: offer, context)
-    }
 }

@@ -85,9 +85,10 @@ extension TrackerStore {
         }
     }
 
-    /// Releases a banner's claims and stores the channels in `shownBy`. Without a channel, it is offered again (K-B15).
-    package func settle(_ banner: Offer.Banner, of offer: Offer, _ context: WriteContext) throws {
-        let names = banner.shownBy
+    /// Releases a banner's claims and stores its channels. Without a channel, it is offered again (K-B15).
+    package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
+        throws
+    {
         try write { db in
             // The ended process might have shown the notification, so its text must not change.
             for decision in banner.answers

@@ -11,7 +11,7 @@ extension TrackerAPI {
     @discardableResult
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let delivery = try await offer(to: sinks) { banner, offer in
-            try store.settle(banner, of: offer, context)
+            try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
             for sink in sinks {
                 await result(within: sink.timeLimit) { await sink.recorded() }
             }
@@ -30,9 +30,8 @@ extension TrackerAPI {
     package func settle(_ delivery: Delivery, except failed: String? = nil) throws {
         try change {
             for offer in delivery.offers {
-                for var banner in offer.banners {
-                    banner.shownBy.removeAll { $0 == failed }
-                    try store.settle(banner, of: offer, context)
+                for banner in offer.banners {
+                    try store.settle(banner, of: offer, shownBy: banner.shownBy.filter { $0 != failed }, context)
                 }
             }
         }
@@ -54,7 +53,7 @@ extension TrackerAPI {
         let first = try await offer(toAvailable: available, delivered)
         guard first.isAbandoned else { return Delivery(offers: [first]) }
         // Settle the unfinished delivery of another process before new decisions.
-        for banner in first.banners { try store.settle(banner, of: first, context) }
+        for banner in first.banners { try store.settle(banner, of: first, shownBy: banner.shownBy, context) }
         return Delivery(offers: [first, try await offer(toAvailable: available, delivered)])
     }
 
