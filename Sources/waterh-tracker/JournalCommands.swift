@@ -226,7 +226,7 @@ enum Quarantine {
         }
     }
 
-    static func hex(_ bytes: [UInt8]) -> String {
+    static func hex(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
     }
 }

@@ -88,7 +88,7 @@ extension TemporaryFolder {
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 1))
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 2))
         let kept = try #require(try store.quarantinedBytes().first)
-        #expect(kept.bytes == [1, 2] && kept.times == 2 && kept.received == Instant(seconds: 2))
+        #expect(kept.bytes == Data([1, 2]) && kept.times == 2 && kept.received == Instant(seconds: 2))
         let long = [UInt8](repeating: 7, count: TrackerStore.quarantineByteLimit + 5)
         try store.quarantine(bottle: "b1", bytes: long, reason: "long", received: Instant(seconds: 3))
         let cut = try #require(try store.quarantinedBytes().first)

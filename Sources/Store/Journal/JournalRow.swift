@@ -1,12 +1,13 @@
-package import GRDB
+package import Foundation
+import GRDB
 package import TrackerCore
 
 /// A record of the journal, for the subcommands about quarantine.
-package struct JournalRow: Hashable, Sendable {
+package struct JournalRow: Hashable, Sendable, Decodable, FetchableRecord {
     package var id: Int64
     /// The current name of the bottle that wrote the record.
     package var bottle: String
-    package var raw: [UInt8]
+    package var raw: Data
     /// The decoded wall-clock time, if valid.
     package var wall: String?
     package var amountMl: Int
@@ -18,24 +19,8 @@ package struct JournalRow: Hashable, Sendable {
     package var received: Instant
     /// The dialect and amount width, for example `calendar/u16be`.
     package var reading: String?
-    /// The estimated time, if the date is not trusted.
+    /// The estimated time, if the date is not trusted; `nil` if it comes from an untrusted clock.
     package var about: Instant?
-}
-
-extension JournalRow: FetchableRecord {
-    package init(row: Row) throws {
-        id = try row.decode(forColumn: "id")
-        bottle = try row.decode(forColumn: "name")
-        raw = try row.bytes("raw")
-        wall = try row.decode(forColumn: "wall")
-        amountMl = try row.decode(forColumn: "amountMl")
-        verdict = try row.decode(forColumn: "verdict")
-        reason = try row.decode(forColumn: "reason")
-        received = try row.decode(forColumn: "received")
-        reading = try row.decode(forColumn: "reading")
-        // Hide a time that comes from an untrusted clock.
-        about = reason == JournalQuarantine.hostClock ? nil : try row.decode(forColumn: "about")
-    }
 }
 
 /// The number of quarantined records with one reason.
@@ -45,7 +30,11 @@ package struct QuarantineCount: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    private static let rows = "SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
+    private static let rows = """
+        SELECT r.id, b.name AS bottle, raw, wall, amountMl, verdict, reason, received, reading,
+            iif(reason IS 'hostClock', NULL, about) AS about, b.origin, b.id AS owner
+        FROM bottle_record r JOIN bottle b ON b.id = r.bottle
+        """
 
     /// Quarantined records, oldest first.
     package func quarantinedRecords(limit: Int = -1) throws -> [JournalRow] {
@@ -112,7 +101,7 @@ extension TrackerStore {
                 """,
                 [
                     key, instant, context.zone.id, try dayCalendar(context.zone, db).day(of: instant), record.amountMl,
-                    try row.decode(Int64.self, forColumn: "bottle"), context.now,
+                    try row.decode(Int64.self, forColumn: "owner"), context.now,
                 ])
             try refreshSummaries(around: [instant], received: context.now, db)
             // An import might have added the drink, and the user might have changed it since.

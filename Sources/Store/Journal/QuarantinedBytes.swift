@@ -1,26 +1,17 @@
-import Foundation
-package import GRDB
+package import Foundation
+import GRDB
 package import TrackerCore
 
 /// Bytes that could not be decoded, kept for a later decoder.
-package struct QuarantinedBytes: Hashable, Sendable {
+package struct QuarantinedBytes: Hashable, Sendable, Decodable, FetchableRecord {
     package var bottle: String
     /// The bytes, at most `TrackerStore.quarantineByteLimit`.
-    package var bytes: [UInt8]
+    package var bytes: Data
     package var length: Int
     package var reason: String
     /// The time of the last receipt.
     package var received: Instant
     package var times: Int
-}
-
-extension QuarantinedBytes: FetchableRecord {
-    package init(row: Row) throws {
-        self.init(
-            bottle: try row.decode(forColumn: "bottle"), bytes: try row.bytes("bytes"),
-            length: try row.decode(forColumn: "length"), reason: try row.decode(forColumn: "reason"),
-            received: try row.decode(forColumn: "received"), times: try row.decode(forColumn: "times"))
-    }
 }
 
 extension TrackerStore {

@@ -21,7 +21,9 @@ extension QuarantinedBytes: Encodable {
 }
 
 /// Hexadecimal text in lower case.
-func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+func hex(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
 
 /// The quarantined records, and the received bytes that are not records.
 package struct JournalReport: Hashable, Sendable, Encodable {
