@@ -121,10 +121,8 @@ extension TrackerStore {
                     try db.run(
                         "UPDATE notification SET missed = iif(missed IS NULL, '', missed || ',') || ? WHERE place = ?",
                         ["\(channel)=\(reason.rawValue)", notification.place])
-                } else if !notification.sinks.contains(channel) {
-                    try db.run(
-                        "UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ? WHERE place = ?",
-                        [channel, notification.place])
+                } else {
+                    try NotificationTable.add(channel, to: notification.decision.notificationId, db)
                 }
             }
             try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [position, channel])
