@@ -33,7 +33,6 @@ extension TrackerStore {
             let sendsAll = try includesStored && !db.has("FROM outlet WHERE name = ?", [name])
             try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
-                try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
                 // Changes that were reverted since are not sent.
                 try db.run(
                     """
@@ -44,10 +43,10 @@ extension TrackerStore {
             }
             try db.run(
                 """
-                INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence
-                WHERE name = 'drink_change'), 0)) ON CONFLICT (name) DO UPDATE SET position = iif(isOpen,
-                position, excluded.position), isOpen = 1
-                """, [name, makeID()])
+                INSERT INTO outlet (name, id, position) VALUES (?, ?, iif(?, 0,
+                coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0)))
+                ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
+                """, [name, makeID(), sendsAll])
             guard let publisher = try Self.publisher(name, db) else {
                 preconditionFailure("publisher \(name) is missing, although this transaction wrote it")
             }
