@@ -20,8 +20,9 @@ actor BenchDayConnection {
 
     init(_ link: any CentralLink) { self.link = link }
 
-    func connect(find limit: Duration, _ isWanted: @escaping @Sendable (Advertisement) -> Bool) async throws
-        -> Advertisement
+    /// Finds a bottle, connects, discovers the characteristics, reads serial number and name, and subscribes.
+    func connect(within limit: Duration, _ isWanted: @escaping @Sendable (Advertisement) -> Bool) async throws
+        -> (found: Advertisement, serial: String?, name: String?)
     {
         let source = link.events
         eventTask = Task {
@@ -35,12 +36,6 @@ actor BenchDayConnection {
         mtu = try await request(.connect(found.peer, limit: .seconds(10)), "connecting failed") {
             if case .connected(_, let mtu) = $0 { mtu } else { nil }
         }
-        return found
-    }
-
-    /// Discovers the characteristics, reads name and serial number, and subscribes.
-    /// - Returns: the serial number and the name, if readable.
-    func prepare() async throws -> (serial: String?, name: String?) {
         let services = try await request(.discover, "the services were not discovered") {
             if case .discovered(let services) = $0 { services } else { nil }
         }
@@ -55,21 +50,22 @@ actor BenchDayConnection {
         guard let response else {
             throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.")
         }
-        var texts: [String?] = []
-        for uuid: UInt16 in [0x2A25, 0x2A00] {
-            let bytes = if let found = find(uuid) { try? await read(found) } else { [UInt8]?.none }
-            texts.append(bytes.flatMap { String(validating: $0, as: UTF8.self) })
-        }
+        let (serial, name) = (try? await text(find(0x2A25)), try? await text(find(0x2A00)))
         try await request(.subscribe(handle: response.handle), "no response to the subscription") {
             if case .subscribed = $0 { () } else { nil }
         }
-        return (texts[0], texts[1])
+        return (found, serial, name)
     }
 
-    func readResponse() async throws -> [UInt8] { if let response { try await read(response) } else { [] } }
+    private func text(_ characteristic: RemoteCharacteristic?) async throws -> String? {
+        String(validating: try await read(characteristic), as: UTF8.self)
+    }
 
-    private func read(_ target: RemoteCharacteristic) async throws -> [UInt8] {
-        try await request(.read(handle: target.handle), "no response to the read") {
+    func readResponse() async throws -> [UInt8] { try await read(response) }
+
+    private func read(_ target: RemoteCharacteristic?) async throws -> [UInt8] {
+        guard let target else { throw LinkError(.protocolViolation, "It does not have this characteristic.") }
+        return try await request(.read(handle: target.handle), "no response to the read") {
             if case .read(target.handle, let value) = $0 { value } else { nil }
         }
     }

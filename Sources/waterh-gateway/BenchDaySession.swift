@@ -128,10 +128,9 @@ actor BenchDaySession {
 
     private func identify(_ bottle: BenchDayConnection) async throws {
         let (known, isWanted) = (peer, setup.isWanted)
-        let found = try await bottle.connect(find: .seconds(setup.user.isEmulated ? 5 : 60)) {
+        let (found, serial, name) = try await bottle.connect(within: .seconds(setup.user.isEmulated ? 5 : 60)) {
             seen in known.map { $0 == seen.peer } ?? isWanted(seen)
         }
-        let (serial, name) = try await bottle.prepare()
         if peer == nil {
             (record.identity, record.name) = (found.address?.description ?? serial, found.name ?? name)
             peer = found.peer
