@@ -139,18 +139,15 @@ struct Run: AsyncParsableCommand {
             identity, flash: flash, faults: plan.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
             hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = PeripheralDriver(machine, on: link, save: { try store?.save($0) }, log: log)
-        do { try await driver.open() } catch { throw Self.explain(error) }
-        recorder?.begin()
+        try await open(driver, recorder)
         let server = try listen(driver)
         defer { server?.stop() }
-        ready(
-            """
-            profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) \
-            records=\(flash.records.count)
-            """)
         try await serve(
-            link, signals, recorder, isOnTime: { await driver.isOnTime(grace: .seconds(30)) },
-            run: { await driver.run() })
+            driver, link, signals, recorder,
+            facts: """
+                profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) \
+                records=\(flash.records.count)
+                """)
     }
 
     private func runProfile(_ path: String) async throws {
@@ -182,35 +179,34 @@ struct Run: AsyncParsableCommand {
                 "services omitted, because bluetoothd provides them: \(omitted.joined(separator: ", ")); handles differ"
             )
         }
-        do { try await driver.open() } catch { throw Self.explain(error) }
-        recorder?.begin()
+        try await open(driver, recorder)
         if let recorder, let advertisement = machine.application.advertisement {
             recorder.observe(advertisement, at: MonotonicClock.system.now())
         }
-        ready(
-            """
-            gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
-            services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
-            exchanges=\(gadget.exchangeCount)
-            """)
         try await serve(
-            link, signals, recorder, isOnTime: { await driver.isOnTime(grace: .seconds(30)) },
-            run: { await driver.run() })
+            driver, link, signals, recorder,
+            facts: """
+                gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
+                services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
+                exchanges=\(gadget.exchangeCount)
+                """)
     }
 
-    /// Prints the line `ready`, which shows scripts that the peripheral accepts connections.
-    private func ready(_ facts: String) {
-        TextOutput.standard.line("ready link=\(link) \(facts)")
-        TextOutput.standard.flush()
+    private func open(_ driver: PeripheralDriver, _ recorder: LinkRecorder?) async throws {
+        do { try await driver.open() } catch { throw Self.explain(error) }
+        recorder?.begin()
     }
 
+    /// Prints the line `ready`, which shows scripts that the peripheral accepts connections, and runs until a signal.
     private func serve(
-        _ link: any PeripheralLink, _ signals: AsyncStream<Int32>, _ recorder: LinkRecorder?,
-        isOnTime: @escaping @Sendable () async -> Bool, run: () async -> Void
+        _ driver: PeripheralDriver, _ link: any PeripheralLink, _ signals: AsyncStream<Int32>,
+        _ recorder: LinkRecorder?, facts: String
     ) async throws {
+        TextOutput.standard.line("ready link=\(self.link) \(facts)")
+        TextOutput.standard.flush()
         let supervisor = Supervisor()
         supervisor.notify("READY=1")
-        let watchdog = Task { await supervisor.keepAlive(while: isOnTime) }
+        let watchdog = Task { await supervisor.keepAlive { await driver.isOnTime(grace: .seconds(30)) } }
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
                 supervisor.notify("STOPPING=1")
@@ -219,7 +215,7 @@ struct Run: AsyncParsableCommand {
             }
             return nil
         }
-        await run()
+        await driver.run()
         watchdog.cancel()
         stopping.cancel()
         let status = await stopping.value ?? .noLink
