@@ -130,13 +130,7 @@ struct ServicePages: Sendable {
         do {
             lock = try ProcessLock(path + ".lock")
         } catch {
-            throw InUse(
-                description:
-                    """
-                    cannot create \(path).lock \
-                    (\((error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"))
-                    """
-            )
+            throw InUse(description: "cannot create \(path).lock (\(FileErrorText.text(error)))")
         }
         guard lock.isOurs else { throw InUse(description: "another service listens there") }
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return lock }

@@ -11,8 +11,7 @@ package final class FlashStore: Sendable {
     }
 
     package let path: String
-    /// The descriptor of the lock file. Only one emulator can lock it.
-    private let lock: Int32
+    private let lock: ProcessLock
 
     /// Locks the file for this process, and creates its directory. A symbolic link is followed.
     package init(path: String) throws(CommandFailure) {
@@ -33,18 +32,13 @@ package final class FlashStore: Sendable {
         } catch {
             throw CommandFailure(.failed, "cannot create \(directory.path): \(FileErrorText.text(error))")
         }
-        lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let reason =
-                errno == EWOULDBLOCK
-                ? "another emulator uses \(path)" : Self.failure("\(path).lock cannot be locked").sentence
-            close(lock)
-            throw CommandFailure(.failed, reason)
+        do {
+            lock = try ProcessLock(path + ".lock")
+        } catch {
+            throw CommandFailure(.failed, "\(path).lock cannot be opened: \(FileErrorText.text(error))")
         }
+        guard lock.isOurs else { throw CommandFailure(.failed, "another emulator uses \(path)") }
     }
-
-    deinit { close(lock) }
 
     package func load() throws(CommandFailure) -> BottleFlash? { try Self.flash(at: path) }
 
@@ -70,9 +64,5 @@ package final class FlashStore: Sendable {
         let file = try OutputFile(path)
         try file.write(Array(try encoder.encode(Content(flash: flash))))
         try file.commit()
-    }
-
-    private static func failure(_ what: String) -> CommandFailure {
-        CommandFailure(.failed, "\(what): \(String(cString: strerror(errno)))")
     }
 }
