@@ -59,7 +59,9 @@ final class ChangeLines: Sendable {
         TextOutput.standard.flush()
     }
 
+    /// Prints the warning as one line.
     func warning(_ text: String) {
+        let text = Escaping.replacing(text, ["\n": " "])
         let isChanged = last.withLock { last in
             defer { last.warning = text }
             return last.warning != text
