@@ -59,14 +59,14 @@ final class ChangeLines: Sendable {
         TextOutput.standard.flush()
     }
 
-    /// Prints the warning as one line.
-    func warning(_ text: String) {
-        let text = Escaping.replacing(text, ["\n": " "])
+    /// Prints the warning as one line; `nil` after a success, so that the next warning is printed.
+    func warning(_ text: String?) {
+        let text = text.map { Escaping.replacing($0, ["\n": " "]) }
         let isChanged = last.withLock { last in
             defer { last.warning = text }
             return last.warning != text
         }
-        if isChanged, !Task.isCancelled { Diagnostics.warning(text) }
+        if let text, isChanged, !Task.isCancelled { Diagnostics.warning(text) }
     }
 }
 
@@ -141,7 +141,6 @@ struct DrinkStream: Sendable {
         var isAtBeginning: Bool
         /// The identity of the file to which the position belongs.
         var file: FileIdentity?
-        var lastError: String?
         /// The pending writes up to `position`. The first can be partly written.
         var pendingWrites: [[UInt8]] = []
 
@@ -161,20 +160,19 @@ struct DrinkStream: Sendable {
                 format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
                 isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
-        try await StoreFollow(location: location).run { evaluate(reader) }
+        let lines = ChangeLines()
+        try await StoreFollow(location: location).run { evaluate(reader, lines) }
     }
 
-    private func evaluate(_ reader: borrowing Mutex<Reader>) -> Duration {
+    private func evaluate(_ reader: borrowing Mutex<Reader>, _ lines: ChangeLines) -> Duration {
         reader.withLock { reader in
             do {
                 try report(&reader)
-                reader.lastError = nil
+                lines.warning(nil)
             } catch is OutputFile.ReaderClosed {
                 // The output was closed. Another task ends the command.
             } catch {
-                let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
-                if reader.lastError != sentence { Diagnostics.warning(sentence) }
-                reader.lastError = sentence
+                lines.warning("\(Failures.explained(error))")
                 return DayObserver.longestPause
             }
             // Drinks do not change by time.
