@@ -2,7 +2,6 @@ import Bluetooth
 import BottleProtocol
 import CommandSupport
 import Foundation
-import Synchronization
 import Emulator
 
 /// The emulated bottle of the demo on an in-memory link.
@@ -13,7 +12,6 @@ final class DemoBottle: Sendable {
     private let identity: BottleIdentity
     private let link: any PeripheralLink
     private let driver: PeripheralDriver
-    private let server = Mutex<ControlServer?>(nil)
 
     /// An emulated bottle with the same identity on another link, with an empty log.
     static func emptied(_ other: DemoBottle) async throws -> DemoBottle {
@@ -59,31 +57,21 @@ final class DemoBottle: Sendable {
         Task { [driver] in await driver.run() }
     }
 
-    /// Serves `waterh-emulator control` for this bottle and returns the socket's path.
-    func listen(at path: String?) throws(CommandFailure) -> String {
-        let socketPath = path ?? Paths.ofSession("waterh-emulator.sock")
+    /// Serves `waterh-emulator control` for this bottle.
+    func listen(at path: String) throws(CommandFailure) -> ControlServer {
         let driver = driver
         do throws(LinkError) {
-            let new = try ControlServer(path: socketPath) { await driver.control($0) }
-            server.withLock { $0 = new }
+            return try ControlServer(path: path) { await driver.control($0) }
         } catch {
             throw CommandFailure(
                 .failed, sentence(error.description), advice: "Name another path with --control unix:PATH.")
         }
-        return socketPath
     }
 
     /// Adds a drink to the bottle at a time of its clock.
     func drink(ml: Int, at clock: BottleClock) async {
         _ = await driver.control(.clock(clock))
         _ = await driver.control(.sip(ml: ml))
-    }
-
-    func stopListening() {
-        server.withLock { server in
-            server?.stop()
-            server = nil
-        }
     }
 
     func close() async { await link.close() }

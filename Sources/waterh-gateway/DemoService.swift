@@ -26,8 +26,9 @@ struct DemoService: Sendable {
 
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
-        let socket = try bottle.listen(at: control)
-        defer { bottle.stopListening() }
+        let socket = control ?? Paths.ofSession("waterh-emulator.sock")
+        let controlServer = try bottle.listen(at: socket)
+        defer { controlServer.stop() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let zone = try StoreProvider.choice(nil).host
         if speed > 1 { Machine.accelerate(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
