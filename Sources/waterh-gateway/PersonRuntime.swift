@@ -67,8 +67,7 @@ final class PersonRuntime: Sendable {
             desktop.map {
                 ServiceDesktop(
                     desktop: $0, tracker: tracker, reminders: reminders, page: pages, instance: plan.instance, log: log,
-                    presses: PendingActions(
-                        file: ServiceSocket.file(forStore: provider.store.path, "service-taps.json")))
+                    presses: ServiceSocket.file(forStore: provider.store.path, "service-taps.json"))
             }
         }
     }

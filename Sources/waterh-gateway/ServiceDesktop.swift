@@ -13,22 +13,19 @@ struct ServiceDesktop: Sendable {
     let instance: String?
     let log: Logger
     private let presses: ActionQueue
-    /// The age from which a button press is logged at its own time, instead of the current time.
-    private static let lateAge = Duration.seconds(30)
 
-    /// - Parameter presses: the pending button presses.
+    /// - Parameter presses: the file of the pending button presses.
     init(
         desktop: DesktopNotifications, tracker: ServiceStore, reminders: ReminderLoop, page: PageAddress,
         instance: String?,
-        log: Logger, presses: PendingActions
+        log: Logger, presses: String
     ) {
         (self.desktop, self.tracker, self.reminders, self.page, self.instance, self.log) = (
             desktop, tracker, reminders, page, instance, log
         )
-        self.presses = ActionQueue(presses, log: { log.warning("\($0)") }) { press in
-            let (now, age) = (await tracker.tracker().now, press.age)
-            let at = age >= Self.lateAge ? now.advanced(seconds: -(age / .seconds(1))) : nil
-            let press = press.press
+        self.presses = ActionQueue(file: presses, log: { log.warning("\($0)") }) { queued in
+            let (now, press) = (await tracker.tracker().now, queued.press)
+            let at = queued.delay.map { now.advanced(seconds: -$0) }
             guard try await tracker.tracker(source: "notification").press(press.action, key: press.key, at: at) else {
                 return
             }

@@ -40,21 +40,17 @@ struct Agent: AsyncParsableCommand {
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// The age from which a press is sent with its time.
-    private static let lateAge = Duration.seconds(30)
-
     private let store: String
     private let instance: String?
     private let desktop: DesktopNotifications
     private var page: String?
     private let pause = Pause()
     private var lastProblem: String?
-    private let presses: PendingActions
-    private var isSendingPresses = false
+    private lazy var presses = ActionQueue(
+        file: ServiceSocket.file(forStore: store, "taps.json"), log: { Diagnostics.warning($0) }
+    ) { try await self.send($0) }
     /// Whether the agent has reported that there is no desktop.
     private var hasReportedNoDesktop = false
-    /// The key of the queued press whose error was reported.
-    private var reportedPress: String?
 
     /// Creates an agent for the service that uses this store.
     /// - Parameter instance: the service's instance name, which is a part of the D-Bus names.
@@ -62,7 +58,6 @@ actor DesktopAgent {
         (self.store, self.instance) = (store, instance)
         desktop = DesktopNotifications(
             memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
-        presses = PendingActions(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 
     /// Runs until its task is cancelled.
@@ -70,7 +65,7 @@ actor DesktopAgent {
         var callbacks = DesktopNotifications.Callbacks()
         callbacks.log = { Diagnostics.line($0) }
         callbacks.warn = { Diagnostics.warning($0) }
-        callbacks.actionInvoked = { await self.pressed($0) }
+        callbacks.actionInvoked = { [presses] in await presses.keep($0) }
         callbacks.serverAppeared = { [pause] in pause.end() }
         await desktop.connectCallbacks(callbacks)
         let object = SessionObject(instance: instance) { try await self.perform($0) }
@@ -89,6 +84,7 @@ actor DesktopAgent {
             guard !Task.isCancelled else { break }
             await wait(backoff.next(jitter: 1))
         }
+        await presses.stop()
         await desktop.stop()
     }
 
@@ -116,7 +112,7 @@ actor DesktopAgent {
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, lastProblem) = (hello.agent, hello.page, nil)
                     Diagnostics.line("Showing the notifications of the service of \(store) on this desktop.")
-                    await sendPresses()
+                    Task { await presses.performQueued() }
                 case "show":
                     guard let agent else { continue }
                     let announcement = try JSONDecoder().decode(Announcement.self, from: data)
@@ -130,7 +126,8 @@ actor DesktopAgent {
                 }
             }
         } catch {
-            let sentence = (error as? CommandFailure)?.sentence ?? "The service at \(service.path): \(error)"
+            let reason = (error as? CommandFailure)?.sentence ?? (error as? Refusal)?.sentence
+            let sentence = reason ?? "The service at \(service.path): \(error)"
             if lastProblem != sentence, !Task.isCancelled {
                 Diagnostics.warning("\(sentence) It is retried automatically.")
             }
@@ -150,45 +147,13 @@ actor DesktopAgent {
     /// The service's socket. It is found again for each use, because the service can restart.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
-    private func pressed(_ press: DesktopPress) async {
-        for lost in presses.append(press) {
-            Diagnostics.warning("\(lost.logText): dropped, because too many actions are queued")
-        }
-        await sendPresses()
-    }
-
-    /// Sends queued presses to the service in order, as soon as it is available. Their keys prevent duplicates.
-    private func sendPresses() async {
-        guard !isSendingPresses else { return }
-        isSendingPresses = true
-        defer { isSendingPresses = false }
-        while let press = presses.first {
-            do {
-                let isDone = try await send(press)
-                presses.remove(press)
-                if isDone, press.press.action == .open { await open(press.press) }
-            } catch let failure as CommandFailure where failure.status != .refused {
-                if reportedPress != press.press.key {
-                    Diagnostics.warning("\(press.logText): \(failure.sentence) It is retried automatically.")
-                }
-                reportedPress = press.press.key
-                return
-            } catch {
-                presses.remove(press)
-                Diagnostics.warning("\(press.logText): \((error as? CommandFailure)?.sentence ?? "\(error)")")
-            }
-        }
-    }
-
-    /// Sends a press to the service. Returns `false` if the press was a duplicate.
-    private func send(_ press: PendingActions.ButtonPress) async throws -> Bool {
-        var body = [
-            JSONValue.Member("action", .string(press.press.action.rawValue)), .init("key", .string(press.press.key)),
-        ]
-        let waited = press.age
-        if waited >= Self.lateAge { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
+    /// Sends a press to the service. Its key prevents duplicates.
+    private func send(_ queued: ActionQueue.ButtonPress) async throws {
+        let press = queued.press
+        var body = [JSONValue.Member("action", .string(press.action.rawValue)), .init("key", .string(press.key))]
+        if let delay = queued.delay { body.append(.init("at", .string((Date() - delay).ISO8601Format()))) }
         let answer = try await post("/api/v1/agent/press", .object(body), source: DrinkSource.notification.rawValue)
-        return try JSONDecoder().decode(Done.self, from: answer).done
+        if try JSONDecoder().decode(Done.self, from: answer).done, press.action == .open { await open(press) }
     }
 
     private func open(_ press: DesktopPress) async {
@@ -201,24 +166,18 @@ actor DesktopAgent {
         func post(_ target: String, _ body: JSONValue = [:]) async throws -> Data {
             try await self.post("/api/v1/session" + target, body, source: DrinkSource.dbus.rawValue)
         }
-        do {
-            let answer: Data
-            switch action {
-            case .logDrink(let preset):
-                answer = try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:])
-            case .logWater: answer = try await post("/water")
-            case .startSession:
-                _ = try await post("")
-                answer = try await onThread { try $0.get("/api/v1/session") }
-            case .endSession: answer = try await post("/end")
-            case .getState: answer = try await onThread { try $0.get("/api/v1/state") }
-            }
-            return String(decoding: answer, as: UTF8.self)
-        } catch let failure as CommandFailure {
-            // Return the service's message without the advice of the command line.
-            throw Refusal(
-                failure.code ?? "failed", failure.sentence, category: failure.status == .refused ? .refused : .failed)
+        let answer: Data
+        switch action {
+        case .logDrink(let preset):
+            answer = try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:])
+        case .logWater: answer = try await post("/water")
+        case .startSession:
+            _ = try await post("")
+            answer = try await onThread { try $0.get("/api/v1/session") }
+        case .endSession: answer = try await post("/end")
+        case .getState: answer = try await onThread { try $0.get("/api/v1/state") }
         }
+        return String(decoding: answer, as: UTF8.self)
     }
 
     private func post(_ target: String, _ body: JSONValue, source: String? = nil) async throws -> Data {
@@ -226,10 +185,16 @@ actor DesktopAgent {
     }
 
     /// Runs a blocking closure on another thread.
+    /// - Throws: `Refusal` with the service's message, without the advice of the command line.
     private func onThread(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {
         let service = service
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try body(service) }) }
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { continuation.resume(with: Result { try body(service) }) }
+            }
+        } catch let failure as CommandFailure {
+            let category: ProblemCategory = failure.status == .refused ? .refused : .busy
+            throw Refusal(failure.code ?? "failed", failure.sentence, category: category)
         }
     }
 
