@@ -5,7 +5,7 @@ import TrackerCore
 
 struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "control", abstract: "Control a running emulator",
+        abstract: "Control a running emulator",
         discussion: "Actions:\n"
             + ControlMessages.actions.map { "  \($0.usage): \($0.meaning)" }.joined(separator: "\n")
             + "\nAn amount is in millilitres, or has a unit: 4oz, 0.2l.")

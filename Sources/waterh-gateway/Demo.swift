@@ -9,7 +9,6 @@ import TrackerService
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo",
         abstract: "Run an emulated bottle and a gateway",
         discussion:
             """

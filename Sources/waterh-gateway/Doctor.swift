@@ -11,7 +11,6 @@ import Utilities
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor",
         abstract: "Check the installation",
         discussion:
             """

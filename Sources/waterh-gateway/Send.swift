@@ -10,7 +10,6 @@ import TrackerService
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send",
         abstract: "Send one command to the bottle", discussion: "Commands: " + BottleCommandParser.help)
 
     @OptionGroup var link: LinkOptions

@@ -21,7 +21,7 @@ extension CommandContext {
 }
 
 struct Log: ServiceCommand {
-    static let configuration = CommandConfiguration(commandName: "log", abstract: "Log water")
+    static let configuration = CommandConfiguration(abstract: "Log water")
     @OptionGroup var options: StoreOptions
     @Argument(
         help:
@@ -63,9 +63,7 @@ extension Amount: ExpressibleByArgument {
 }
 
 struct Undo: ServiceCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "undo",
-        abstract: "Undo the last manual change")
+    static let configuration = CommandConfiguration(abstract: "Undo the last manual change")
     @OptionGroup var options: StoreOptions
 
     func run(_ context: CommandContext) throws {
@@ -94,7 +92,6 @@ struct Undo: ServiceCommand {
 
 struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "edit",
         abstract: "Change an entry",
         discussion: "Later polls do not restore the old amount.")
     @OptionGroup var options: StoreOptions
@@ -136,7 +133,6 @@ struct Edit: StoreCommand {
 
 struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete",
         abstract: "Delete an entry",
         discussion: "Later polls do not restore a deleted drink. A water from the bottle is excluded from its session."
     )
@@ -154,9 +150,7 @@ struct Delete: StoreCommand {
 }
 
 struct ResetToday: StoreCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reset-today",
-        abstract: "Delete today's drinks")
+    static let configuration = CommandConfiguration(abstract: "Delete today's drinks")
     @OptionGroup var options: StoreOptions
 
     func run(_ context: CommandContext) throws {
