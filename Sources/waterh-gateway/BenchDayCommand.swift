@@ -70,7 +70,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             BenchDaySession.Setup(
                 hasRadio: hasRadio, folder: folder,
                 user: BenchDayUser(control: rehearse?.path),
-                store: { [link] in try await Self.storeLog(link, file, location, zone: zone.id, folder) },
+                store: { [link] in try await Self.storeLog(link, of: $0, file, location, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
                     guard hasRadio else { return true }
@@ -129,11 +129,12 @@ struct BenchDayCommand: AsyncParsableCommand {
     /// - Returns: the stored records.
     /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     private static func storeLog(
-        _ link: LinkOptions, _ file: Configuration, _ location: StoreLocation, zone: String, _ folder: BenchDayFolder
+        _ link: LinkOptions, of address: String?, _ file: Configuration, _ location: StoreLocation, zone: String,
+        _ folder: BenchDayFolder
     ) async throws -> Set<[UInt8]> {
         let provider = try StoreProvider(location, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)
-        options.select(link.selectedBottle, file)
+        options.select(address ?? link.selectedBottle, file)
         // This poll must only read, so disable all writes.
         (
             options.isAcknowledgementDisabled, options.correctClockBeyond, options.goalMl, options.managesTodayAmount,

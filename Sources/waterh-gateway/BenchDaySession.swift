@@ -11,8 +11,8 @@ actor BenchDaySession {
         let hasRadio: Bool
         let folder: BenchDayFolder
         let user: BenchDayUser
-        /// Stores the bottle's log and returns its records.
-        let store: @Sendable () async throws -> Set<[UInt8]>
+        /// Stores the log of the bottle with this address and returns its records; `nil` if the address can change.
+        let store: @Sendable (_ address: String?) async throws -> Set<[UInt8]>
         let isWanted: @Sendable (Advertisement) -> Bool
         let wall: @Sendable () -> BottleClock
     }
@@ -21,6 +21,7 @@ actor BenchDaySession {
     private(set) var record: BenchDayRecord
     private let setup: Setup
     private var peer: PeerID?
+    private var address: String?
     private var part = ""
 
     /// Thrown to skip the rest of a part.
@@ -75,7 +76,7 @@ actor BenchDaySession {
         guard await setup.user.agreesToAcknowledge() else { return try noteSkipped(name) }
         let stored: Set<[UInt8]>
         do {
-            stored = try await setup.store()
+            stored = try await setup.store(address)
         } catch  where !(error is CancellationError) {
             return record.omissions.append("\(name): the log could not be stored (\(error)).")
         }
@@ -133,7 +134,7 @@ actor BenchDaySession {
         }
         if peer == nil {
             (record.identity, record.name) = (found.address?.description ?? serial, found.name ?? name)
-            peer = found.peer
+            (peer, address) = (found.peer, found.isAddressPrivate ? nil : found.address?.description)
         }
         (record.profile, record.mtu) = (await bottle.profile, await bottle.mtu)
     }
