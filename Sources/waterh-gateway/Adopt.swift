@@ -46,8 +46,7 @@ struct Adopt: AsyncParsableCommand {
     func run() async throws {
         let text = address.trimmingCharacters(in: .whitespaces)
         let identity = BluetoothAddress(text)?.description ?? text
-        let file = try Configuration.load(storeOptions.config)
-        let store = try storeOptions.storeLocation(file)
+        let (file, store) = try storeOptions.load()
         guard !release else { return try releaseBottle(identity, file, store) }
         try check(identity)
         // A rejected adoption must not create a store.

@@ -77,8 +77,7 @@ struct Doctor: AsyncParsableCommand {
 
 extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
-        let file = try Configuration.load(options.config)
-        let location = try options.storeLocation(file)
+        let (file, location) = try options.load()
         let ownBottles = Adoption.adoptedBottles(location)
         var linkOptions = link
         linkOptions.fill(file)

@@ -26,8 +26,7 @@ struct Identity: AsyncParsableCommand {
     var choice: Choice?
 
     func run() async throws {
-        let file = try Configuration.load(storeOptions.config)
-        let store = try storeOptions.storeLocation(file)
+        let (file, store) = try storeOptions.load()
         // Showing the identity must not create a store.
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(

@@ -81,7 +81,7 @@ struct Invitation: Decodable {
     private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
 
     static func make(_ storeOptions: LocationOptions, scope: String, label: String) throws -> Invitation {
-        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config))
+        let store = try storeOptions.load().store
         let path = ServiceSocket.path(forStore: store.path)
         let data: Data
         do {

@@ -9,7 +9,7 @@ struct Nudge: ParsableCommand {
     @OptionGroup var storeOptions: LocationOptions
 
     func run() throws {
-        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config))
+        let store = try storeOptions.load().store
         _ = try ServiceSocket(path: ServiceSocket.path(forStore: store.path)).post("/api/v1/poll")
         TextOutput.standard.line("The service polls now.")
     }

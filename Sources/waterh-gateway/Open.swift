@@ -28,7 +28,7 @@ struct Open: ParsableCommand {
                 advice: "Set an address in waterh.toml, as in listen = \"127.0.0.1:8077\", and restart the service.")
         }
         let (out, link) = (TextOutput.standard, invitation.link(base))
-        let store = try storeOptions.storeLocation(try Configuration.load(storeOptions.config)).path
+        let store = try storeOptions.load().store.path
         if Browser.open(link, file: ServiceSocket.file(forStore: store, "open.html")) {
             out.line("Opened in your browser. The link works once; if the page did not appear, run this again.")
         }

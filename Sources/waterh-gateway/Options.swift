@@ -114,10 +114,9 @@ struct StoreOptions: ParsableArguments {
             valueName: "zone"))
     var zone: String?
 
-    var store: String? { location.store }
     var config: String? { location.config }
 
-    func storeLocation(_ file: Configuration) throws -> StoreLocation { try location.storeLocation(file) }
+    func load() throws -> (file: Configuration, store: StoreLocation) { try location.load() }
 
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }

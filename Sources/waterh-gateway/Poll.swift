@@ -27,8 +27,7 @@ struct Poll: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let file = try Configuration.load(storeOptions.config)
-        let store = try storeOptions.storeLocation(file)
+        let (file, store) = try storeOptions.load()
         var link = link
         link.fill(file)
         let hasNeighbours = try link.name.hasNeighbours

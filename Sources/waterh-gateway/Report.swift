@@ -36,8 +36,7 @@ struct Report: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try Configuration.load(storeOptions.config)
-        let location = try storeOptions.storeLocation(file)
+        let (file, location) = try storeOptions.load()
         let exists = location.origin == .service || FileManager.default.fileExists(atPath: location.path)
         let store = exists ? (try? location.open(hostZone: nil, for: .reading)) : nil
         let polls = (store?.path).map(FailedPollFiles.all)?.reversed() ?? []

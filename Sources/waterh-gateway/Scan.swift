@@ -24,8 +24,7 @@ struct Scan: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try Configuration.load(location.config)
-        let storeLocation = try location.storeLocation(file)
+        let (file, storeLocation) = try location.load()
         var link = link
         link.fill(file)
         let central = try link.open()

@@ -34,8 +34,7 @@ struct Send: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let file = try Configuration.load(location.config)
-        let storeLocation = try location.storeLocation(file)
+        let (file, storeLocation) = try location.load()
         var link = link
         link.fill(file)
         // --zone is the zone of the clock command. The default is the zone of the bottle's clock in polls.

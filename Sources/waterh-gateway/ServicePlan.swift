@@ -39,9 +39,9 @@ struct ServicePlan: Sendable {
     }
 
     init(_ link: LinkOptions, _ storeOptions: StoreOptions, keep: Bool, listen: String?) throws {
-        let file = try Configuration.load(storeOptions.config)
+        let (file, found) = try storeOptions.load()
+        var store = found
         self.file = file
-        var store = try storeOptions.storeLocation(file)
         // If this user cannot write the system service's store, the user's own store is used.
         if store.origin == .service, store.isDenied(for: .writing) {
             remarks = [

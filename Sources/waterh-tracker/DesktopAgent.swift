@@ -20,8 +20,7 @@ struct Agent: AsyncParsableCommand {
     func run() async throws {
         let signals = StopSignals.stream()
         logOptions.redirectDiagnostics("waterh-tracker")
-        let file = try Configuration.load(options.config)
-        let location = try StoreLocation.find(options.store, file)
+        let (file, location) = try options.load()
         let agent = DesktopAgent(store: location.path, instance: file.instance)
         let work = Task { await agent.run() }
         var stopped = ExitStatus.done

@@ -16,7 +16,11 @@ package struct LocationOptions: ParsableArguments {
 
     package init() {}
 
-    package func storeLocation(_ file: Configuration) throws -> StoreLocation { try StoreLocation.find(store, file) }
+    /// Reads the configuration, and finds the store.
+    package func load() throws -> (file: Configuration, store: StoreLocation) {
+        let file = try Configuration.load(config)
+        return (file, try StoreLocation.find(store, file))
+    }
 
     package func namedZone(_ file: Configuration) -> String? { file.zone(flag: nil) }
 }
