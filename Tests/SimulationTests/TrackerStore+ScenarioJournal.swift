@@ -1,18 +1,18 @@
 import Simulation
-package import Store
-package import TrackerCore
+import Store
+import TrackerCore
 
 /// The product's store as the journal of a simulation.
 extension TrackerStore: ScenarioJournal {
-    package var entries: [JournalEntry] {
+    var entries: [JournalEntry] {
         var entries: [JournalEntry] = []
         try? forEachWireEntry(gateway: "scenario") { entries.append($0.entry) }
         return entries
     }
 
-    package func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
+    func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
         (try? totals(from: day, through: day).first?.totalMl) ?? 0
     }
 
-    package func holds(_ raw: [UInt8]) -> Bool { entries.contains { $0.raw == raw } }
+    func holds(_ raw: [UInt8]) -> Bool { entries.contains { $0.raw == raw } }
 }
