@@ -126,6 +126,7 @@ def own_place(root):
 def swift(tree, targets, *words, limit=None):
     """Returns (success, output); success is None after the time limit. `targets`: test targets to build."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MUTATIONS_TREE", "WATERH_TESTS")} | {"SWIFT_BACKTRACE": "enable=no"}
+    environment["WATERH_SIM_SEEDS"] = "500"
     if targets:
         environment["WATERH_TESTS"] = targets
     with tempfile.TemporaryFile("w+") as said:
