@@ -219,7 +219,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// Each PDU has a pattern of its own. It is complete, or its loss is reported.
     @Test(arguments: [0, 27, 251], [UInt16(0), 2])
     func `interleaved fragments without directions give no invented frame`(size: Int, hostBoundary: UInt16) {
-        for seed in 1...100 as ClosedRange<UInt64> {
+        for seed in 1...30 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             // The opcodes' parity distinguishes an old kernel's starts.
             let pdus = (0..<12).map { index -> (TrafficDirection, [UInt8]) in

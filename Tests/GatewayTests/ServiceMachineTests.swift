@@ -137,7 +137,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
 
     /// Whatever the requests and the duration of polls: one poll at a time, and each bottle waits for at most one poll
     /// of each other bottle.
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `bottles are polled in turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let bottles = (1...Int.random(in: 2...5, using: &random)).map(bottle)

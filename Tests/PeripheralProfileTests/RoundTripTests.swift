@@ -27,7 +27,7 @@ import Emulator
         return (try world.recorded(), complaints, world.reported)
     }
 
-    @Test(arguments: 0..<60)
+    @Test(arguments: 0..<20)
     func `a random profile is unchanged after emulating and cloning`(seed: UInt64) throws {
         var maker = AnyProfile(SeededGenerator(seed: seed))
         // In `loop` mode the values restart while the host continues: that is a different conversation.
