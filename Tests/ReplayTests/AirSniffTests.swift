@@ -9,28 +9,23 @@ import Testing
 /// Drinks from sniffer captures without directions, in all conditions: every received drink is found once, and no
 /// other.
 @Suite struct AirSniffTests {
-    struct Case: CustomTestStringConvertible {
-        var quality: AirSniff.Quality
-        var type: AirSniff.LinkType
-        var testDescription: String { "\(type), \(quality)" }
-    }
-
-    static let cases: [Case] = AirSniff.LinkType.allCases.flatMap { type in
-        [0, 0.01, 0.05, 0.15].flatMap { share in
-            [27, 251].map { longest in
-                Case(
-                    quality: .init(
-                        missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest),
-                    type: type)
-            }
-        } + [
+    static let qualities: [AirSniff.Quality] = {
+        var qualities: [AirSniff.Quality] = [
             // Occasional retransmissions or NAKs only.
-            Case(quality: .init(lost: 0.02), type: type), Case(quality: .init(refused: 0.02), type: type),
-            Case(quality: .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false), type: type),
+            .init(lost: 0.02), .init(refused: 0.02),
+            .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false),
             // Timestamps of a host that polls its sniffer.
-            Case(quality: .init(lost: 0.02, grain: 1000), type: type),
+            .init(lost: 0.02, grain: 1000),
         ]
-    }
+        for share: Double in [0, 0.01, 0.05, 0.15] {
+            for longest in [27, 251] {
+                qualities.append(
+                    AirSniff.Quality(
+                        missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest))
+            }
+        }
+        return qualities
+    }()
 
     /// A retail bottle's session: discovery, then the log twice, in entries of at most 8.
     static func session(_ records: [[UInt8]]) -> (
@@ -78,20 +73,21 @@ import Testing
         return found
     }
 
-    @Test(arguments: cases)
-    func `every drink that a sniffer receives is found once`(_ one: Case) throws {
+    @Test(arguments: AirSniff.LinkType.allCases, qualities)
+    func `every drink that a sniffer receives is found once`(type: AirSniff.LinkType, quality: AirSniff.Quality) throws
+    {
         for seed in UInt64(1)...4 {
             var random = SeededGenerator(seed: seed)
             let records = (0..<40).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
             let session = Self.session(records)
-            let sniff = AirSniff(session.values, one.quality, seed: seed, keep: session.discovery)
+            let sniff = AirSniff(session.values, quality, seed: seed, keep: session.discovery)
             let heard = Set(
                 session.entries.filter { sniff.heard.contains($0.key) }.values.joined().map {
                     [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])]
                 })
-            let found = try Self.drinks(sniff.pcap(one.type))
+            let found = try Self.drinks(sniff.pcap(type))
             // With a fifth of all short fragments missing, four in a row can be missing, and the next one still fits.
-            let isRough = one.quality.missed > 0.1 && one.quality.longest == 27
+            let isRough = quality.missed > 0.1 && quality.longest == 27
             let missing = heard.subtracting(found), extra = Set(found).subtracting(heard)
             #expect(
                 missing.count <= (isRough ? 8 : 0),
