@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: spellings)
     func `valid notations of a record give the same packet`(text: String) {
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         if text.hasPrefix("2026-02-02 ") {
             // A date without a time is invalid.
             #expect(reading.error != nil)
@@ -51,14 +51,13 @@ import Testing
     func `direction words are parsed`(
         _ word: String, _ kind: ValueFacts.Kind, _ direction: TrafficDirection
     ) {
-        let reading = Reading(Array("1 \(word) FF02 00".utf8))
+        let reading = Reading("1 \(word) FF02 00")
         #expect(Self.value(reading)?.kind == kind)
         #expect(reading.packets.first?.packet.direction == direction)
     }
 
     @Test func `times of day continue after midnight`() {
-        let reading = Reading(
-            Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
+        let reading = Reading("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00")
         #expect(
             reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
                 "1798761599.500000000", "1798761601.000000000", "1798761600.900000000",
@@ -72,7 +71,7 @@ import Testing
             Two\n2 connected\n2 < FFE4 02\naddress: A4:C1:38:00:00:01\n3 < FFE4 03\n4 disconnected \
             a4:c1:38:00:00:02
             """
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(reading.error == nil)
         #expect(
             reading.facts.names == [
@@ -102,26 +101,26 @@ import Testing
 
     @Test(arguments: bad)
     func `an invalid line is reported with its number`(_ text: String, _ fragment: String) throws {
-        let error = try #require(Reading(Array(text.utf8)).error)
+        let error = try #require(Reading(text).error)
         #expect("\(error)".contains(fragment) || error.kind == .truncated, "\(error)")
     }
 
     /// Quoted content has no control characters, and a long word is shortened.
     @Test func `an error quotes a line shortened and without control characters`() throws {
         let error = try #require(
-            Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
+            Reading("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n").error)
         #expect(error.sentence.contains("line 2: '[31mxxx"))
         #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
     }
 
     @Test func `the last line needs no newline`() {
-        #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
-        #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .truncated)
+        #expect(Reading("1 < FFE4 0102").packets.count == 1)
+        #expect(Reading("1 < FFE4 010").error?.kind == .truncated)
     }
 
     @Test func `a line without an end is rejected`() {
         let text = "1 < FFE4 00\n1 < FFE4 " + String(repeating: "00", count: 200_000)
-        #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
+        #expect(Reading(text, step: 50_000).error?.kind == .broken)
     }
 
     @Test func `line breaks in device names are removed`() throws {

@@ -97,7 +97,7 @@ import Testing
     ].map(bytes)
 
     @Test func `btmon packets are rebuilt from their fields`() {
-        let reading = Reading(Array(Self.text.utf8))
+        let reading = Reading(Self.text)
         #expect(reading.error == nil)
         let known = reading.packets.filter { $0.packet.content != .unknown }
         #expect(known.map(\.bytes) == Self.packets)
@@ -108,7 +108,7 @@ import Testing
         #expect(known.last?.packet.time.map(TextEncoding.epoch) == "0.173242000")
         #expect(reading.facts.remarks == ["the text has no date: its times are shown as of 1970-01-01"])
         for step in [1, 3, 64, 511] {
-            #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time")
+            #expect(Reading(Self.text, step: step).isEqual(to: reading), "\(step) bytes at a time")
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         let dated =
             Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(
                 separator: "\n") + "\n"
-        let reading = Reading(Array(dated.utf8))
+        let reading = Reading(dated)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets)
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1795237335.059490000")
     }
@@ -152,17 +152,17 @@ import Testing
     @Test(arguments: forms.indices) func `colours, prefixes and indentation of btmon lines have no effect`(index: Int) {
         let form = Self.forms[index]
         let text = Self.text.split(separator: "\n").map { form.line(String($0)) }.joined(separator: "\n") + "\n"
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets, "\(form.name)")
         #expect(reading.facts.skippedLinesMessage == nil, "\(form.name)")
         for step in [1, 64] {
-            #expect(Reading(Array(text.utf8), step: step).isEqual(to: reading), "\(form.name)")
+            #expect(Reading(text, step: step).isEqual(to: reading), "\(form.name)")
         }
     }
 
     @Test func `lines that are not understood are counted, and the first is shown`() {
         let text = Self.text.replacing("< ACL Data TX", with: "< XX-ACL Daten")
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(
             reading.facts.skippedLinesMessage?.hasPrefix(
                 "5 lines were not understood, first line 14: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
@@ -183,7 +183,7 @@ import Testing
 
             """
         #expect(
-            Reading(Array(text.utf8)).packets.map(\.bytes) == [
+            Reading(text).packets.map(\.bytes) == [
                 bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")
             ])
     }
@@ -191,7 +191,7 @@ import Testing
     @Test func `incomplete packets are skipped and reported`() {
         let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing(
             "Client RX MTU: 517", with: "?")
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
         #expect(reading.facts.remarks.contains("the text does not have all bytes of 2 ATT PDUs: they were skipped"))
     }

@@ -36,7 +36,7 @@ import Testing
         """
 
     @Test func `an Android export of nRF Connect is parsed`() {
-        let reading = Reading(Array(Self.android.utf8))
+        let reading = Reading(Self.android)
         #expect(reading.error == nil)
         #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
         #expect(reading.facts.name == "WaterH-Boost-24oz")
@@ -52,8 +52,7 @@ import Testing
 
     @Test func `a log with only application-level lines is parsed`() {
         let reading = Reading(
-            Array(
-                "A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n".utf8))
+            "A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n")
         #expect(reading.packets.map(\.bytes) == [bytes("47 54 00 01 06"), bytes("50 54 00 00")])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
         #expect(
@@ -73,15 +72,14 @@ import Testing
             [07:02:17.2120] Normal: Updated Value of Characteristic FFE4 to 5054 000F 0E06.\n[07:02:17.2120] \
             Application: \"5054 000F 0E06\" value received.\n[07:02:40.2420] Normal: Scanner Off.\n
             """
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06")])
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "25337.212000000")
     }
 
     @Test func `times of day continue after midnight`() {
         let value = "Notification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 00"
-        let reading = Reading(
-            Array("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n".utf8))
+        let reading = Reading("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n")
         #expect(reading.packets.map { $0.packet.time?.wholeSeconds } == [1_798_761_599, 1_798_761_601])
     }
 

@@ -8,6 +8,8 @@ struct Reading {
     var error: CaptureError?
     var facts = CaptureFileFacts()
 
+    init(_ text: String, step: Int? = nil) { self.init(Array(text.utf8), step: step) }
+
     /// - Parameter step: bytes per read, as from a pipe; `nil`: all at once.
     init(_ file: [UInt8], step: Int? = nil) {
         var reader = CaptureReader()

@@ -29,7 +29,7 @@ import Testing
         "Notes: I 22:21 went home.\n\n%",
     ])
     func `a log of nRF Connect inside another text is found`(around: String) {
-        let plain = Reading(Array(Self.log.utf8))
+        let plain = Reading(Self.log)
         #expect(plain.packets.count == 4)
         for indent in ["", "    ", "\t", "> "] {
             let inside = Self.log.split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -39,22 +39,22 @@ import Testing
                 around.replacing("%", with: inside), around.replacing("%", with: inside).replacing("\n", with: "\r\n"),
                 around.replacing("%", with: inside.replacing("\t", with: "  ")),
             ] {
-                let reading = Reading(Array(text.utf8))
+                let reading = Reading(text)
                 #expect(
                     Self.isSame(reading, plain),
                     "\(indent.debugDescription): \(reading.error.map { "\($0)" } ?? "") \(reading.packets.count)")
                 #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
-                #expect(Reading(Array(text.utf8), step: 7).isEqual(to: reading))
+                #expect(Reading(text, step: 7).isEqual(to: reading))
             }
         }
     }
 
     @Test func `a log without a header is recognised by two values`() {
         let lines = Self.log.split(separator: "\n").map(String.init)
-        #expect(Reading(Array("Dear diary,\n\(lines[3])\n".utf8)).error?.kind == .unrecognised)
-        #expect(Reading(Array("Dear diary,\n\(lines[3])\n\(lines[4])\n".utf8)).packets.count == 2)
+        #expect(Reading("Dear diary,\n\(lines[3])\n").error?.kind == .unrecognised)
+        #expect(Reading("Dear diary,\n\(lines[3])\n\(lines[4])\n").packets.count == 2)
         #expect(
-            Reading(Array("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n".utf8)).error?.kind
+            Reading("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n").error?.kind
                 == .unrecognised)
     }
 
@@ -85,14 +85,14 @@ import Testing
     ]
 
     @Test func `hex dumps of tshark and hcidump are parsed`() {
-        let dump = Reading(Array(Self.dump.utf8))
+        let dump = Reading(Self.dump)
         #expect(dump.error == nil)
         #expect(dump.packets.map(\.bytes) == Self.packets)
         #expect(dump.packets.map(\.packet.content) == [.hci(.event), .hci(.acl), .hci(.acl)])
         #expect(
             dump.packets.allSatisfy { $0.packet.time == nil && $0.packet.direction == nil && $0.packet.missing == 0 })
         for text in [Self.raw, Self.raw.split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"] {
-            let raw = Reading(Array(text.utf8))
+            let raw = Reading(text)
             #expect(raw.error == nil)
             #expect(raw.packets.map(\.bytes) == Self.packets)
             #expect(raw.packets.map(\.packet.direction) == [.received, .sent, .received])
@@ -101,21 +101,21 @@ import Testing
                     "1770070880.100000000", "1770070880.200000000", "1770070880.300000000",
                 ])
         }
-        let bare = Reading(Array("> 04 0E 04 01 03 0C 00 \n< 01 03 0C 00 \n".utf8))
+        let bare = Reading("> 04 0E 04 01 03 0C 00 \n< 01 03 0C 00 \n")
         #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
     }
 
     @Test(arguments: [dump, raw], ["> ", ">> ", "> > "])
     func `a hex dump in a reply to an email is parsed`(dump: String, mark: String) {
         let quoted = dump.split(separator: "\n", omittingEmptySubsequences: false).map { mark + $0 }
-        let reading = Reading(Array(quoted.joined(separator: "\n").utf8))
+        let reading = Reading(quoted.joined(separator: "\n"))
         #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
-        let plain = Reading(Array(dump.utf8))
+        let plain = Reading(dump)
         #expect(reading.packets.map(\.packet.direction) == plain.packets.map(\.packet.direction))
     }
 
     @Test func `no-break spaces separate words like spaces`() {
-        let reading = Reading(Array(Self.dump.replacing("  ", with: "\u{A0} ").utf8))
+        let reading = Reading(Self.dump.replacing("  ", with: "\u{A0} "))
         #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
     }
 
@@ -128,7 +128,7 @@ import Testing
             + "0000  03 40 20 05 00 01 00 04 00 13                     .@ .......\n",
     ])
     func `a dump of packets that are not H4 is rejected`(dump: String) {
-        let error = Reading(Array(dump.utf8)).error
+        let error = Reading(dump).error
         #expect(error?.kind == .unsupported && error.map { "\($0)".contains("tshark -T json -x") } == true)
     }
 
@@ -145,7 +145,7 @@ import Testing
             }
         }
         expectNoTrap(file, rounds: 200)
-        #expect(Reading(Array(Self.dump.replacing("0010", with: "0020").utf8)).error?.kind == .broken)
+        #expect(Reading(Self.dump.replacing("0010", with: "0020")).error?.kind == .broken)
     }
 
     /// A value in two packets, as tshark dumps it: the second packet, and the reassembled data, which starts like an
@@ -167,17 +167,17 @@ import Testing
             Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }),
             Self.inTwo + Self.inTwo,
         ] {
-            let reading = Reading(Array(text.utf8))
+            let reading = Reading(text)
             let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")],
                 whole = once + [bytes("40200500 01000400 13")]
             #expect(reading.error == nil && reading.facts.unreadableRecords == 0)
             let count = reading.packets.count
             #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
-            #expect(Reading(Array(text.utf8), step: 5).isEqual(to: reading))
+            #expect(Reading(text, step: 5).isEqual(to: reading))
         }
         // The reassembled data is last in the file, and nothing of it is missing.
         let end = Self.inTwo.split(separator: "\n", omittingEmptySubsequences: false).prefix(6).joined(separator: "\n")
-        #expect(Reading(Array(end.utf8)).packets.count == 2 && Reading(Array(end.utf8)).error == nil)
+        #expect(Reading(end).packets.count == 2 && Reading(end).error == nil)
     }
 
     /// `tshark -V -x`, of a capture with interfaces and of one without.
@@ -202,7 +202,7 @@ import Testing
         let text =
             packet(1, "1770000000.018265000", "Sent (0)", "02 40 00 05 00 01 00 04 00 0a")
             + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
-        let reading = Reading(Array(text.utf8))
+        let reading = Reading(text)
         #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
         #expect(
@@ -210,16 +210,14 @@ import Testing
                 "1770000000.018265000", "1770000001.500000000",
             ])
         #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
-        #expect(Reading(Array(text.utf8), step: 9).isEqual(to: reading))
+        #expect(Reading(text, step: 9).isEqual(to: reading))
         // Without -x the text has no bytes.
         let fields = text.split(separator: "\n").filter { !$0.hasPrefix("0000") }.joined(separator: "\n")
-        #expect(Reading(Array(fields.utf8)).error?.kind == .unsupported)
+        #expect(Reading(fields).error?.kind == .unsupported)
         // Packets from the air are not read from a dump.
         #expect(
             Reading(
-                Array(
-                    text.replacing("Bluetooth H4 with linux header (99)", with: "Bluetooth Low Energy Link Layer (154)")
-                        .utf8)
+                text.replacing("Bluetooth H4 with linux header (99)", with: "Bluetooth Low Energy Link Layer (154)")
             ).error?.kind == .unrecognised)
     }
 
@@ -264,35 +262,32 @@ import Testing
     ])
 
     @Test func `JSON output of tshark is parsed`() {
-        let reading = Reading(Array(Self.sample.utf8))
+        let reading = Reading(Self.sample)
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.bytes) == Self.packets)
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, .received])
         #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1770070880.100000000")
         #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
-        let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
+        let air = Reading(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
         #expect(air.facts.unreadableRecords == 1)
         // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
-            Array(
-                Self.json([
-                    ("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")
-                ]).utf8))
+            Self.json([
+                ("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")
+            ]))
         #expect(
             nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadableRecords == 0
                 && nordic.facts.linkTypes == [.nordic])
         let logged = Reading(
-            Array(Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]).utf8))
-        let bare = Reading(
-            Array(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]).utf8))
+            Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]))
+        let bare = Reading(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]))
         let monitored = Reading(
-            Array(
-                Self.json([("4120070003000400030502", 0, "bluetooth:hci_mon:bthci_acl:btl2cap:btatt")]).replacing(
-                    "\"bluetooth\": \"Bluetooth\"",
-                    with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}"
-                ).utf8))
+            Self.json([("4120070003000400030502", 0, "bluetooth:hci_mon:bthci_acl:btl2cap:btatt")]).replacing(
+                "\"bluetooth\": \"Bluetooth\"",
+                with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}"
+            ))
         for reading in [logged, bare, monitored] {
             #expect(
                 reading.packets.map(\.bytes) == [Self.packets[2]]
@@ -302,7 +297,7 @@ import Testing
         }
         #expect(monitored.packets.map(\.packet.adapter) == [3])
         let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
-        #expect(Reading(Array(without.utf8)).error?.sentence.contains("tshark -T json -x") == true)
+        #expect(Reading(without).error?.sentence.contains("tshark -T json -x") == true)
     }
 
     @Test func `truncated and damaged JSON is rejected`() {
