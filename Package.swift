@@ -134,8 +134,7 @@ let package = Package(
         // Tests.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
-        tests("DescriptorsTests", ["Utilities"]),
-        tests("EscapingTests", ["Utilities"]),
+        tests("UtilitiesTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures", "Bluetooth"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
@@ -158,7 +157,6 @@ let package = Package(
         tests(
             "HTTPAPITests",
             ["WebServer", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
-        tests("OutgoingTests", ["TrackerService"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
@@ -166,13 +164,10 @@ let package = Package(
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests("DesktopTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
-        tests("MQTTTests", ["HomeAssistant"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
         tests("PhoneNotificationTests", ["Notifications", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
-        tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
-        tests("ServiceLogTests", ["CommandSupport", logging]),
-        tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
+        tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.
         .target(
             name: "Simulation",
