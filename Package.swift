@@ -162,10 +162,10 @@ let package = Package(
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
-        tests("DesktopTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
+        tests(
+            "NotificationsTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
-        tests("PhoneNotificationTests", ["Notifications", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.
