@@ -76,7 +76,7 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
         try await Task.sleep(for: .milliseconds(500))
         let packet = try await phone.read(response)
         #expect(originalAppRecords(packet).map(\.amountMl) == Array(4...22))
-        #expect(packet.count == 6 + 19 * 13)
+        #expect(packet.count == 253)
         #expect(originalAppRecords(try await phone.read(response)).map(\.amountMl) == Array(1...3))
         #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
         await phone.close()

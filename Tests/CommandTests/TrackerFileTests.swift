@@ -248,7 +248,7 @@ import TrackerCore
         stream.send(signal: SIGTERM)
         let ended = try await stream.finish()
         #expect(ended.error.isEmpty && ended.output.hasSuffix("\n"), "\(ended.error)")
-        let position = try #require(all[1].split(separator: ",").first.map(String.init))
+        let position = String(all[1].prefix { $0 != "," })
         let rest = try await tracker("export --format csv --after \(position)")
         #expect(rest.lines.map { $0.split(separator: ",")[1] } == ["deleted", "corrected", "added"])
         let none = try await Program.tracker.run("export --after 999 --store \(store)")
@@ -259,7 +259,8 @@ import TrackerCore
     @Test func `export rejects a position from before a purge, and --follow starts again`() async throws {
         for ml in ["100", "101"] { try await tracker("log \(ml)") }
         let known = try await tracker("export --format csv --after 0")
-        let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
+        let last = try #require(known.lines.last)
+        let position = String(last.prefix { $0 != "," })
         let stream = try Program.tracker.start("export --follow --format csv", environment: home.environment)
         func amounts() -> [Substring] {
             stream.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[3] }
