@@ -20,7 +20,8 @@ struct RemoteTable {
             let handle = declaration + 1
             characteristics[service, default: []].append(
                 RemoteCharacteristic(
-                    uuid: uuid, handle: handle, properties: Self.properties(properties["Flags"]?.texts ?? [])))
+                    uuid: uuid, handle: handle,
+                    properties: CharacteristicProperties(flags: properties["Flags"]?.texts ?? [])))
             paths[handle] = path
             handles[path] = handle
         }
@@ -41,16 +42,17 @@ struct RemoteTable {
         guard let name = path.split(separator: "/").last, name.hasPrefix(prefix) else { return nil }
         return UInt16(name.dropFirst(prefix.count), radix: 16)
     }
+}
 
-    private static let flags: [String: CharacteristicProperties] = [
-        "broadcast": .broadcast, "read": .read, "write-without-response": .writeWithoutResponse, "write": .write,
-        "notify": .notify,
-        "indicate": .indicate, "authenticated-signed-writes": .signedWrite, "extended-properties": .extended,
+extension CharacteristicProperties {
+    /// The names of the properties in bluetoothd.
+    private static let flags: [(property: Self, name: String)] = [
+        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
+        (.write, "write"), (.notify, "notify"), (.indicate, "indicate"),
+        (.signedWrite, "authenticated-signed-writes"), (.extended, "extended-properties"),
     ]
 
-    private static func properties(_ names: [String]) -> CharacteristicProperties {
-        names.reduce(into: []) { result, name in
-            if let flag = flags[name] { result.insert(flag) }
-        }
-    }
+    init(flags: [String]) { self = Self(Self.flags.filter { flags.contains($0.name) }.map(\.property)) }
+
+    var flags: [String] { Self.flags.filter { contains($0.property) }.map(\.name) }
 }

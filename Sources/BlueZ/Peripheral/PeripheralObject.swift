@@ -151,7 +151,7 @@ extension BlueZPeripheralLink {
         var methods = readAndWrite(uuid)
         var properties: [String: DBusValue] = [
             "UUID": .string(definition.uuid.busText), "Service": .objectPath(service),
-            "Flags": .strings(Self.flags(definition.properties)),
+            "Flags": .strings(definition.properties.subtracting(.extended).flags),
             "Value": .bytes(definition.constant ?? []),
         ]
         if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
@@ -171,14 +171,5 @@ extension BlueZPeripheralLink {
             if definition.properties.contains(.indicate) { methods.append(method("Confirm") { _, _ in .done }) }
         }
         return DBusInterface(BlueZName.gattCharacteristic, methods: methods, properties: properties)
-    }
-
-    private static func flags(_ properties: CharacteristicProperties) -> [String] {
-        let names: [(CharacteristicProperties, String)] = [
-            (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
-            (.write, "write"), (.notify, "notify"),
-            (.indicate, "indicate"), (.signedWrite, "authenticated-signed-writes"),
-        ]
-        return names.filter { properties.contains($0.0) }.map(\.1)
     }
 }
