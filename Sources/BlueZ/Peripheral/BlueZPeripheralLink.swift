@@ -132,7 +132,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
     func publish(_ application: GATTApplication) async throws(LinkError) {
         let adapter = try await service.poweredAdapter(named: adapterName)
         guard let connection = await service.connection else { throw BlueZService.notRunning }
-        connection.exportOnQueue(objects(for: application))
+        export(application, on: connection)
         self.adapter = adapter
         await setAdapterName(application.name, adapter)
         _ = try await service.call(

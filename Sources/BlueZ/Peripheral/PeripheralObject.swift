@@ -6,8 +6,6 @@ enum PeripheralPaths {
     static let root = "/waterh"
     static let advertisement = "/waterh/advertisement"
     static func service(_ number: Int) -> String { "\(root)/service\(number)" }
-    static func characteristic(_ service: Int, _ number: Int) -> String { "\(self.service(service))/char\(number)" }
-    static func descriptor(_ characteristic: String, _ number: Int) -> String { "\(characteristic)/desc\(number)" }
 }
 
 extension BluetoothUUID {
@@ -15,32 +13,21 @@ extension BluetoothUUID {
     fileprivate var busText: String { fullDescription.lowercased() }
 }
 
-/// A D-Bus object of the published GATT application.
-struct PeripheralObject: Sendable {
-    var path: String
-    var interfaces: [DBusInterface]
-    var isManager = false
-}
-
-extension DBusConnection {
-    /// Called from an actor that shares the executor.
-    nonisolated func exportOnQueue(_ objects: [PeripheralObject]) {
-        assumeIsolated { connection in
-            for object in objects { connection.export(object.path, object.interfaces, isManager: object.isManager) }
+extension BlueZPeripheralLink {
+    func export(_ application: GATTApplication, on connection: DBusConnection) {
+        let objects = objects(for: application)
+        connection.assumeIsolated { connection in
+            connection.export(PeripheralPaths.root, isManager: true)
+            for (path, interface) in objects { connection.export(path, [interface]) }
         }
     }
-}
 
-extension BlueZPeripheralLink {
-    /// The objects of an application, as in bluetoothctl's gatt menu (BlueZ client/gatt.c).
+    /// The objects of an application with the interface of each, as in bluetoothctl's gatt menu (BlueZ client/gatt.c).
     ///
     /// bluetoothd owns the GAP and GATT services and the descriptors 2900 and 2902, and rejects an application with one
     /// of them. It also assigns the handles.
-    func objects(for application: GATTApplication) -> [PeripheralObject] {
-        var objects = [
-            PeripheralObject(path: PeripheralPaths.root, interfaces: [], isManager: true),
-            advertisement(of: application),
-        ]
+    private func objects(for application: GATTApplication) -> [(path: String, interface: DBusInterface)] {
+        var objects = [(path: PeripheralPaths.advertisement, interface: advertisement(of: application))]
         characteristics = [:]
         let services = application.services.filter {
             $0.uuid != GATTTable.genericAccess && $0.uuid != GATTTable.genericAttribute
@@ -49,44 +36,32 @@ extension BlueZPeripheralLink {
             let path = PeripheralPaths.service(number)
             let included = service.includes.compactMap { include in services.firstIndex { $0.handle == include.start } }
                 .filter { $0 != number }
-            objects.append(
-                PeripheralObject(
-                    path: path,
-                    interfaces: [
-                        DBusInterface(
-                            BlueZName.gattService,
-                            properties: [
-                                "UUID": .string(service.uuid.busText),
-                                "Primary": .boolean(service.isPrimary),
-                                "Includes": .array(
-                                    .objectPath, included.map { .objectPath(PeripheralPaths.service($0)) }),
-                            ])
-                    ]))
+            let properties: [String: DBusValue] = [
+                "UUID": .string(service.uuid.busText), "Primary": .boolean(service.isPrimary),
+                "Includes": .array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) }),
+            ]
+            objects.append((path, DBusInterface(BlueZName.gattService, properties: properties)))
             for (index, definition) in service.characteristics.enumerated() {
-                let characteristic = PeripheralPaths.characteristic(number, index)
+                let characteristic = "\(path)/char\(index)"
                 characteristics[definition.name] = Characteristic(path: characteristic, definition: definition)
-                objects.append(
-                    PeripheralObject(path: characteristic, interfaces: [interface(of: definition, in: path)]))
+                objects.append((characteristic, interface(of: definition, in: path)))
                 if let text = definition.userDescription {
-                    objects.append(
-                        PeripheralObject(
-                            path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
+                    objects.append((characteristic + "/desc0", description(text, of: characteristic)))
                 }
                 for (position, descriptor) in definition.descriptors.enumerated()
                 where !Self.ownDescriptors.contains(descriptor.uuid) {
-                    let path = PeripheralPaths.descriptor(characteristic, position + 1)
+                    let path = "\(characteristic)/desc\(position + 1)"
                     var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
                     attribute.name = descriptor.name
                     characteristics[descriptor.name] = Characteristic(path: path, definition: attribute)
-                    objects.append(
-                        PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
+                    objects.append((path, interface(of: descriptor, in: characteristic)))
                 }
             }
         }
         return objects
     }
 
-    private func advertisement(of application: GATTApplication) -> PeripheralObject {
+    private func advertisement(of application: GATTApplication) -> DBusInterface {
         let converted = AdvertisedProperties(application.advertised)
         for structure in converted.omitted { log("not advertised: \(structure)") }
         let properties = converted.properties.merging(["Type": .string("peripheral")]) { $1 }
@@ -94,9 +69,7 @@ extension BlueZPeripheralLink {
             peripheral.advertisementReleased()
             return .done
         }
-        return PeripheralObject(
-            path: PeripheralPaths.advertisement,
-            interfaces: [DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)])
+        return DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)
     }
 
     private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
