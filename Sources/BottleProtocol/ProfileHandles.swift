@@ -41,48 +41,29 @@ package struct ProfileHandles: Hashable, Sendable {
         package var reasons: [String]
     }
 
-    /// Finds the profile in a GATT table. Prefers the retail profile if both match.
-    package init(matching offered: [OfferedCharacteristic]) throws(NoMatchingProfile) {
-        self = try Self.all(matching: offered)[0]
-    }
-
-    /// All usable pairs of command and response characteristics, the most likely first; never empty. A table can have a
-    /// characteristic twice, of which only one might work.
+    /// All usable pairs of command and response characteristics, the most likely first; never empty. The retail profile
+    /// takes precedence. A table can have a characteristic twice, of which only one might work.
     package static func all(matching offered: [OfferedCharacteristic]) throws(NoMatchingProfile) -> [ProfileHandles] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
-            let commands = offered.filter {
-                $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
-            }
-            let responses = offered.filter {
-                $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
-            }
-            var found: [ProfileHandles] = []
-            do {
-                found = [try Self(profile, commands, responses)]
+            do throws(NoMatchingProfile) {
+                return try pairs(of: profile, offered)
             } catch {
                 reasons += error.reasons
-                continue
             }
-            // A bottle that has both twice has them in the same order.
-            let pairs =
-                zip(commands, responses).map { ($0, $1) }
-                + commands.flatMap { command in
-                    responses.map { (command, $0) }
-                }
-            for (command, response) in pairs {
-                if let other = try? Self(profile, [command], [response]), !found.contains(other) {
-                    found.append(other)
-                }
-            }
-            return found
         }
         throw NoMatchingProfile(reasons: reasons)
     }
 
-    private init(
-        _ profile: BottleProfile, _ commands: [OfferedCharacteristic], _ responses: [OfferedCharacteristic]
-    ) throws(NoMatchingProfile) {
+    private static func pairs(
+        of profile: BottleProfile, _ offered: [OfferedCharacteristic]
+    ) throws(NoMatchingProfile) -> [ProfileHandles] {
+        let commands = offered.filter {
+            $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
+        }
+        let responses = offered.filter {
+            $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
+        }
         let commandName = String(profile.commandCharacteristic, radix: 16, uppercase: true)
         let responseName = String(profile.responseCharacteristic, radix: 16, uppercase: true)
         guard !commands.isEmpty else {
@@ -91,22 +72,24 @@ package struct ProfileHandles: Hashable, Sendable {
         guard !responses.isEmpty else {
             throw NoMatchingProfile(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
         }
-        guard let command = commands.first(where: { $0.acceptsWrites || $0.acceptsWritesWithoutResponse }) else {
-            throw NoMatchingProfile(reasons: ["\(commandName) cannot be written"])
-        }
-        let notifying = responses.first { $0.notifies }
-        let reading = profile == .draft ? responses.first { $0.canBeRead } : nil
-        guard let response = notifying ?? reading else {
+        let writable = commands.filter { $0.acceptsWrites || $0.acceptsWritesWithoutResponse }
+        guard !writable.isEmpty else { throw NoMatchingProfile(reasons: ["\(commandName) cannot be written"]) }
+        let usable =
+            responses.filter(\.notifies)
+            + (profile == .draft ? responses.filter { $0.canBeRead && !$0.notifies } : [])
+        guard !usable.isEmpty else {
             throw NoMatchingProfile(reasons: [
                 "\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"
             ])
         }
-        self.profile = profile
-        self.command = command.handle
-        writesCommandWithResponse = command.acceptsWrites
-        commandAcceptsBothWrites = command.acceptsWrites && command.acceptsWritesWithoutResponse
-        self.response = response.handle
-        responseCanNotify = notifying != nil
-        responseCanBeRead = profile == .draft && response.canBeRead
+        return writable.flatMap { command in
+            usable.map { response in
+                ProfileHandles(
+                    profile: profile, command: command.handle, writesCommandWithResponse: command.acceptsWrites,
+                    commandAcceptsBothWrites: command.acceptsWrites && command.acceptsWritesWithoutResponse,
+                    response: response.handle, responseCanNotify: response.notifies,
+                    responseCanBeRead: profile == .draft && response.canBeRead)
+            }
+        }
     }
 }
