@@ -26,7 +26,7 @@ struct ProtobufMessage {
         }
     }
 
-    private static func varint(_ rest: inout ArraySlice<UInt8>) throws(Malformed) -> UInt64 {
+    static func varint(_ rest: inout ArraySlice<UInt8>) throws(Malformed) -> UInt64 {
         var (value, shift) = (UInt64(0), UInt64(0))
         while shift < 64, let byte = rest.popFirst() {
             value |= UInt64(byte & 0x7F) << shift

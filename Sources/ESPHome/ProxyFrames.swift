@@ -34,13 +34,16 @@ struct ProxyFrames {
     }
 
     private mutating func plain() -> Step {
-        var at = start + 1
-        guard let length = varint(&at) else { return bytes.count - start > 8 ? .invalid : .incomplete }
-        guard let type = varint(&at) else { return bytes.count - at > 4 ? .invalid : .incomplete }
+        // The varints of a valid length and type have at most three bytes each.
+        var rest = bytes[(start + 1)...].prefix(8)
+        guard let length = try? ProtobufMessage.varint(&rest), let type = try? ProtobufMessage.varint(&rest) else {
+            return bytes.count - start > 8 ? .invalid : .incomplete
+        }
         guard length <= Self.maximumLength, type <= Self.maximumLength else { return .invalid }
-        guard bytes.count - at >= length else { return .incomplete }
-        defer { start = at + length }
-        return .message(type: type, Array(bytes[at..<(at + length)]))
+        let end = rest.startIndex + Int(length)
+        guard bytes.count >= end else { return .incomplete }
+        defer { start = end }
+        return .message(type: Int(type), Array(bytes[rest.startIndex..<end]))
     }
 
     private mutating func encrypted() -> Step {
@@ -49,19 +52,6 @@ struct ProxyFrames {
         guard bytes.count - start - 3 >= length else { return .incomplete }
         defer { start += 3 + length }
         return .encrypted(Array(bytes[(start + 3)..<(start + 3 + length)]))
-    }
-
-    /// Reads a varint of at most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
-    private func varint(_ at: inout Int) -> Int? {
-        var value = 0
-        for (number, byte) in bytes[at...].prefix(4).enumerated() {
-            value |= Int(byte & 0x7F) << (7 * number)
-            guard byte >= 0x80 else {
-                at += number + 1
-                return value
-            }
-        }
-        return nil
     }
 
     static func plain(type: Int, _ message: [UInt8]) -> [UInt8] {
