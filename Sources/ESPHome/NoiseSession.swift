@@ -3,9 +3,6 @@ import Cryptography
 /// The initiator of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, which encrypts the ESPHome API (The Noise Protocol
 /// Framework, revision 34). After one message in each direction, both sides have a key for each direction.
 struct NoiseSession {
-    /// The message was not encrypted with the expected key.
-    struct Failure: Error {}
-
     private static let name = Array("Noise_NNpsk0_25519_ChaChaPoly_SHA256".utf8)
     private static let prologue = Array("NoiseAPIInit".utf8) + [0, 0]
     static let keySize = 32
@@ -14,8 +11,9 @@ struct NoiseSession {
     private var chainingKey: [UInt8]
     private var handshakeHash: [UInt8]
     private var cipher = Cipher(key: [])
-    private var sending: Cipher?
-    private var receiving: Cipher?
+    /// The keys after the handshake. An empty key encrypts nothing.
+    private var sending = Cipher(key: [])
+    private var receiving = Cipher(key: [])
 
     private struct Cipher {
         let key: [UInt8]
@@ -26,16 +24,12 @@ struct NoiseSession {
             return [0, 0, 0, 0] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
         }
 
-        mutating func seal(_ plain: [UInt8], _ associatedData: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let sealed = try? ChaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: associatedData)
-            else { throw Failure() }
-            return sealed
+        mutating func seal(_ plain: [UInt8], _ associatedData: [UInt8]) throws(CryptographyError) -> [UInt8] {
+            try ChaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: associatedData)
         }
 
-        mutating func open(_ sealed: [UInt8], _ associatedData: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let plain = try? ChaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: associatedData)
-            else { throw Failure() }
-            return plain
+        mutating func open(_ sealed: [UInt8], _ associatedData: [UInt8]) throws(CryptographyError) -> [UInt8] {
+            try ChaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: associatedData)
         }
     }
 
@@ -54,7 +48,7 @@ struct NoiseSession {
         cipher = Cipher(key: keys[2])
     }
 
-    mutating func hello() throws(Failure) -> [UInt8] {
+    mutating func hello() throws(CryptographyError) -> [UInt8] {
         let publicKey = ephemeralKey.publicKey
         mixHash(publicKey)
         mixKey(publicKey)
@@ -64,27 +58,19 @@ struct NoiseSession {
     }
 
     /// Handles the device's handshake message. After that, encryption is possible.
-    mutating func finish(_ answer: [UInt8]) throws(Failure) {
-        guard answer.count >= Self.keySize else { throw Failure() }
+    mutating func finish(_ answer: [UInt8]) throws(CryptographyError) {
         let peerKey = Array(answer.prefix(Self.keySize))
         mixHash(peerKey)
         mixKey(peerKey)
-        guard let shared = try? ephemeralKey.sharedSecret(with: peerKey) else { throw Failure() }
-        mixKey(shared)
+        mixKey(try ephemeralKey.sharedSecret(with: peerKey))
         _ = try cipher.open(Array(answer.dropFirst(Self.keySize)), handshakeHash)
         let keys = Self.derive(chainingKey, [], 2)
         (sending, receiving) = (Cipher(key: keys[0]), Cipher(key: keys[1]))
     }
 
-    mutating func seal(_ plain: [UInt8]) throws(Failure) -> [UInt8] {
-        guard let sealed = try sending?.seal(plain, []) else { throw Failure() }
-        return sealed
-    }
+    mutating func seal(_ plain: [UInt8]) throws(CryptographyError) -> [UInt8] { try sending.seal(plain, []) }
 
-    mutating func open(_ sealed: [UInt8]) throws(Failure) -> [UInt8] {
-        guard let plain = try receiving?.open(sealed, []) else { throw Failure() }
-        return plain
-    }
+    mutating func open(_ sealed: [UInt8]) throws(CryptographyError) -> [UInt8] { try receiving.open(sealed, []) }
 
     private mutating func mixHash(_ data: [UInt8]) { handshakeHash = SHA256.digest(handshakeHash + data) }
 
