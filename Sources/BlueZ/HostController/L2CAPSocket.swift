@@ -121,7 +121,7 @@ package final class L2CAPListener: SocketListener {
     package var name: String { "l2cap:\(adapter.name)" }
     package var address: BluetoothAddress? { adapter.address }
 
-    package func listen(_ application: GATTApplication) throws(LinkError) -> Int32 {
+    package func listen(_ application: GATTApplication) throws(LinkError) -> ListeningSocket {
         try adapter.switchOn()
         let descriptor = try L2CAPSocket.open()
         let error = L2CAPSocket.withAddress(adapter.address) {
@@ -147,12 +147,8 @@ package final class L2CAPListener: SocketListener {
             close(descriptor)
             throw error
         }
-        return descriptor
+        return ListeningSocket(descriptor: descriptor) { self.advertise(false) }
     }
-
-    package var fileID: SocketFileID? { nil }
-
-    package func withdraw(_ fileID: SocketFileID?) { advertise(false) }
 
     package func central(_ descriptor: Int32, number: Int) -> CentralID {
         CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")

@@ -21,19 +21,21 @@ package protocol SocketListener: Sendable {
     var name: String { get }
     /// The address of the adapter; `nil` without a radio.
     var address: BluetoothAddress? { get }
-    /// Binds and listens. The caller owns the non-blocking descriptor.
-    func listen(_ application: GATTApplication) throws(LinkError) -> Int32
-    /// Identifies the socket file of `listen`, so that `withdraw` removes no other file.
-    var fileID: SocketFileID? { get }
-    func withdraw(_ fileID: SocketFileID?)
+    func listen(_ application: GATTApplication) throws(LinkError) -> ListeningSocket
     /// The central on an accepted descriptor, the `number`-th since the start.
     func central(_ descriptor: Int32, number: Int) -> CentralID
     /// Starts or stops advertising, on links that advertise in addition to the socket.
     func advertise(_ visible: Bool)
 }
 
-/// The identity of a file: device number (`st_dev`) and inode number (`st_ino`).
-package struct SocketFileID: Hashable, Sendable {
-    package var device: UInt64
-    package var file: UInt64
+package struct ListeningSocket: Sendable {
+    /// The non-blocking descriptor, which the caller owns.
+    package let descriptor: Int32
+    /// Removes the socket file, or stops advertising.
+    package let withdraw: @Sendable () -> Void
+
+    package init(descriptor: Int32, withdraw: @escaping @Sendable () -> Void) {
+        self.descriptor = descriptor
+        self.withdraw = withdraw
+    }
 }

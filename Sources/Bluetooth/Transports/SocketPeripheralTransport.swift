@@ -31,8 +31,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private let queue: DispatchQueue
     weak var peripheral: ATTPeripheralLink?
     private var source: DescriptorSource?
-    private var descriptor: Int32 = -1
-    private var fileID: SocketFileID?
+    private var listening: ListeningSocket?
     private var sockets: [CentralID: PacketSocket] = [:]
     private var lastNumber = 0
     private var isVisible = true
@@ -50,16 +49,17 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     var address: BluetoothAddress? { listener.address }
 
     func listen(_ application: GATTApplication) throws(LinkError) {
-        let descriptor = try listener.listen(application)
-        self.descriptor = descriptor
-        fileID = listener.fileID
-        source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.acceptConnection() }
+        let listening = try listener.listen(application)
+        self.listening = listening
+        source = DescriptorSource(owning: listening.descriptor, queue: queue) { [weak self] _ in
+            self?.acceptConnection()
+        }
         update()
     }
 
     func stopListening() {
-        listener.withdraw(fileID)
-        fileID = nil
+        listening?.withdraw()
+        listening = nil
         source?.cancel()
         source = nil
     }
@@ -83,7 +83,8 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     }
 
     private func accept() -> Int32? {
-        let accepted = Glibc.accept(descriptor, nil, nil)
+        guard let listening else { return nil }
+        let accepted = Glibc.accept(listening.descriptor, nil, nil)
         guard accepted >= 0 else {
             if errno == EMFILE || errno == ENFILE {
                 peripheral?.instruments.log("\(listener.name): too many open files; a connection waits")

@@ -120,10 +120,10 @@ extension UnixSocket: SocketDialer {
 extension UnixSocket: SocketListener {
     package var address: BluetoothAddress? { nil }
 
-    package func listen(_ application: GATTApplication) throws(LinkError) -> Int32 { try listen() }
+    package func listen(_ application: GATTApplication) throws(LinkError) -> ListeningSocket { try listen() }
 
     /// Binds and listens. Replaces the socket file of a process that has ended; throws if another process listens.
-    package func listen() throws(LinkError) -> Int32 {
+    package func listen() throws(LinkError) -> ListeningSocket {
         try clear()
         let descriptor = try open()
         let error = withAddress { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 8) == 0 ? 0 : errno }
@@ -138,7 +138,12 @@ extension UnixSocket: SocketListener {
             default: throw Self.system(.system, "cannot create the socket \(path)", error)
             }
         }
-        return descriptor
+        let created = file
+        return ListeningSocket(descriptor: descriptor) {
+            // Another process can have replaced the file.
+            guard let created, let file, (file.st_dev, file.st_ino) == (created.st_dev, created.st_ino) else { return }
+            unlink(path)
+        }
     }
 
     /// Removes the socket file of a process that has ended. Throws if a process still listens.
@@ -159,16 +164,6 @@ extension UnixSocket: SocketListener {
         case EACCES, EPERM: throw Self.system(.permissionDenied, "the socket \(path) belongs to another user", error)
         default: throw LinkError(.inProgress, "another process listens on \(path): stop it or use another path")
         }
-    }
-
-    /// Removes the socket file if it is the one that `listen` created.
-    package func withdraw(_ fileID: SocketFileID?) {
-        guard let fileID, fileID == self.fileID else { return }
-        unlink(path)
-    }
-
-    package var fileID: SocketFileID? {
-        file.map { SocketFileID(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }
 
     package func central(_ descriptor: Int32, number: Int) -> CentralID { CentralID("\(number)") }

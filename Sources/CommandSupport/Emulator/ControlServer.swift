@@ -10,8 +10,7 @@ package final class ControlServer: @unchecked Sendable {
     private static let longestLine = 4096
     private static let maximumPending = 64
 
-    private let socket: UnixSocket
-    private let fileID: SocketFileID?
+    private let listening: ListeningSocket
     private let queue = DispatchQueue(label: "control")
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var listener: DescriptorSource?
@@ -19,12 +18,12 @@ package final class ControlServer: @unchecked Sendable {
 
     /// Starts to listen. Replaces the socket file of a process that has ended.
     package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(LinkError) {
-        socket = try UnixSocket(path: path, kind: .stream)
+        let socket = try UnixSocket(path: path, kind: .stream)
         self.handler = handler
         let mask = umask(0o177)
         defer { umask(mask) }
-        let descriptor = try socket.listen()
-        fileID = socket.fileID
+        listening = try socket.listen()
+        let descriptor = listening.descriptor
         let listener = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.accept(descriptor) }
         self.listener = listener
         listener.interest = .reading
@@ -35,7 +34,7 @@ package final class ControlServer: @unchecked Sendable {
             listener?.cancel()
             listener = nil
             for connection in connections.values { connection.task.cancel() }
-            socket.withdraw(fileID)
+            listening.withdraw()
         }
     }
 
