@@ -19,11 +19,7 @@ extension DBusConnection {
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
     /// The bus ID, which changes when the bus restarts.
-    package func busID() async throws(DBusFailure) -> String { try await callBus("GetId", []).first?.text ?? "" }
-
-    private func callBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
-        try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
-    }
+    package func busID() async throws(DBusFailure) -> String { try await call(.bus("GetId")).first?.text ?? "" }
 
     /// Calls the handler on the queue for every matching signal, in order. Returns when the subscription is active.
     package func subscribe(
@@ -34,7 +30,7 @@ extension DBusConnection {
         // Add the subscription before calling the bus, so that no signal is missed.
         subscriptions[number] = Subscription(match: match, handler: handler)
         do throws(DBusFailure) {
-            _ = try await callBus("AddMatch", [.string(match.rule)])
+            _ = try await call(.bus("AddMatch", [.string(match.rule)]))
         } catch {
             subscriptions[number] = nil
             throw error
@@ -48,7 +44,7 @@ extension DBusConnection {
         if owners[name] == nil {
             owners[name] = .unknown
             do throws(DBusFailure) {
-                _ = try await callBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
+                _ = try await call(.bus("AddMatch", [.string(Self.ownerMatch(name).rule)]))
             } catch {
                 owners[name] = nil
                 throw error
@@ -61,8 +57,7 @@ extension DBusConnection {
     /// Reads the owner of a name. Stores it in order with the signals, so that a later change wins.
     private func readOwner(_ name: String) async throws(DBusFailure) {
         let failure: DBusFailure? = await withCheckedContinuation { continuation in
-            call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) {
-                [weak self] answer in
+            call(.bus("GetNameOwner", [.string(name)])) { [weak self] answer in
                 self?.assumeIsolated { connection in
                     switch answer {
                     case .success(let values): connection.owners[name] = .known(values.first?.text)
@@ -95,12 +90,17 @@ extension DBusConnection {
             sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
     }
 
+    /// Whether the name has an owner. For a unique name (`:1.42`): whether that connection exists.
+    package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool {
+        try await call(.bus("NameHasOwner", [.string(name)])).first?.bool == true
+    }
+
     /// Requests a well-known name; returns `false` if another connection owns it.
     /// - Parameter waits: whether to queue for the name.
     package func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
         // DBUS_NAME_FLAG_DO_NOT_QUEUE
         let flags: UInt32 = waits ? 0 : 4
-        let answer = try await callBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
+        let answer = try await call(.bus("RequestName", [.string(name), .uint32(flags)])).first?.integer
         return answer == 1 || answer == 4  // DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER or _ALREADY_OWNER.
     }
 

@@ -92,8 +92,7 @@ package actor DBusConnection {
         // The balancing release is in `close`: libdbus holds a reference while the connection is open.
         dbus_connection_add_filter(connection, Self.filter, Unmanaged.passRetained(self).toOpaque(), nil)
         loop.start()
-        let reply = try await call(
-            DBusCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello"), limit: limit)
+        let reply = try await call(.bus("Hello"), limit: limit)
         uniqueName = reply.first?.text ?? ""
         dbus_bus_set_unique_name(connection, uniqueName)
     }

@@ -17,6 +17,11 @@ package struct DBusCall: Sendable {
         self.member = member
         self.arguments = arguments
     }
+
+    /// A call of the bus itself.
+    package static func bus(_ member: String, _ arguments: [DBusValue] = []) -> DBusCall {
+        DBusCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, arguments)
+    }
 }
 
 package struct DBusSignal: Sendable, Hashable {

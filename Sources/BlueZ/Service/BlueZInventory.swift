@@ -66,9 +66,7 @@ package struct BlueZInventory: Hashable, Sendable {
     private static func read(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZInventory, Failure> {
         do throws(DBusFailure) {
             // Ask the bus first, because a call to bluetoothd could start it.
-            let owned = DBusCall(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
-                [.string(BlueZName.service)])
+            let owned = DBusCall.bus("NameHasOwner", [.string(BlueZName.service)])
             guard try await connection.call(owned, limit: limit).first?.bool == true else {
                 return .failure(.notRunning)
             }
