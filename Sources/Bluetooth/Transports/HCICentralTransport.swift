@@ -34,15 +34,12 @@ private final class HCICentralTransport: CentralTransport {
     }
 
     func scan() {
-        controller.ready { [weak self] outcome in
+        controller.ready { [weak self] error in
             guard let self else { return }
-            switch outcome {
-            case .success:
-                guard !self.isScanning else { return }
-                (self.isScanning, self.reported) = (true, [])
-                self.controller.handle(.scan(true))
-            case .failure(let error): self.central?.feed(.notFound(error))
-            }
+            if let error { self.central?.feed(.notFound(error)) }
+            guard error == nil, !self.isScanning else { return }
+            (self.isScanning, self.reported) = (true, [])
+            self.controller.handle(.scan(true))
         }
     }
 
@@ -55,21 +52,17 @@ private final class HCICentralTransport: CentralTransport {
     func open(_ peer: PeerID) {
         attempt += 1
         let current = attempt
-        controller.ready { [weak self] outcome in
+        controller.ready { [weak self] error in
             guard let self, self.attempt == current else { return }
-            switch outcome {
-            case .success:
-                let known = self.peers[peer]?.latestReport
-                guard let address = known?.address ?? BluetoothAddress(peer.text) else {
-                    self.central?.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
-                    return
-                }
-                // Most controllers cannot connect while they scan.
-                self.stopScan()
-                self.pendingAddress = address
-                self.controller.handle(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
-            case .failure(let error): self.central?.feed(.openFailed(error))
+            let known = self.peers[peer]?.latestReport
+            guard error == nil, let address = known?.address ?? BluetoothAddress(peer.text) else {
+                self.central?.feed(.openFailed(error ?? LinkError(.notFound, "invalid address '\(peer)'")))
+                return
             }
+            // Most controllers cannot connect while they scan.
+            self.stopScan()
+            self.pendingAddress = address
+            self.controller.handle(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
         }
     }
 

@@ -38,9 +38,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     var address: BluetoothAddress? { controller.address }
 
     func prepare(_ completion: @escaping (LinkError?) -> Void) {
-        controller.ready { outcome in
-            if case .failure(let error) = outcome { completion(error) } else { completion(nil) }
-        }
+        controller.ready(completion)
     }
 
     func listen(_ application: GATTApplication) {
@@ -110,9 +108,9 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     private func reconnect() {
         guard !isClosed else { return }
-        controller.ready { [weak self] outcome in
+        controller.ready { [weak self] error in
             guard let self else { return }
-            guard case .success = outcome else { return self.scheduleReconnect() }
+            guard error == nil else { return self.scheduleReconnect() }
             self.peripheral?.report(.available)
             self.advertise(self.isVisible)
         }

@@ -9,7 +9,7 @@ final class StreamController: @unchecked Sendable {
     var onEffect: ((HCIHost.Effect) -> Void)?
     /// Called when a working controller connection is lost.
     var onEnd: ((LinkError) -> Void)?
-    private var readyHandlers: [(Result<BluetoothAddress, LinkError>) -> Void] = []
+    private var readyHandlers: [(LinkError?) -> Void] = []
     private(set) var address: BluetoothAddress?
     private var shutDownHandler: (() -> Void)?
     private let instruments: LinkInstruments
@@ -31,9 +31,9 @@ final class StreamController: @unchecked Sendable {
         closeTimer.onFire = { [weak self] in self?.shutDownHandler?() }
     }
 
-    /// Calls `body` when the controller is ready. Connects if there is no connection.
-    func ready(_ body: @escaping (Result<BluetoothAddress, LinkError>) -> Void) {
-        if let address { return body(.success(address)) }
+    /// Calls `body` when the controller is ready, or with an error. Connects if there is no connection.
+    func ready(_ body: @escaping (LinkError?) -> Void) {
+        guard address == nil else { return body(nil) }
         readyHandlers.append(body)
         guard stream == nil else { return }
         let newStream = TCPStream(endpoint, queue: queue, clock: instruments.clock) { [weak self] in self?.receive($0) }
@@ -91,7 +91,7 @@ final class StreamController: @unchecked Sendable {
             self.address = address
             let callers = readyHandlers
             readyHandlers = []
-            for body in callers { body(.success(address)) }
+            for body in callers { body(nil) }
         case .broken(let message): end("\(endpoint): \(message)")
         case .refused(let opcode, let status):
             instruments.log(
@@ -111,7 +111,7 @@ final class StreamController: @unchecked Sendable {
         let error = LinkError(.noAdapter, message, isTransient: true)
         let (callers, shutDownCaller) = (readyHandlers, shutDownHandler)
         (readyHandlers, shutDownHandler) = ([], nil)
-        for body in callers { body(.failure(error)) }
+        for body in callers { body(error) }
         shutDownCaller?()
         for effect in lost { onEffect?(effect) }
         if wasReady { onEnd?(error) }
