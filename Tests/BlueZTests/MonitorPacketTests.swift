@@ -51,9 +51,10 @@ import Testing
         let lengths = fullLength > 100 ? Array(0..<50) + [fullLength - 1] : Array(0..<fullLength)
         for length in lengths {
             let needed = length < 6 ? 6 : fullLength
-            #expect(throws: MonitorPacket.Malformed(needed: needed, found: length)) {
+            let error = #expect(throws: LinkError.self) {
                 try MonitorPacket(decoding: message.bytes[..<length], at: .zero)
             }
+            #expect(error?.sentence.hasSuffix("channel: \(length) bytes, expected \(needed)") == true)
         }
     }
 }

@@ -13,16 +13,6 @@ package struct MonitorPacket: Sendable, Hashable {
     package var time: Duration
     /// The HCI packet without the H4 type byte.
     package var bytes: [UInt8]
-
-    /// A message of the channel that is not a packet.
-    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        package let needed: Int
-        package let found: Int
-        package var description: String {
-            "invalid packet from the kernel's monitor channel: \(found) bytes, expected \(needed)"
-        }
-    }
-
 }
 
 extension MonitorPacket {
@@ -31,12 +21,16 @@ extension MonitorPacket {
     /// ```
     /// opcode 2 · adapter 2 · length 2 · `length` bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
     /// ```
-    package init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(Malformed) {
+    package init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(LinkError) {
+        func malformed(_ needed: Int) -> LinkError {
+            let problem = "invalid packet from the kernel's monitor channel: \(message.count) bytes, expected \(needed)"
+            return LinkError(.protocolViolation, "The recording ends: \(problem)")
+        }
         let header = Array(message.prefix(6))
-        guard header.count == 6 else { throw Malformed(needed: 6, found: header.count) }
+        guard header.count == 6 else { throw malformed(6) }
         func word(_ index: Int) -> UInt16 { UInt16(header[index]) | UInt16(header[index + 1]) << 8 }
         let length = Int(word(4))
-        guard message.count >= 6 + length else { throw Malformed(needed: 6 + length, found: message.count) }
+        guard message.count >= 6 + length else { throw malformed(6 + length) }
         self.init(opcode: word(0), adapter: word(2), time: time, bytes: Array(message.dropFirst(6).prefix(length)))
     }
 }
@@ -61,16 +55,14 @@ package final class HCIMonitor: Sendable {
         packets = stream
         source = DescriptorSource(owning: descriptor, queue: queue) { _ in
             while let message = Self.next(descriptor) {
-                let failure: LinkError
-                do throws(MonitorPacket.Malformed) {
+                do throws(LinkError) {
                     let packet = try MonitorPacket(decoding: message, at: Self.realTime())
                     guard case .dropped = continuation.yield(packet) else { continue }
-                    failure = LinkError(.system, "The recording is too slow: more than \(limit) packets are pending")
+                    throw LinkError(.system, "The recording is too slow: more than \(limit) packets are pending")
                 } catch {
-                    failure = LinkError(.protocolViolation, "The recording ends: \(error)")
+                    // Finishing the stream also cancels the socket's source.
+                    return continuation.finish(throwing: error)
                 }
-                // Finishing the stream also cancels the socket's source.
-                return continuation.finish(throwing: failure)
             }
         }
         self.continuation = continuation
