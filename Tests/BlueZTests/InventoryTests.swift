@@ -51,10 +51,11 @@ import Testing
             inventory.adapters == [
                 .init(
                     name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true,
-                    advertisements: .init(active: 1, free: 4)),
+                    roles: ["central", "peripheral"], advertisements: .init(active: 1, free: 4),
+                    supportsGATTServer: true),
                 .init(
-                    name: "hci1", address: "", isPowered: false, roles: [], advertisements: nil,
-                    supportsGATTServer: false),
+                    name: "hci1", address: "", isPowered: false, isDiscovering: false, roles: [],
+                    advertisements: nil, supportsGATTServer: false),
             ])
         #expect(
             inventory.devices == [

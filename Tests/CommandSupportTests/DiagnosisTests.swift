@@ -23,10 +23,12 @@ import Testing
     static func inventory(_ change: (inout BlueZInventory) -> Void = { _ in }) -> BlueZInventory {
         var inventory = BlueZInventory(
             version: "5.66",
-            adapters: [
-                .init(name: "hci0", address: "00:AA:01:00:00:00", isPowered: true),
-                .init(name: "hci1", address: "00:AA:01:01:00:01", isPowered: true),
-            ], devices: [])
+            adapters: (0...1).map {
+                BlueZInventory.Adapter(
+                    name: "hci\($0)", address: "00:AA:01:0\($0):00:0\($0)", isPowered: true, isDiscovering: false,
+                    roles: ["central", "peripheral"], advertisements: .init(active: 0, free: 5),
+                    supportsGATTServer: true)
+            }, devices: [])
         change(&inventory)
         return inventory
     }

@@ -7,13 +7,13 @@ package struct BlueZInventory: Hashable, Sendable {
         package var name: String
         package var address: String
         package var isPowered: Bool
-        package var isDiscovering = false
+        package var isDiscovering: Bool
         /// `central`, `peripheral`, `central-peripheral`; empty if bluetoothd does not report roles (before 5.52).
-        package var roles = ["central", "peripheral"]
+        package var roles: [String]
         /// The numbers of active advertisements and of free ones; `nil` if the adapter cannot advertise.
-        package var advertisements: Advertisements? = Advertisements(active: 0, free: 5)
+        package var advertisements: Advertisements?
         /// Whether the adapter supports GATT applications.
-        package var supportsGATTServer = true
+        package var supportsGATTServer: Bool
     }
 
     package struct Advertisements: Hashable, Sendable {
