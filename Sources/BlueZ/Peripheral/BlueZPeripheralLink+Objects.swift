@@ -43,7 +43,7 @@ extension BlueZPeripheralLink {
             objects.append((path, DBusInterface(BlueZName.gattService, properties: properties)))
             for (index, definition) in service.characteristics.enumerated() {
                 let characteristic = "\(path)/char\(index)"
-                characteristics[definition.name] = Characteristic(path: characteristic, definition: definition)
+                characteristics[definition.id] = Characteristic(path: characteristic, definition: definition)
                 objects.append((characteristic, interface(of: definition, in: path)))
                 if let text = definition.userDescription {
                     objects.append((characteristic + "/desc0", description(text, of: characteristic)))
@@ -52,8 +52,8 @@ extension BlueZPeripheralLink {
                 where !Self.ownDescriptors.contains(descriptor.uuid) {
                     let path = "\(characteristic)/desc\(position + 1)"
                     var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
-                    attribute.name = descriptor.name
-                    characteristics[descriptor.name] = Characteristic(path: path, definition: attribute)
+                    attribute.id = descriptor.id
+                    characteristics[descriptor.id] = Characteristic(path: path, definition: attribute)
                     objects.append((path, interface(of: descriptor, in: characteristic)))
                 }
             }
@@ -104,7 +104,7 @@ extension BlueZPeripheralLink {
     private func interface(of descriptor: LocalDescriptor, in characteristic: String) -> DBusInterface {
         self.descriptor(
             descriptor.uuid, in: characteristic, value: [], flags: ["read", "write"],
-            methods: readAndWrite(descriptor.name))
+            methods: readAndWrite(descriptor.id))
     }
 
     private func descriptor(
@@ -120,7 +120,7 @@ extension BlueZPeripheralLink {
     }
 
     private func interface(of definition: LocalCharacteristic, in service: String) -> DBusInterface {
-        let uuid = definition.name
+        let uuid = definition.id
         var methods = readAndWrite(uuid)
         var properties: [String: DBusValue] = [
             "UUID": .string(definition.uuid.busText), "Service": .objectPath(service),

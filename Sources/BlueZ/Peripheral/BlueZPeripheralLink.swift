@@ -106,8 +106,8 @@ package actor BlueZPeripheralLink: PeripheralLink {
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
         guard self.application == nil else { throw LinkError(.invalidState, "this link is already published") }
-        let names = application.services.flatMap(\.characteristics).map(\.name)
-        guard Set(names).count == names.count else {
+        let identifiers = application.services.flatMap(\.characteristics).map(\.id)
+        guard Set(identifiers).count == identifiers.count else {
             throw LinkError(.invalidState, "a characteristic's name occurs twice in the application")
         }
         self.application = application

@@ -142,8 +142,8 @@ extension GATTTable {
         }
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
-            guard valueHandles[local.name] == nil else {
-                throw LinkError(.invalidState, "characteristic \(local.name) occurs twice; its name must be unique")
+            guard valueHandles[local.id] == nil else {
+                throw LinkError(.invalidState, "characteristic \(local.id) occurs twice; its name must be unique")
             }
             guard local.constant?.count ?? 0 <= ATTPDU.maximumValueLength,
                 local.userDescription?.utf8.count ?? 0 <= ATTPDU.maximumValueLength
@@ -159,7 +159,7 @@ extension GATTTable {
                     handle: declarationHandle, type: characteristic,
                     content: .fixed(declaration + local.uuid.littleEndian)))
             attributes.append(Attribute(handle: valueHandle, type: local.uuid, content: .value(local)))
-            valueHandles[local.name] = valueHandle
+            valueHandles[local.id] = valueHandle
             if local.needsConfiguration {
                 try append(clientConfiguration, .configuration(of: valueHandle, local.properties), nil)
             }
@@ -174,13 +174,13 @@ extension GATTTable {
                 try append(clientConfiguration, .configuration(of: valueHandle, local.properties), descriptor.handle)
                 return
             }
-            guard valueHandles[descriptor.name] == nil else {
-                throw LinkError(.invalidState, "descriptor \(descriptor.name) occurs twice; its name must be unique")
+            guard valueHandles[descriptor.id] == nil else {
+                throw LinkError(.invalidState, "descriptor \(descriptor.id) occurs twice; its name must be unique")
             }
             var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
-            attribute.name = descriptor.name
+            attribute.id = descriptor.id
             attribute.notifiesEveryCentral = descriptor.notifiesEveryCentral
-            valueHandles[descriptor.name] = try append(descriptor.uuid, .value(attribute), descriptor.handle)
+            valueHandles[descriptor.id] = try append(descriptor.uuid, .value(attribute), descriptor.handle)
         }
 
         @discardableResult

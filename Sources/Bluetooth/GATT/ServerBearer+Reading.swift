@@ -24,7 +24,7 @@ extension ServerBearer {
         _ characteristic: LocalCharacteristic, offset: Int = 0, _ step: Transaction.Step, _ handle: UInt16
     ) {
         let token = begin(step, handle)
-        report(.read(id, characteristic.name, offset: offset, token: token))
+        report(.read(id, characteristic.id, offset: offset, token: token))
     }
 
     func truncated(_ value: [UInt8]) -> [UInt8] { Array(value.prefix(mtu - 1)) }

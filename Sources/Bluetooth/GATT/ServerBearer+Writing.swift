@@ -26,7 +26,7 @@ extension ServerBearer {
                 return refuse(.writeRequest, handle, .invalidAttributeValueLength)
             }
             let token = begin(.write, handle)
-            report(.write(id, characteristic.name, value: value, token: token))
+            report(.write(id, characteristic.id, value: value, token: token))
         case .configuration(let valueHandle, let properties):
             if let error = Self.configurationError(value, properties) { return refuse(.writeRequest, handle, error) }
             // Send the response before any notification of this subscription.
@@ -42,7 +42,7 @@ extension ServerBearer {
             guard value.count <= ATTPDU.maximumValueLength else {
                 return log("its write without response of \(value.count) bytes is ignored: over 512")
             }
-            report(.write(id, characteristic.name, value: value, token: nil))
+            report(.write(id, characteristic.id, value: value, token: nil))
         case .configuration(let valueHandle, let properties):
             if let error = Self.configurationError(value, properties) {
                 return log("its subscription without response is ignored: \(error)")
@@ -93,7 +93,7 @@ extension ServerBearer {
             case .configuration(let valueHandle, _): configure(valueHandle, write.value)
             case .value(let characteristic):
                 let token = begin(.execute(rest: rest), write.handle)
-                return report(.write(id, characteristic.name, value: write.value, token: token))
+                return report(.write(id, characteristic.id, value: write.value, token: token))
             }
             rest = rest.dropFirst()
         }
@@ -143,6 +143,6 @@ extension ServerBearer {
         }
         // The link handles Service Changed itself.
         guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
-        report(newBits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name))
+        report(newBits == 0 ? .unsubscribed(id, characteristic.id) : .subscribed(id, characteristic.id))
     }
 }

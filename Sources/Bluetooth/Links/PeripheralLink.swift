@@ -91,15 +91,15 @@ package struct LocalInclude: Hashable, Sendable {
 package struct LocalDescriptor: Hashable, Sendable {
     package var uuid: BluetoothUUID
     /// The identifier in read and write events. The link itself handles the 2902 descriptor (subscriptions).
-    package var name: BluetoothUUID
+    package var id: BluetoothUUID
     /// The handle, or `nil` for the next free one.
     package var handle: UInt16?
     /// Whether values are notified from this handle to every central, as some firmware does.
     package var notifiesEveryCentral = false
 
-    package init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
+    package init(uuid: BluetoothUUID, id: BluetoothUUID, handle: UInt16? = nil) {
         self.uuid = uuid
-        self.name = name
+        self.id = id
         self.handle = handle
     }
 }
@@ -107,7 +107,7 @@ package struct LocalDescriptor: Hashable, Sendable {
 package struct LocalCharacteristic: Hashable, Sendable {
     package var uuid: BluetoothUUID
     /// The unique identifier in events and requests: the UUID, unless several characteristics have this UUID.
-    package var name: BluetoothUUID
+    package var id: BluetoothUUID
     /// The handle of the declaration, or `nil` for the next free handle.
     package var declaration: UInt16?
     /// The handle of the value, or `nil` for the next free handle.
@@ -134,7 +134,7 @@ package struct LocalCharacteristic: Hashable, Sendable {
         acceptsAnyWrite: Bool = false
     ) {
         self.uuid = uuid
-        name = uuid
+        id = uuid
         self.properties = properties
         self.userDescription = userDescription
         self.constant = constant

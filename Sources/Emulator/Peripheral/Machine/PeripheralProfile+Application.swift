@@ -3,8 +3,8 @@ package import Bluetooth
 extension PeripheralProfile {
     /// Returns a unique UUID for an attribute in link events and requests, because its own UUID can occur several
     /// times.
-    static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
-    static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
+    static func identifier(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
+    static func handle(of identifier: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: identifier.low) }
 
     /// A substitute for an unknown UUID: `77617465-7268-HHHH-8000-676164676574`, where HHHH is the handle.
     package static func placeholder(at handle: UInt16) -> BluetoothUUID {
@@ -95,18 +95,19 @@ extension PeripheralProfile {
         var local = LocalCharacteristic(
             uuid: characteristic.uuid ?? placeholder(at: characteristic.handle), properties: characteristic.properties,
             acceptsAnyWrite: true)
-        local.name = name(of: characteristic.handle)
+        local.id = identifier(of: characteristic.handle)
         local.declaration = characteristic.declaration
         local.handle = characteristic.handle
         local.acceptsAnyRead = true
         local.descriptors = characteristic.descriptors.map {
-            LocalDescriptor(uuid: $0.uuid ?? placeholder(at: $0.handle), name: name(of: $0.handle), handle: $0.handle)
+            LocalDescriptor(
+                uuid: $0.uuid ?? placeholder(at: $0.handle), id: identifier(of: $0.handle), handle: $0.handle)
         }
         if characteristic.canBeSubscribed, characteristic.configuration == nil {
             let free = Int(characteristic.descriptors.last?.handle ?? characteristic.handle) + 1
             if free < next, let handle = UInt16(exactly: free) {
                 local.descriptors.append(
-                    LocalDescriptor(uuid: GATTTable.clientConfiguration, name: name(of: handle), handle: handle))
+                    LocalDescriptor(uuid: GATTTable.clientConfiguration, id: identifier(of: handle), handle: handle))
                 remarks.append(
                     """
                     the subscription of \(local.uuid) at \(characteristic.handle) is at \(handle), the first free \

@@ -104,14 +104,14 @@ package struct ProfileMachine: PeripheralMachine {
         switch event {
         case .connected(let id): connect(id, at: now)
         case .disconnected(let id) where id == central: disconnect()
-        case .subscribed(let id, let name) where id == central:
-            subscribe(PeripheralProfile.handle(named: name), at: now)
-        case .unsubscribed(let id, let name) where id == central:
-            unsubscribe(PeripheralProfile.handle(named: name), at: now)
-        case .read(let id, let name, let offset, let token):
-            read(PeripheralProfile.handle(named: name), offset, id, token, at: now)
-        case .write(let id, let name, let value, let token):
-            write(PeripheralProfile.handle(named: name), value, id, token, at: now)
+        case .subscribed(let id, let uuid) where id == central:
+            subscribe(PeripheralProfile.handle(of: uuid), at: now)
+        case .unsubscribed(let id, let uuid) where id == central:
+            unsubscribe(PeripheralProfile.handle(of: uuid), at: now)
+        case .read(let id, let uuid, let offset, let token):
+            read(PeripheralProfile.handle(of: uuid), offset, id, token, at: now)
+        case .write(let id, let uuid, let value, let token):
+            write(PeripheralProfile.handle(of: uuid), value, id, token, at: now)
         case .notified: confirmationDeadline = nil
         case .unavailable(let error):
             disconnect()
@@ -372,7 +372,7 @@ package struct ProfileMachine: PeripheralMachine {
             // Do not send a value without a subscriber.
             guard subscriptions.contains(value.handle) || undeclared.contains(value.handle) else { continue }
             confirmationDeadline = now.advanced(by: Self.confirmationLimit)
-            effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))
+            effects.append(.link(.notify(PeripheralProfile.identifier(of: value.handle), value: value.value.bytes)))
         }
     }
 
