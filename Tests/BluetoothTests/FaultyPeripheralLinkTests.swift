@@ -55,13 +55,7 @@ import Testing
         }
 
         func token() async throws -> UInt64 {
-            try await peripheralEvents.next("a request") { event in
-                switch event {
-                case .read(_, _, _, let token): token
-                case .write(_, _, _, let token): token
-                default: nil
-                }
-            }
+            try await peripheralEvents.next("a request") { $0.token }
         }
 
         func close() async {

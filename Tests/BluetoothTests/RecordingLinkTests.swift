@@ -22,12 +22,10 @@ import Testing
         central.perform(.subscribe(handle: 12))
         central.perform(.write(handle: 16, value: [1, 2], withResponse: false))
         central.perform(.read(handle: 12))
-        var token = try await events.next("read") { if case .read(_, _, _, let token) = $0 { token } else { nil } }
+        var token = try await events.next("read") { $0.token }
         recording.perform(.respond(token: token, .value([7])))
         central.perform(.write(handle: 19, value: [3], withResponse: true))
-        token = try await events.next("write") {
-            if case .write(_, firmware, _, let token?) = $0 { token } else { nil }
-        }
+        token = try await events.next("write") { $0.token }
         recording.perform(.respond(token: token, .error(0x80)))
         recording.perform(.notify(0xFFE4, value: [9]))
         try await centralEvents.next(.notification(handle: 12, value: [9]))

@@ -76,13 +76,16 @@ struct Conversation {
     }
 
     /// The token of the last event that has one.
+    var token: UInt64? { events.reversed().lazy.compactMap(\.token).first }
+}
+
+extension PeripheralEvent {
+    /// The token of a read, or of a write that needs a response.
     var token: UInt64? {
-        events.reversed().lazy.compactMap { event in
-            switch event {
-            case .read(_, _, _, let token): token
-            case .write(_, _, _, let token): token
-            default: nil
-            }
-        }.first
+        switch self {
+        case .read(_, _, _, let token): token
+        case .write(_, _, _, let token): token
+        default: nil
+        }
     }
 }
