@@ -1,7 +1,10 @@
-/// Injects the faults of a plan between the two ends of a link. Equal plans, seeds, PDUs and times give equal faults.
-package struct FaultyChannel: Sendable {
+/// Injects the faults of a plan into the PDUs of a link.
+package typealias FaultyChannel = FaultyTransfer<[UInt8]>
+
+/// Injects the faults of a plan between two ends. Equal plans, seeds, opcodes and times give equal faults.
+package struct FaultyTransfer<Payload: Hashable & Sendable>: Sendable {
     package enum Effect: Hashable, Sendable {
-        case deliver(connection: Int, PDUDirection, [UInt8])
+        case deliver(connection: Int, PDUDirection, Payload)
         case disconnect(connection: Int)
         case log(String)
     }
@@ -9,7 +12,7 @@ package struct FaultyChannel: Sendable {
     private struct HeldPDU {
         var connection: Int
         var direction: PDUDirection
-        var bytes: [UInt8]
+        var payload: Payload
         var due: MonotonicInstant
         /// Whether the next PDU overtakes this one, which follows at once.
         var isSwapped: Bool
@@ -28,14 +31,12 @@ package struct FaultyChannel: Sendable {
     /// The earliest time at which `tick` delivers a PDU.
     package var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
 
-    /// Accepts a sent PDU, and returns the PDUs to deliver now. `connection` is the caller's number of the connection.
-    package mutating func transmit(
-        _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
+    /// Accepts a sent PDU with this opcode, and returns the PDUs to deliver now. `connection` is the caller's number of
+    /// the connection.
+    mutating func transmit(
+        _ payload: Payload, opcode: ATTOpcode, _ direction: PDUDirection, connection: Int, at now: MonotonicInstant
     ) -> [Effect] {
-        guard !plan.faults.isEmpty || plan.mtu != nil else {
-            return [.deliver(connection: connection, direction, bytes)]
-        }
-        let bytes = limitMTU(bytes)
+        guard !plan.faults.isEmpty else { return [.deliver(connection: connection, direction, payload)] }
         if nextFault(.disconnect) != nil {
             closed(connection: connection)
             return [.log("fault: disconnected"), .disconnect(connection: connection)]
@@ -44,9 +45,9 @@ package struct FaultyChannel: Sendable {
         var wait = Duration.zero
         var isSwapped = false
         var log: [Effect] = []
-        for kind in Self.kinds(of: bytes, direction) {
+        for kind in Self.kinds(of: opcode, direction) {
             guard let fault = nextFault(kind) else { continue }
-            log.append(.log("fault: \(kind.rawValue) \(ATTOpcode(bytes.first ?? 0))"))
+            log.append(.log("fault: \(kind.rawValue) \(opcode)"))
             switch kind {
             case .lose, .silent, .deaf: copies = 0
             case .repeat: copies = 2
@@ -55,13 +56,13 @@ package struct FaultyChannel: Sendable {
             case .disconnect: break
             }
         }
-        return log + send(bytes, direction, connection, copies: copies, wait: wait, isSwapped: isSwapped, at: now)
+        return log + send(payload, direction, connection, copies: copies, wait: wait, isSwapped: isSwapped, at: now)
     }
 
     package mutating func tick(at now: MonotonicInstant) -> [Effect] {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
-        return due.map { .deliver(connection: $0.connection, $0.direction, $0.bytes) }
+        return due.map { .deliver(connection: $0.connection, $0.direction, $0.payload) }
     }
 
     package mutating func closed(connection: Int) {
@@ -69,7 +70,7 @@ package struct FaultyChannel: Sendable {
     }
 
     private mutating func send(
-        _ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, copies: Int, wait: Duration, isSwapped: Bool,
+        _ payload: Payload, _ direction: PDUDirection, _ connection: Int, copies: Int, wait: Duration, isSwapped: Bool,
         at now: MonotonicInstant
     ) -> [Effect] {
         func isSameDirection(_ pdu: HeldPDU) -> Bool { pdu.connection == connection && pdu.direction == direction }
@@ -77,7 +78,8 @@ package struct FaultyChannel: Sendable {
         let lastDue = held.filter { isSameDirection($0) && !$0.isSwapped }.map(\.due).max()
         let due = max(
             now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), lastDue ?? now)
-        let packet = HeldPDU(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped)
+        let packet = HeldPDU(
+            connection: connection, direction: direction, payload: payload, due: due, isSwapped: isSwapped)
         var packets = Array(repeating: packet, count: copies)
         if !isSwapped, copies > 0 {
             // This PDU has overtaken the swapped ones, which follow it at once.
@@ -91,11 +93,10 @@ package struct FaultyChannel: Sendable {
             held += packets
             return []
         }
-        return packets.map { .deliver(connection: connection, direction, $0.bytes) }
+        return packets.map { .deliver(connection: connection, direction, $0.payload) }
     }
 
-    private static func kinds(of bytes: [UInt8], _ direction: PDUDirection) -> [FaultPlan.Kind] {
-        let opcode = ATTOpcode(bytes.first ?? 0)
+    private static func kinds(of opcode: ATTOpcode, _ direction: PDUDirection) -> [FaultPlan.Kind] {
         switch opcode {
         case .notification, .indication, .multipleNotification: return [.lose, .repeat, .delay, .swap]
         case .writeCommand where direction == .toPeripheral: return [.deaf]
@@ -118,6 +119,15 @@ package struct FaultyChannel: Sendable {
             }
         }
         return found
+    }
+}
+
+extension FaultyChannel {
+    package mutating func transmit(
+        _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
+    ) -> [Effect] {
+        let opcode = ATTOpcode(bytes.first ?? 0)
+        return transmit(limitMTU(bytes), opcode: opcode, direction, connection: connection, at: now)
     }
 
     /// Lowers the MTU in an MTU exchange for both ends.

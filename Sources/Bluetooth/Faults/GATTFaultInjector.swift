@@ -17,17 +17,14 @@ struct GATTFaultInjector: Sendable {
         var unanswered: Set<UInt64> = []
     }
 
-    private var channel: FaultyChannel
+    private var channel: FaultyTransfer<Effect>
     private var centrals: [CentralID: Central] = [:]
     private var lastConnection = 0
-    private var lastMessage: UInt64 = 0
-    /// The requests in the channel by number. The channel sees only an opcode and this number.
-    private var requests: [UInt64: PeripheralRequest] = [:]
     /// For each notified value, in order, whether the consumer still expects `notified`.
     private var expectsNotified: [BluetoothUUID: [Bool]] = [:]
 
     init(_ plan: FaultPlan, seed: UInt64) {
-        channel = FaultyChannel(plan, seed: seed)
+        channel = FaultyTransfer(plan, seed: seed)
     }
 
     var nextDeadline: MonotonicInstant? { channel.nextDeadline }
@@ -84,38 +81,28 @@ struct GATTFaultInjector: Sendable {
     }
 
     mutating func tick(at now: MonotonicInstant) -> [Effect] {
-        var delivered: Set<UInt64> = []
-        let effects = channel.tick(at: now).flatMap { effect -> [Effect] in
-            guard case .deliver(_, _, let bytes) = effect, let number = Self.number(bytes) else { return [] }
-            delivered.insert(number)
-            return deliver(number, reportsNotified: false)
+        channel.tick(at: now).compactMap { effect in
+            guard case .deliver(_, _, let delivered) = effect else { return nil }
+            return deliver(delivered, reportsNotified: false)
         }
-        dropRequests(delivered)
-        return effects
-    }
-
-    /// Drops the stored requests of delivered messages that the channel no longer holds. Copies are delivered together.
-    private mutating func dropRequests(_ delivered: Set<UInt64>) {
-        for number in delivered { requests[number] = nil }
-        if channel.nextDeadline == nil { requests = [:] }
     }
 
     private mutating func ended(_ id: CentralID) -> [Effect] {
         guard let central = centrals.removeValue(forKey: id) else { return [] }
         channel.closed(connection: central.connection)
-        dropRequests([])
         // The base link requires a response to each request, even if the fault plan lost the response.
         let unlikelyError: UInt8 = 0x0E
         return central.unanswered.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }
 
+    /// Passes a read or write to the consumer, or loses it.
     private mutating func receive(
         _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
     ) -> [Effect] {
         guard let connection = centrals[id]?.connection else { return [.yield(event)] }
-        return channel.transmit([opcode.rawValue], .toPeripheral, connection: connection, at: now).map { effect in
-            switch effect {
-            case .deliver: .yield(event)
+        return channel.transmit(.yield(event), opcode: opcode, .toPeripheral, connection: connection, at: now).map {
+            switch $0 {
+            case .deliver(_, _, let delivered): delivered
             case .disconnect: .perform(.disconnect(id))
             case .log(let line): .log(line)
             }
@@ -127,43 +114,29 @@ struct GATTFaultInjector: Sendable {
     private mutating func send(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], isSent: Bool) {
-        lastMessage += 1
-        let sentNumber = lastMessage
-        requests[sentNumber] = request
         var isSent = false
         var effects: [Effect] = []
-        var delivered: Set<UInt64> = []
-        let bytes = [opcode.rawValue] + sentNumber.littleEndianBytes(8)
-        for effect in channel.transmit(bytes, .toCentral, connection: connection, at: now) {
+        for effect in channel.transmit(.perform(request), opcode: opcode, .toCentral, connection: connection, at: now) {
             switch effect {
-            case .deliver(_, _, let bytes):
-                guard let number = Self.number(bytes) else { continue }
-                effects += deliver(number, reportsNotified: number == sentNumber && !isSent)
-                delivered.insert(number)
-                isSent = isSent || number == sentNumber
+            case .deliver(_, _, let delivered):
+                // The first one is `request`. A copy of it, or requests that it has overtaken, can follow.
+                effects.append(deliver(delivered, reportsNotified: !isSent))
+                isSent = true
             case .disconnect: effects.append(.perform(.disconnect(id)))
             case .log(let line): effects.append(.log(line))
             }
         }
-        dropRequests(delivered)
         return (effects, isSent)
     }
 
-    private static func number(_ bytes: [UInt8]) -> UInt64? {
-        guard bytes.count == 9 else { return nil }
-        return bytes[1...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    private mutating func deliver(_ number: UInt64, reportsNotified: Bool) -> [Effect] {
-        guard let request = requests[number] else { return [] }
-        switch request {
-        case .respond(let token, _):
+    private mutating func deliver(_ delivered: Effect, reportsNotified: Bool) -> Effect {
+        switch delivered {
+        case .perform(.respond(let token, _)):
             for id in centrals.keys { centrals[id]?.unanswered.remove(token) }
-        case .notify(let uuid, _):
+        case .perform(.notify(let uuid, _)):
             expectsNotified[uuid, default: []].append(reportsNotified)
-        case .disconnect, .advertise:
-            break
+        case .perform, .yield, .log: break
         }
-        return [.perform(request)]
+        return delivered
     }
 }
