@@ -61,20 +61,16 @@ extension ByteReader {
     }
 
     fileprivate mutating func ranges() throws(MalformedPDU) -> [ATTHandleRange] {
-        var list: [ATTHandleRange] = []
-        for _ in 0..<(try count(of: "handles information list", size: 4)) {
-            list.append(ATTHandleRange(try uint16("found handle"), try uint16("group end handle")))
+        try list("handles information list", itemSize: 4) { (reader) throws(MalformedPDU) in
+            ATTHandleRange(try reader.uint16("found handle"), try reader.uint16("group end handle"))
         }
-        return list
     }
 
     fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
         guard remaining >= 4 else {
             throw MalformedPDU(field: "set of handles", offset: offset, needed: 4, found: remaining)
         }
-        var list: [UInt16] = []
-        for _ in 0..<(try count(of: "set of handles", size: 2)) { list.append(try uint16("handle")) }
-        return list
+        return try list("set of handles", itemSize: 2) { (reader) throws(MalformedPDU) in try reader.uint16("handle") }
     }
 
     /// Decodes the information list. Format 1 has 16-bit types, format 2 has 128-bit types.
@@ -85,37 +81,31 @@ extension ByteReader {
             throw MalformedPDU(field: "format (1 or 2)", offset: start, needed: 1, found: Int(format))
         }
         let typeSize = format == 1 ? 2 : 16
-        var list: [ATTInformation] = []
-        for _ in 0..<(try count(of: "information data", size: 2 + typeSize)) {
-            let handle = try uint16("handle")
-            let at = offset
-            guard let type = BluetoothUUID(littleEndian: try bytes(typeSize, "attribute type")) else {
+        return try list("information data", itemSize: 2 + typeSize) { (reader) throws(MalformedPDU) in
+            let handle = try reader.uint16("handle")
+            let at = reader.offset
+            guard let type = BluetoothUUID(littleEndian: try reader.bytes(typeSize, "attribute type")) else {
                 throw MalformedPDU(field: "attribute type", offset: at, needed: typeSize, found: typeSize)
             }
-            list.append(ATTInformation(handle, type))
+            return ATTInformation(handle, type)
         }
-        return list
     }
 
     /// Decodes a list with one length byte for all items. The length includes the handle.
     fileprivate mutating func equalLengthValues() throws(MalformedPDU) -> [ATTHandleValue] {
         let size = try itemSize(atLeast: 2)
-        var list: [ATTHandleValue] = []
-        for _ in 0..<(try count(of: "attribute data list", size: size)) {
-            list.append(ATTHandleValue(try uint16("handle"), try bytes(size - 2, "attribute value")))
+        return try list("attribute data list", itemSize: size) { (reader) throws(MalformedPDU) in
+            ATTHandleValue(try reader.uint16("handle"), try reader.bytes(size - 2, "attribute value"))
         }
-        return list
     }
 
     fileprivate mutating func groups() throws(MalformedPDU) -> [ATTGroupValue] {
         let size = try itemSize(atLeast: 4)
-        var list: [ATTGroupValue] = []
-        for _ in 0..<(try count(of: "attribute data list", size: size)) {
-            list.append(
-                ATTGroupValue(
-                    try uint16("handle"), try uint16("end group handle"), try bytes(size - 4, "attribute value")))
+        return try list("attribute data list", itemSize: size) { (reader) throws(MalformedPDU) in
+            ATTGroupValue(
+                try reader.uint16("handle"), try reader.uint16("end group handle"),
+                try reader.bytes(size - 4, "attribute value"))
         }
-        return list
     }
 
     private mutating func itemSize(atLeast least: Int) throws(MalformedPDU) -> Int {

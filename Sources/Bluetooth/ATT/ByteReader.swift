@@ -43,13 +43,17 @@ struct ByteReader {
         return uuid
     }
 
-    /// The number of items of `size` bytes in the remaining bytes: at least one, without a remainder.
-    func count(of field: String, size: Int) throws(MalformedPDU) -> Int {
-        guard remaining >= size, remaining % size == 0 else {
-            throw MalformedPDU(
-                field: field, offset: offset, needed: max(1, (remaining + size - 1) / size) * size, found: remaining)
+    /// Reads items of `itemSize` bytes to the end of the PDU: at least one, without a remainder.
+    mutating func list<Item>(
+        _ field: String, itemSize: Int, _ read: (inout ByteReader) throws(MalformedPDU) -> Item
+    ) throws(MalformedPDU) -> [Item] {
+        guard remaining >= itemSize, remaining % itemSize == 0 else {
+            let needed = max(1, (remaining + itemSize - 1) / itemSize) * itemSize
+            throw MalformedPDU(field: field, offset: offset, needed: needed, found: remaining)
         }
-        return remaining / size
+        var items: [Item] = []
+        while remaining > 0 { items.append(try read(&self)) }
+        return items
     }
 
     func end() throws(MalformedPDU) {
