@@ -101,7 +101,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private func waitForVisibility() {
         waitCount += 1
         let current = waitCount
-        pauseAccepting()
+        source?.interest = []
         queue.asyncAfter(deadline: .now() + acceptTimeout / .seconds(1)) { [weak self] in
             guard let self, self.waitCount == current, !self.isVisible, self.source != nil else { return }
             while let expired = self.accept() {
@@ -154,15 +154,11 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     // MARK: Accepting
 
     private func update() {
-        setAccepting(sockets.count < Self.maximumConnections)
+        source?.interest = sockets.count < Self.maximumConnections ? .reading : []
     }
-
-    private func pauseAccepting() { setAccepting(false) }
 
     private func pause() {
-        pauseAccepting()
+        source?.interest = []
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }
     }
-
-    private func setAccepting(_ accepting: Bool) { source?.interest = accepting ? .reading : [] }
 }
