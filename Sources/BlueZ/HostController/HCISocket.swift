@@ -4,10 +4,12 @@ import Glibc
 
 /// A raw HCI socket of the kernel. Requires CAP_NET_RAW, for some channels CAP_NET_ADMIN.
 enum HCISocket {
-    /// Opens a socket without an adapter. It never blocks.
-    static func open() throws(LinkError) -> Int32 {
-        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_BLUETOOTH, type, BTPROTO_HCI)
+    /// Opens a Bluetooth socket without an adapter. It never blocks.
+    static func open(
+        _ type: __socket_type = SOCK_RAW, _ protocolNumber: Int32 = BTPROTO_HCI
+    ) throws(LinkError) -> Int32 {
+        let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_BLUETOOTH, Int32(type.rawValue) | flags, protocolNumber)
         guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
         return descriptor
     }

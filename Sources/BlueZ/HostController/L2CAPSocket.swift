@@ -7,12 +7,7 @@ import Synchronization
 enum L2CAPSocket {
     static let attChannel: UInt16 = 4
 
-    static func open() throws(LinkError) -> Int32 {
-        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_BLUETOOTH, type, BTPROTO_L2CAP)
-        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
-        return descriptor
-    }
+    static func open() throws(LinkError) -> Int32 { try HCISocket.open(SOCK_SEQPACKET, BTPROTO_L2CAP) }
 
     /// Calls `body` with an L2CAP socket address. The address `nil` means any adapter.
     static func withAddress<Result>(
