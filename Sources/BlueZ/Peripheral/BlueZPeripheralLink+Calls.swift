@@ -81,7 +81,7 @@ extension BlueZPeripheralLink {
             return Self.refusal("InProgress", "already notifying")
         }
         characteristics[uuid]?.isNotifying = true
-        updateProperty(uuid, "Notifying", true)
+        updateProperty(uuid, "Notifying", .boolean(true))
         for central in centrals.values { emit(.subscribed(central.id, uuid)) }
         return .done
     }
@@ -89,7 +89,7 @@ extension BlueZPeripheralLink {
     func stopNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
         guard characteristics[uuid]?.isNotifying == true else { return Self.refusal("Failed", "not notifying") }
         characteristics[uuid]?.isNotifying = false
-        updateProperty(uuid, "Notifying", false)
+        updateProperty(uuid, "Notifying", .boolean(false))
         for central in centrals.values { emit(.unsubscribed(central.id, uuid)) }
         return .done
     }
@@ -109,7 +109,7 @@ extension BlueZPeripheralLink {
             self.assumeIsolated { $0.socket(device, uuid, event) }
         }
         characteristics[uuid]?.sockets.updateValue(Subscriber(socket: socket), forKey: device)?.socket.close()
-        updateProperty(uuid, "NotifyAcquired", true)
+        updateProperty(uuid, "NotifyAcquired", .boolean(true))
         emit(.subscribed(central, uuid))
         return .values([.fileDescriptor(OwnedDescriptor(sockets[1])), .uint16(UInt16(clamping: mtu))])
     }
@@ -122,7 +122,9 @@ extension BlueZPeripheralLink {
             for _ in 0..<sent { emit(.notified(uuid)) }
         case .ended:
             guard characteristics[uuid]?.sockets.removeValue(forKey: device) != nil else { return }
-            if characteristics[uuid]?.sockets.isEmpty == true { updateProperty(uuid, "NotifyAcquired", false) }
+            if characteristics[uuid]?.sockets.isEmpty == true {
+                updateProperty(uuid, "NotifyAcquired", .boolean(false))
+            }
             if let central = centrals[device] { emit(.unsubscribed(central.id, uuid)) }
         case .connected, .connectFailed, .received, .congested: break
         }
@@ -134,18 +136,14 @@ extension BlueZPeripheralLink {
             characteristics[uuid]?.lastRead = []
             let socket = characteristics[uuid]?.sockets.removeValue(forKey: device)
             socket?.socket.close()
-            if socket != nil { updateProperty(uuid, "NotifyAcquired", false) }
+            if socket != nil { updateProperty(uuid, "NotifyAcquired", .boolean(false)) }
             let wasNotifying = characteristics[uuid]?.isNotifying == true
             if wasNotifying {
                 characteristics[uuid]?.isNotifying = false
-                updateProperty(uuid, "Notifying", false)
+                updateProperty(uuid, "Notifying", .boolean(false))
             }
             if let id, socket != nil || wasNotifying { emit(.unsubscribed(id, uuid)) }
         }
-    }
-
-    private func updateProperty(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) {
-        updateProperty(uuid, property, .boolean(value))
     }
 
     private func updateProperty(_ uuid: BluetoothUUID, _ property: String, _ value: DBusValue) {
