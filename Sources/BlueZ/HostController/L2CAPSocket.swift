@@ -67,7 +67,7 @@ package struct L2CAPDialer: SocketDialer {
         Advertisement(peer: PeerID(address.description), address: address)
     }
 
-    package func dial(_ peer: PeerID) throws(LinkError) -> DialResult {
+    package func dial(_ peer: PeerID) throws(LinkError) -> Int32? {
         // Without bluetoothd, the adapter might be switched off.
         let usable = try HostAdapter.all().filter { $0.address != address }
         if !usable.contains(where: \.isUp) { try usable.first?.switchOn() }
@@ -79,13 +79,9 @@ package struct L2CAPDialer: SocketDialer {
                 connect(descriptor, $0, $1) == 0 ? 0 : errno
             }
         }
-        switch error {
-        case 0: return .connected(descriptor)
-        case EINPROGRESS: return .connecting(descriptor)
-        default: break
-        }
+        if error == 0 || error == EINPROGRESS { return descriptor }
         close(descriptor)
-        if error == EAGAIN || error == EBUSY { return .busy }
+        if error == EAGAIN || error == EBUSY { return nil }
         throw explain(error)
     }
 

@@ -40,23 +40,16 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
     private func dial(_ peer: PeerID, _ current: Int) {
         guard attempt == current else { return }
         do throws(LinkError) {
-            switch try dialer.dial(peer) {
-            case .connected(let descriptor):
-                makeSocket(descriptor, isConnecting: false)
-                central?.feed(.opened)
-            case .connecting(let descriptor):
-                makeSocket(descriptor, isConnecting: true)
-            case .busy:
-                queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current) }
+            guard let descriptor = try dialer.dial(peer) else {
+                return queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in
+                    self?.dial(peer, current)
+                }
+            }
+            socket = PacketSocket(descriptor: descriptor, isConnecting: true, queue: queue) { [weak self] in
+                self?.handle($0)
             }
         } catch {
             central?.feed(.openFailed(error))
-        }
-    }
-
-    private func makeSocket(_ descriptor: Int32, isConnecting: Bool) {
-        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: queue) { [weak self] in
-            self?.handle($0)
         }
     }
 

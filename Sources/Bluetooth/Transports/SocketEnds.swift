@@ -4,17 +4,10 @@ package protocol SocketDialer: Sendable {
     var hasRadio: Bool { get }
     /// The peer, as far as it is known without a connection.
     func peer() throws(LinkError) -> Advertisement
-    /// Starts to connect without blocking. The caller owns the non-blocking descriptor.
-    func dial(_ peer: PeerID) throws(LinkError) -> DialResult
+    /// Starts to connect without blocking. The caller owns the non-blocking descriptor, which becomes writable when the
+    /// result is known. `nil` if the peer's queue is full: retry later.
+    func dial(_ peer: PeerID) throws(LinkError) -> Int32?
     func explain(_ error: Int32) -> LinkError
-}
-
-package enum DialResult: Sendable {
-    case connected(Int32)
-    /// The descriptor becomes writable when the result is known.
-    case connecting(Int32)
-    /// The peer's queue is full. Retry later.
-    case busy
 }
 
 package protocol SocketListener: Sendable {

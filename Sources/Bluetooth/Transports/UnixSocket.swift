@@ -81,17 +81,13 @@ extension UnixSocket: SocketDialer {
         return Advertisement(peer: PeerID(path))
     }
 
-    package func dial(_ peer: PeerID) throws(LinkError) -> DialResult {
+    package func dial(_ peer: PeerID) throws(LinkError) -> Int32? {
         let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
-        switch error {
-        case 0: return .connected(descriptor)
-        case EINPROGRESS: return .connecting(descriptor)
-        default: break
-        }
+        if error == 0 || error == EINPROGRESS { return descriptor }
         Glibc.close(descriptor)
         // The listen queue is full.
-        if error == EAGAIN { return .busy }
+        if error == EAGAIN { return nil }
         throw explain(error)
     }
 
