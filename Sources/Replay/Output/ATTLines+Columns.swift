@@ -57,9 +57,17 @@ extension ATTLines {
         case .handle: put(handle(pdu, sent))
         case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
         case .length: out.put(number: pdu.byteCount)
-        case .error: put(Self.error(pdu)?.description)
+        case .error:
+            if case .errorResponse(_, _, let error) = Self.errorOrMTU(pdu) {
+                put(error.description)
+            } else {
+                put(nil as String?)
+            }
         case .mtu:
-            if let mtu = Self.mtu(pdu) { out.put(number: mtu) } else { put(nil as String?) }
+            switch Self.errorOrMTU(pdu) {
+            case .exchangeMTURequest(let mtu), .exchangeMTUResponse(let mtu): out.put(number: Int(mtu))
+            default: put(nil as String?)
+            }
         case .latency: putLatency(observation.time, sent?.time)
         case .value: putValue(pdu)
         case .pdu:
@@ -83,7 +91,8 @@ extension ATTLines {
     }
 
     private func handle(_ pdu: RawSpan, _ sent: RequestPairs.Request?) -> UInt16? {
-        sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.rejectedHandle(pdu)
+        if case .errorResponse(_, let handle, _) = Self.errorOrMTU(pdu) { return sent?.handle ?? handle }
+        return sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) }
     }
 
     private func putTime(_ time: Duration?) {

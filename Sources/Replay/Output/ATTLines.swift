@@ -111,7 +111,7 @@ package final class ATTLines {
         out.put(#"","name":""#)
         if let opcode = pdu.first { out.put(bytes: names[Int(opcode)]) }
         out.put("\"")
-        if let opcode = pdu.first, opcode <= 3 { putParameters(pdu) }
+        putParameters(pdu)
         out.put(#","uuid":"#)
         if let type = conversation.typeText(of: pdu, observation) {
             out.put(byte: UInt8(ascii: "\""))
@@ -171,13 +171,12 @@ package final class ATTLines {
         }
         if let opcode = pdu.first {
             out.put(bytes: names[Int(opcode)])
-            if let error = Self.error(pdu), let request = Self.rejectedRequest(pdu) {
+            switch Self.errorOrMTU(pdu) {
+            case .errorResponse(let request, let handle, let error):
                 out.put(text: ": \(error) to \(request), handle ")
-                put(handle: Self.rejectedHandle(pdu))
-            }
-            if let mtu = Self.mtu(pdu) {
-                out.put(byte: UInt8(ascii: " "))
-                out.put(number: mtu)
+                put(handle: handle)
+            case .exchangeMTURequest(let mtu), .exchangeMTUResponse(let mtu): out.put(text: " \(mtu)")
+            default: break
             }
         }
         if isColoured { out.put("\u{1B}[0m") }
@@ -190,45 +189,27 @@ package final class ATTLines {
 
     /// Adds the parameters of some PDUs to JSON: the error with its request and handle; the MTU.
     private func putParameters(_ pdu: RawSpan) {
-        if let error = Self.error(pdu), let request = Self.rejectedRequest(pdu) {
+        switch Self.errorOrMTU(pdu) {
+        case .errorResponse(let request, let handle, let error):
             out.put(#","error":"#)
             out.put(json: error.description)
             out.put(#","request":"#)
             out.put(json: request.description)
-            out.put(#","handle":"#)
-            out.put(number: Int(Self.rejectedHandle(pdu) ?? 0))
-        }
-        if let mtu = Self.mtu(pdu) {
-            out.put(#","mtu":"#)
-            out.put(number: mtu)
+            out.put(text: #","handle":\#(handle)"#)
+        case .exchangeMTURequest(let mtu), .exchangeMTUResponse(let mtu): out.put(text: #","mtu":\#(mtu)"#)
+        default: break
         }
     }
 
-    func put(handle: UInt16?) {
-        guard let handle else { return }
+    func put(handle: UInt16) {
         out.put("0x")
         out.put(hex: UInt8(handle >> 8))
         out.put(hex: UInt8(handle & 0xFF))
     }
 
-    /// The error code of an Error Response: its fifth byte (Core 5.4, Vol 3 Part F, 3.4.1.1).
-    static func error(_ pdu: RawSpan) -> ATTErrorCode? {
-        pdu.first == 0x01 && pdu.byteCount == 5 ? ATTErrorCode(rawValue: pdu.byte(4)) : nil
-    }
-
-    /// The rejected request: the second byte.
-    static func rejectedRequest(_ pdu: RawSpan) -> ATTOpcode? {
-        pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil
-    }
-
-    /// The handle with the error: the third and fourth bytes.
-    static func rejectedHandle(_ pdu: RawSpan) -> UInt16? {
-        pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil
-    }
-
-    static func mtu(_ pdu: RawSpan) -> Int? {
-        guard let opcode = pdu.first, 2...3 ~= opcode, pdu.byteCount == 3 else { return nil }
-        return pdu.little16(at: 1).map(Int.init)
+    /// Decodes the PDUs whose parameters each line has: Error Response, and the MTU exchange.
+    static func errorOrMTU(_ pdu: RawSpan) -> ATTPDU? {
+        pdu.first.flatMap { 1...3 ~= $0 ? try? ATTPDU(decoding: pdu.bytes()) : nil }
     }
 
     /// The colour of a line: red for errors, blue for PDUs of the host, green for received PDUs.
