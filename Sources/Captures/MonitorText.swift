@@ -216,8 +216,7 @@ private struct MonitorFields {
     /// Handles, ranges, UUIDs, offsets and values, in the order of the PDU.
     private var parts: [UInt8] = []
     private var handle: UInt16?
-    /// Codes in brackets by field name, such as errors and flags; in `numbers`, other numbers by field name.
-    private var codes: [String: UInt64] = [:]
+    /// The first number of each field: a code in brackets, such as an error, or else the whole text.
     private var numbers: [String: UInt64] = [:]
     private var address: BluetoothAddress?
     private var name: String?
@@ -245,7 +244,7 @@ private struct MonitorFields {
     private mutating func parseField(_ line: Substring) -> Bool {
         guard let colon = line.firstRange(of: ": ") else {
             // In an error response, the opcode of the rejected request is alone on its line.
-            return store(Self.bracketedNumber(line), "", in: &codes)
+            return store(Self.bracketedNumber(line), "")
         }
         let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
         // Newer btmon versions print the number of bytes: Data[5].
@@ -274,16 +273,14 @@ private struct MonitorFields {
             address = address ?? found
         case "Name (complete)", "Name (short)": self.name = self.name ?? String(rest)
         default:
-            let isCode = store(Self.bracketedNumber(line), String(name), in: &codes)
-            let isNumber = store(Self.hex(rest) ?? UInt64(rest), String(name), in: &numbers)
-            return isCode || isNumber
+            return store(Self.bracketedNumber(line) ?? Self.hex(rest) ?? UInt64(rest), String(name))
         }
         return true
     }
 
-    private func store(_ number: UInt64?, _ name: String, in table: inout [String: UInt64]) -> Bool {
+    private mutating func store(_ number: UInt64?, _ name: String) -> Bool {
         guard let number else { return false }
-        if table[name] == nil { table[name] = number }
+        if numbers[name] == nil { numbers[name] = number }
         return true
     }
 
@@ -332,7 +329,7 @@ private struct MonitorFields {
         }
     }
 
-    private func code(_ name: String) -> UInt8? { codes[name].flatMap { UInt8(exactly: $0) } }
+    private func code(_ name: String) -> UInt8? { numbers[name].flatMap { UInt8(exactly: $0) } }
 
     static func littleEndianBytes(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
 
