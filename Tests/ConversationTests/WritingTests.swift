@@ -71,17 +71,15 @@ import Testing
     private func rewritten(_ path: String, as format: CaptureFormat) throws -> [UInt8] {
         var file = CaptureFile(path: path)
         var writer = CaptureWriter(format)
-        var reassembler = ConversationReassembler()
-        try file.forEachPacket { packet, bytes in
-            var packet = packet
-            let observed = packet
-            if packet.direction == nil, let direction = reassembler.direction(of: observed, bytes) {
-                packet.direction = direction == .sent ? .sent : .received
-            }
-            reassembler.receive(observed, bytes) { _, _ in }
-            try writer.write(packet, bytes)
-        }
-        return writer.takeOutput()
+        try file.forEachPacket { packet, bytes in try writer.write(packet, bytes) }
+        let folder = try TemporaryFolder()
+        let copy = try folder.write("copy", writer.takeOutput())
+        let rewritten = try Observed(path: copy)
+        #expect(rewritten.error == nil)
+        #expect(rewritten.seen.map(\.pdu) == source.seen.map(\.pdu))
+        let theirs = try await Tshark().attPDUs(copy).map(\.seen.pdu)
+        let original = try await Tshark().attPDUs(path).map(\.seen.pdu)
+        #expect(theirs == original)
     }
 
     @Test(arguments: zip(RealCaptures.files.indices, RealCaptures.files))

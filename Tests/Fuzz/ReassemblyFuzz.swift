@@ -55,7 +55,6 @@ public func fuzzReassembly(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
         let end = min(input.count, at + 3 + Int(input[at + 2]))
         frame += 1
         let packet = packet(input[at], input[at + 1], frame: frame, time: .milliseconds(frame * Int(input[at + 1])))
-        _ = reassembler.direction(of: packet, input.span.bytes.extracting(at + 3..<end))
         reassembler.receive(packet, input.span.bytes.extracting(at + 3..<end)) { take($0, $1) }
         at = end
     }

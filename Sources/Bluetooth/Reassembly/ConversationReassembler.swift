@@ -38,25 +38,6 @@ package struct ConversationReassembler {
         }
     }
 
-    /// The direction of an HCI packet if the capture has none. Commands are sent, events are received; for ACL data,
-    /// the boundary flag and incomplete frames decide. Call this before `receive`.
-    package mutating func direction(of packet: CapturePacket, _ bytes: RawSpan) -> TrafficDirection? {
-        if let stated = packet.direction { return stated }
-        switch packet.content {
-        case .hci(.command): return .sent
-        case .hci(.event): return .received
-        case .hci(.acl) where bytes.byteCount >= 4:
-            let boundary = bytes.u16(0) >> 12 & 3
-            let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
-            guard let slot = table.find(key) else {
-                return boundary == 1
-                    ? nil : directionOfStart(packet.adapter, boundary: boundary, isHostServer: false, bytes)
-            }
-            return directionOfFragment(slot, boundary: boundary, bytes)
-        default: return nil
-        }
-    }
-
     /// Whether a connection is open, so that the next packet can belong to it.
     package var hasOpenConnections: Bool { table.count > 0 }
 
