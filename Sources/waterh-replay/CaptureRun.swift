@@ -105,12 +105,7 @@ final class CaptureRun {
     func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
         guard following else { return try read(part, body) }
         while true {
-            let growth: FileGrowth
-            do {
-                growth = try FileGrowth(part.path, output: STDOUT_FILENO)
-            } catch {
-                throw CommandFailure(.failed, error.description)
-            }
+            let growth = FileGrowth(part.path, output: STDOUT_FILENO)
             growth.onWait = { [self] in
                 progress.clear()
                 try out.flush()

@@ -40,7 +40,7 @@ enum FollowedFiles {
     private static func read(_ path: String, _ number: UInt16, _ events: AsyncStream<WatchEvent>.Continuation) throws {
         var file = CaptureFile(path: path)
         // Wait for more data in a file. A pipe ends when its last writer closes it.
-        if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }
+        if path != "-", isFile(path) { file.growth = FileGrowth(path, output: STDOUT_FILENO) }
         file.onHead = { events.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in
             packetSlots.wait()

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Waits with inotify until a growing capture file has more bytes.
+/// Waits until a growing capture file has more bytes. Checks the file ten times a second, because inotify(7) reports
+/// nothing on network file systems.
 ///
 /// Use one object for each reading of a file. It also detects that the file was truncated, rewritten in place, or
 /// replaced by another file of the same name.
@@ -22,35 +23,15 @@ package final class FileGrowth {
     /// Called before each wait, to flush the output.
     package var onWait: (() throws -> Void)?
     private let path: String
-    private let output: CInt?
-    private let descriptor: CInt
+    private let output: CInt
+    private static let pollMilliseconds: CInt = 100
     /// A sample of the bytes read so far, to detect a rewritten file.
     private var fingerprint: Fingerprint?
 
     /// - Parameters:
-    ///   - path: the file, or `-`: standard input is not watched, only `onWait` is called.
+    ///   - path: the file, or `-`: standard input is not checked, only `onWait` is called.
     ///   - output: the descriptor of the output; the wait ends when its reader has closed it.
-    /// - Throws: `CaptureFileError` if the limit of inotify watches is reached.
-    package init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
-        self.path = path
-        self.output = output
-        descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
-        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
-        guard path != "-" else { return }
-        // The watch of the directory reports a new file of this name.
-        let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-        let watches = [
-            (path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF),
-            (folder, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR),
-        ]
-        for (watchedPath, mask) in watches where inotify_add_watch(descriptor, watchedPath, UInt32(mask)) < 0 {
-            let code = errno
-            close(descriptor)
-            throw CaptureFileError(path: path, errno: code)
-        }
-    }
-
-    deinit { close(descriptor) }
+    package init(_ path: String, output: CInt) { (self.path, self.output) = (path, output) }
 
     /// Waits until a file that was read to `position` has more bytes.
     /// - Parameter file: the descriptor of the file.
@@ -63,7 +44,6 @@ package final class FileGrowth {
         if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
-            // The watch started before the first read, so no change is missed.
             switch try change(file, position) {
             case .grown?: return true
             case let change?:
@@ -71,16 +51,14 @@ package final class FileGrowth {
                 return false
             case nil: break
             }
-            var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-            if let output { descriptors.append(pollfd(fd: output, events: 0, revents: 0)) }
-            guard poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR else {
+            var outputEvents = pollfd(fd: output, events: 0, revents: 0)
+            guard poll(&outputEvents, 1, Self.pollMilliseconds) >= 0 || errno == EINTR else {
                 throw CaptureFileError(path: path, errno: errno)
             }
-            if descriptors.count > 1, descriptors[1].revents & Int16(POLLERR | POLLNVAL) != 0 {
+            if outputEvents.revents & Int16(POLLERR | POLLNVAL) != 0 {
                 end = .outputClosed
                 return false
             }
-            discardEvents()
         }
     }
 
@@ -114,10 +92,5 @@ package final class FileGrowth {
                 }
             }
         }
-    }
-
-    private func discardEvents() {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        while read(descriptor, &bytes, bytes.count) > 0 {}
     }
 }
