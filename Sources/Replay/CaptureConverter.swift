@@ -175,25 +175,22 @@ extension PacketContent {
 
 /// Writes an ATT conversation in another protocol layer: HCI or link-layer packets by `ConversationSynthesiser`, or
 /// text lines with each transferred value and its characteristic.
-private struct ConversationWriter {
+private final class ConversationWriter {
     private var synthesiser: ConversationSynthesiser?
     private let conversation = ConversationReader { _, _ in }
-    private let values = Collector()
+    /// The values of the last event.
+    private var values: [ObservedTransfer] = []
     /// Whether the format can store a value with a handle instead of a characteristic UUID.
     private let namesHandles: Bool
     private var frame = 0
 
-    private final class Collector {
-        var values: [ObservedTransfer] = []
-    }
-
     init(_ format: CaptureFormat) {
         namesHandles = format.container == .hexText
         synthesiser = format.level == .text ? nil : ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
-        conversation.onValue = { [values] in values.values.append($0) }
+        conversation.onValue = { [unowned self] in values.append($0) }
     }
 
-    mutating func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: PacketBody) throws {
+    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: PacketBody) throws {
         frame += 1
         guard synthesiser == nil else {
             try synthesiser?.receive(event, bytes, frame: frame, time: time, emit)
@@ -209,9 +206,7 @@ private struct ConversationWriter {
     }
 
     /// Writes an advertisement with a device's name, at the time of a packet.
-    mutating func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketBody)
-        throws
-    {
+    func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketBody) throws {
         let name = name.utf8.prefix(29)
         let data = [UInt8(1 + name.count), 0x09] + name
         let advertiser = ObservedAdvertiser(
@@ -235,8 +230,8 @@ private struct ConversationWriter {
     }
 
     private func flush(_ emit: PacketBody) throws {
-        let all = values.values
-        values.values.removeAll(keepingCapacity: true)
+        let all = values
+        values = []
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
