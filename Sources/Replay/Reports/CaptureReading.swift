@@ -171,6 +171,9 @@ package struct ReadingComparison {
     private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [Difference] {
         var all: [Difference] = []
         var left = 0, right = 0
+        func report(_ index: Int, _ row: Row, _ how: String) {
+            all.append(Difference(what: Self.title(kind, index, row), how: how))
+        }
         func isEqual(_ left: Int, _ right: Int) -> Bool {
             left < expected.count && right < found.count && compare(expected[left], found[right]) == nil
         }
@@ -179,20 +182,13 @@ package struct ReadingComparison {
             if isEqual(left, right) {
                 (left, right) = (left + 1, right + 1)
             } else if lefts == 0 || rights > lefts && isEqual(left, right + 1) {
-                all.append(
-                    Difference(
-                        what: Self.title(kind, right, found[right]),
-                        how: "\(names.found), but not \(names.expected)"))
+                report(right, found[right], "\(names.found), but not \(names.expected)")
                 right += 1
             } else if rights == 0 || lefts > rights && isEqual(left + 1, right) {
-                all.append(
-                    Difference(
-                        what: Self.title(kind, left, expected[left]),
-                        how: "\(names.expected), but not \(names.found)"))
+                report(left, expected[left], "\(names.expected), but not \(names.found)")
                 left += 1
             } else {
-                let how = compare(expected[left], found[right]) ?? ""
-                all.append(Difference(what: Self.title(kind, left, expected[left]), how: how))
+                report(left, expected[left], compare(expected[left], found[right]) ?? "")
                 (left, right) = (left + 1, right + 1)
             }
         }
