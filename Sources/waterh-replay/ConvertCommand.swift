@@ -78,19 +78,11 @@ struct ConvertCommand: ParsableCommand {
     }
 
     private func target() throws -> CaptureFormat {
-        if let format {
-            guard let known = CaptureFormat(name: format) else {
-                throw CommandFailure(
-                    .wrongUse, "unknown format '\(format)'",
-                    advice: "Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
-            }
-            return known
-        }
-        guard let known = CaptureFormat(suffixOf: output) else {
-            throw CommandFailure(
-                .wrongUse, "unknown file suffix: \(output)",
-                advice: "Choose a format with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
-        }
-        return known
+        let known = if let format { CaptureFormat(name: format) } else { CaptureFormat(suffixOf: output) }
+        if let known { return known }
+        let names = CaptureFormat.named.map(\.name).joined(separator: " ")
+        throw CommandFailure(
+            .wrongUse, format.map { "unknown format '\($0)'" } ?? "unknown file suffix: \(output)",
+            advice: (format == nil ? "Choose a format with --format: " : "Formats: ") + names)
     }
 }
