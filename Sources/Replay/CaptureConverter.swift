@@ -137,7 +137,7 @@ private struct Survey {
         let reader = ConversationReader { _, _ in }
         file.onHead = { reader.addNames(from: $0) }
         var adapters: Set<UInt32> = []
-        _ = try? file.forEachEvent { packet in
+        try? file.forEachEvent { packet in
             if level == nil { level = packet.content.level }
             switch packet.content {
             case .hci, .linkLayer, .value:

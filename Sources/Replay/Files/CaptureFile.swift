@@ -78,14 +78,10 @@ package struct CaptureFile {
 
     /// Reads the file as whole ATT PDUs and connection events. The bytes are valid only during a call of `body`.
     /// - Throws: as `forEachPacket`, after all complete events before the error were delivered.
-    /// - Returns: the number of drops by reason.
-    @discardableResult
     package mutating func forEachEvent(
         onPacket: (CapturePacket) -> Void = { _ in }, _ body: (ConversationEvent, RawSpan) throws -> Void
-    ) throws -> [DropReason: Int] {
-        let (drops, error) = try readEvents(onPacket, body)
-        if let error { throw error }
-        return drops
+    ) throws {
+        if let error = try readEvents(onPacket, body).error { throw error }
     }
 
     /// Reads the file once, and passes each event to several readers. The caller must finish each reader.
