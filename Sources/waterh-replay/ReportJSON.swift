@@ -20,33 +20,21 @@ struct ReportJSON {
     var json: JSONValue {
         let statistics = content.statistics
         let format = content.facts.format
-        var members: [JSONValue.Member] = [
-            .init(
-                "container",
-                .string(
-                    format.map {
-                        """
-                        \($0.container.rawValue), \
-                        \(content.facts.linkTypes.first?.description ?? $0.linkType.description)
-                        """
-                    } ?? "")),
-            .init("isText", .bool(format?.level == .text)),
-            .init("fileBytes", .int(content.facts.offset)),
-            .init("firstTime", JSONValue(content.firstTime.map(StatisticsReport.seconds))),
-            .init("lastTime", JSONValue(content.lastTime.map(StatisticsReport.seconds))),
-            .init("trouble", JSONValue(content.readingError)),
-            .init("remarks", .array(content.facts.remarks.map { .string($0) })),
-            .init("timeline", timeline),
-            .init("drinks", drinks),
-            .init(
-                "tables",
-                .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.maximumTables).map(table))),
-        ]
-        if case .object(let more) = StatisticsReport(file: name, packets: content.packets, statistics: statistics).json
-        {
-            members = more + members
+        let container = format.map {
+            "\($0.container.rawValue), \(content.facts.linkTypes.first?.description ?? $0.linkType.description)"
         }
-        return .object(members)
+        return StatisticsReport(file: name, packets: content.packets, statistics: statistics).json + [
+            "container": .string(container ?? ""),
+            "isText": .bool(format?.level == .text),
+            "fileBytes": .int(content.facts.offset),
+            "firstTime": JSONValue(content.firstTime.map(StatisticsReport.seconds)),
+            "lastTime": JSONValue(content.lastTime.map(StatisticsReport.seconds)),
+            "trouble": JSONValue(content.readingError),
+            "remarks": .array(content.facts.remarks.map { .string($0) }),
+            "timeline": timeline,
+            "drinks": drinks,
+            "tables": .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.maximumTables).map(table)),
+        ]
     }
 
     /// The traffic over time. Times are seconds since the first packet, so that JSON numbers keep microseconds.
@@ -102,7 +90,6 @@ struct ReportJSON {
     }
 
     private func table(_ peer: BottlePeer) -> JSONValue {
-        guard case .object(let members) = SummaryReport.tableJSON(peer) else { return .null }
-        return .object([.init("label", .string(peer.label)), .init("name", JSONValue(peer.name))] + members)
+        ["label": .string(peer.label), "name": JSONValue(peer.name)] + SummaryReport.tableJSON(peer)
     }
 }

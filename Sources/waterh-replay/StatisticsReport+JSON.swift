@@ -13,9 +13,7 @@ extension StatisticsReport {
             "total": Self.json(total),
             "orphans": .int(statistics.orphans),
             "requests": .array(
-                statistics.requests.map {
-                    .object([.init("name", .string($0.opcode.description))] + Self.members($0.counts))
-                }),
+                statistics.requests.map { ["name": .string($0.opcode.description)] + Self.json($0.counts) }),
             "connectionCount": .int(statistics.connectionCount),
             "connections": .array(statistics.connections.map(Self.json)),
             "characteristics": .array(statistics.characteristics.map(Self.json)),
@@ -31,68 +29,62 @@ extension StatisticsReport {
         ]
     }
 
-    private static func json(_ counts: TrafficCounts) -> JSONValue { .object(members(counts)) }
-
-    private static func members(_ counts: TrafficCounts) -> [JSONValue.Member] {
+    private static func json(_ counts: TrafficCounts) -> JSONValue {
         [
-            .init("pdus", .int(counts.pdus)),
-            .init("requests", .int(counts.requests)),
-            .init("answers", .int(counts.responses)),
-            .init("notifications", .int(counts.notifications)),
-            .init("indications", .int(counts.indications)),
-            .init("commands", .int(counts.commands)),
-            .init("valueBytes", .int(counts.valueBytes)),
-            .init("bytesPerSecond", JSONValue(counts.bytesPerSecond)),
-            .init("busiestSecondBytes", .int(counts.busiestSecond)),
-            .init(
-                "latency",
-                [
-                    "count": .int(counts.latency.count),
-                    "medianMs": JSONValue(counts.latency.median.map(milliseconds)),
-                    "share95Ms": JSONValue(counts.latency.percentile95.map(milliseconds)),
-                    "worstMs": JSONValue(counts.latency.maximum.map(milliseconds)),
-                    "exact": .bool(counts.latency.isExact),
-                ]),
-            .init("timeouts", .int(counts.timeouts)),
-            .init("unanswered", .int(counts.unanswered)),
-            .init("backwardAnswers", .int(counts.backwardResponses)),
-            .init("errors", .object(counts.errors.map { .init($0.code.description, .int($0.count)) })),
-            .init("byName", .object(counts.opcodes.map { .init($0.opcode.description, .int($0.count)) })),
+            "pdus": .int(counts.pdus),
+            "requests": .int(counts.requests),
+            "answers": .int(counts.responses),
+            "notifications": .int(counts.notifications),
+            "indications": .int(counts.indications),
+            "commands": .int(counts.commands),
+            "valueBytes": .int(counts.valueBytes),
+            "bytesPerSecond": JSONValue(counts.bytesPerSecond),
+            "busiestSecondBytes": .int(counts.busiestSecond),
+            "latency": [
+                "count": .int(counts.latency.count),
+                "medianMs": JSONValue(counts.latency.median.map(milliseconds)),
+                "share95Ms": JSONValue(counts.latency.percentile95.map(milliseconds)),
+                "worstMs": JSONValue(counts.latency.maximum.map(milliseconds)),
+                "exact": .bool(counts.latency.isExact),
+            ],
+            "timeouts": .int(counts.timeouts),
+            "unanswered": .int(counts.unanswered),
+            "backwardAnswers": .int(counts.backwardResponses),
+            "errors": .object(counts.errors.map { .init($0.code.description, .int($0.count)) }),
+            "byName": .object(counts.opcodes.map { .init($0.opcode.description, .int($0.count)) }),
         ]
     }
 
     private static func json(_ connection: ConnectionStatistics) -> JSONValue {
-        .object(
-            [
-                .init("connection", .int(connection.observed.id)),
-                .init("adapter", .int(Int(connection.observed.adapter))),
-                .init("handle", .int(Int(connection.observed.handle))),
-                .init("peer", JSONValue(connection.observed.peer?.description)),
-                .init("start", JSONValue(connection.counts.first.map(timestampText))),
-                .init("end", JSONValue(connection.counts.last.map(timestampText))),
-                .init("ended", .bool(connection.hasEnded)),
-                .init("reason", JSONValue(connection.reason.map(Int.init))),
-                .init("encrypted", .bool(connection.isEncrypted)),
-                .init("mtu", JSONValue(connection.mtu)),
-                .init("fullPdus", .int(connection.fullPDUs)),
-                .init("tooLongPdus", .int(connection.oversizedPDUs)),
-                .init("impatientRequests", .int(connection.overlappingRequests)),
-                .init("retransmissions", .int(connection.retransmissions)),
-                .init("lostParts", .int(connection.lostParts)),
-            ] + members(connection.counts))
+        [
+            "connection": .int(connection.observed.id),
+            "adapter": .int(Int(connection.observed.adapter)),
+            "handle": .int(Int(connection.observed.handle)),
+            "peer": JSONValue(connection.observed.peer?.description),
+            "start": JSONValue(connection.counts.first.map(timestampText)),
+            "end": JSONValue(connection.counts.last.map(timestampText)),
+            "ended": .bool(connection.hasEnded),
+            "reason": JSONValue(connection.reason.map(Int.init)),
+            "encrypted": .bool(connection.isEncrypted),
+            "mtu": JSONValue(connection.mtu),
+            "fullPdus": .int(connection.fullPDUs),
+            "tooLongPdus": .int(connection.oversizedPDUs),
+            "impatientRequests": .int(connection.overlappingRequests),
+            "retransmissions": .int(connection.retransmissions),
+            "lostParts": .int(connection.lostParts),
+        ] + json(connection.counts)
     }
 
     private static func json(_ characteristic: CharacteristicStatistics) -> JSONValue {
-        .object(
-            [
-                .init("peer", JSONValue(characteristic.peer.address?.description)),
-                .init("connection", .int(characteristic.connection)),
-                .init("servedByHost", .bool(characteristic.peer.isHost)),
-                .init("handle", .int(Int(characteristic.handle))),
-                .init("uuid", JSONValue(characteristic.uuid?.description)),
-                .init("properties", JSONValue(characteristic.properties.map { Int($0.rawValue) })),
-                .init("forbiddenWrites", .int(characteristic.forbiddenWriteCount)),
-            ] + members(characteristic.counts))
+        [
+            "peer": JSONValue(characteristic.peer.address?.description),
+            "connection": .int(characteristic.connection),
+            "servedByHost": .bool(characteristic.peer.isHost),
+            "handle": .int(Int(characteristic.handle)),
+            "uuid": JSONValue(characteristic.uuid?.description),
+            "properties": JSONValue(characteristic.properties.map { Int($0.rawValue) }),
+            "forbiddenWrites": .int(characteristic.forbiddenWriteCount),
+        ] + json(characteristic.counts)
     }
 
     private static func json(_ peer: BottlePeer, _ readings: ClockReadings) -> JSONValue {
@@ -123,5 +115,13 @@ extension StatisticsReport {
     }
     static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+}
+
+extension JSONValue {
+    /// An object with the members of both objects.
+    static func + (left: JSONValue, right: JSONValue) -> JSONValue {
+        guard case .object(let first) = left, case .object(let second) = right else { return left }
+        return .object(first + second)
     }
 }
