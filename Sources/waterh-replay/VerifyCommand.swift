@@ -74,7 +74,7 @@ struct VerifyCommand: ParsableCommand {
 
     /// The names of the captures, also of those that are missing but have an expectation file.
     private func captures() throws -> [String] {
-        guard isFolder(directory) else {
+        guard CaptureRun.isDirectory(directory) else {
             throw CommandFailure(
                 .badInput, "not a directory: \(directory)", advice: "Pass the directory of the captures.")
         }
@@ -86,13 +86,8 @@ struct VerifyCommand: ParsableCommand {
             let isText =
                 [".md", ".tsv", ".json", ".jsonl"].contains { name.lowercased().hasSuffix($0) }
                 || name.uppercased().hasPrefix("README")
-            return !isFolder(path(name)) && !name.hasPrefix(".") && !isText
+            return !CaptureRun.isDirectory(path(name)) && !name.hasPrefix(".") && !isText
         } + orphans.map { String($0.dropLast(Self.suffix.count)) }
-    }
-
-    private func isFolder(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
     private func path(_ name: String) -> String { directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)" }
