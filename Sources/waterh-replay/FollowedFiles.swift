@@ -39,17 +39,11 @@ enum FollowedFiles {
 
     private static func read(_ path: String, _ number: UInt16, _ events: AsyncStream<WatchEvent>.Continuation) throws {
         var file = CaptureFile(path: path)
-        // Wait for more data in a file. A pipe ends when its last writer closes it.
-        if path != "-", isFile(path) { file.growth = FileGrowth(path, output: STDOUT_FILENO) }
+        file.growth = FileGrowth(path, output: STDOUT_FILENO)
         file.onHead = { events.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in
             packetSlots.wait()
             events.yield(.packet(packet, bytes.withUnsafeBytes { [UInt8]($0) }, source: number))
         }
-    }
-
-    private static func isFile(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 }
