@@ -86,7 +86,6 @@ extension RecordedBottleMachine {
             return
         }
         queuedValues.removeFirst()
-        senders.append(.script)
         inFlightUntil = now.advanced(by: Self.confirmationTimeout)
         effects.append(.link(.notify(BluetoothUUID(script.profile.responseCharacteristic), value: next.bytes)))
     }

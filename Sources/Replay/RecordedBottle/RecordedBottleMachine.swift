@@ -36,11 +36,7 @@ package struct RecordedBottleMachine: PeripheralMachine {
     /// The values for reads of the response characteristic, if the host has not subscribed.
     var readQueue: [[UInt8]] = []
     var isReadDump = false
-    /// The source of each unconfirmed notification, oldest first.
-    var senders: [Sender] = []
     var inFlightUntil: MonotonicInstant?
-
-    enum Sender: Sendable { case script, model }
 
     /// - Parameters:
     ///   - speed: the recorded delays are divided by it; `nil` sends without delay.
@@ -84,11 +80,7 @@ package struct RecordedBottleMachine: PeripheralMachine {
             if central == id { resetConnection() }
         case .subscribed(let id, response) where id == central: isSubscribed = true
         case .unsubscribed(let id, response) where id == central: isSubscribed = false
-        case .notified:
-            guard !senders.isEmpty, senders.removeFirst() == .model else {
-                inFlightUntil = nil
-                return
-            }
+        case .notified: inFlightUntil = nil
         case .write(let id, let uuid, let value, let token)
         where id == central && uuid == BluetoothUUID(script.profile.commandCharacteristic):
             return command(value, token, event, at: now)
@@ -104,7 +96,7 @@ package struct RecordedBottleMachine: PeripheralMachine {
     private mutating func resetConnection() {
         central = nil
         isSubscribed = false
-        (queuedValues, readQueue, senders) = ([], [], [])
+        (queuedValues, readQueue) = ([], [])
         isReadDump = false
         inFlightUntil = nil
         lastDump = []
@@ -113,9 +105,7 @@ package struct RecordedBottleMachine: PeripheralMachine {
     mutating func apply(_ modelEffects: [PeripheralMachineEffect]) {
         for effect in modelEffects {
             switch effect {
-            case .link(let request):
-                if case .notify = request { senders.append(.model) }
-                effects.append(.link(request))
+            case .link(let request): effects.append(.link(request))
             case .log(let line): log(line)
             case .save, .reply, .unrecorded: break
             }
