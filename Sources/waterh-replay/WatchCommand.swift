@@ -49,7 +49,9 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let run = try CaptureRun()
-        let watch = CaptureWatch(run.out, options)
+        let watch = CaptureWatch(
+            run.out, DrinkReader.Options(records, attribution, filter), showsATT: att, isJSON: json,
+            isColoured: colors.isColoured)
         let (files, adapters) = try sortedSources()
         for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
         let needsMonitor = !adapters.isEmpty || sources.contains("all")
@@ -134,12 +136,6 @@ struct WatchCommand: AsyncParsableCommand {
             adapters.append(try CommandFailure.withAdapterAdvice { () throws(LinkError) in try HostAdapter(source) })
         }
         return (files, adapters)
-    }
-
-    private var options: CaptureWatch.Options {
-        var options = CaptureWatch.Options(DrinkReader.Options(records, attribution, filter))
-        (options.showsATT, options.isJSON, options.isColoured) = (att, json, colors.isColoured)
-        return options
     }
 
     private static func sentence(_ watch: CaptureWatch) -> String {

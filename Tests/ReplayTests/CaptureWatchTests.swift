@@ -11,9 +11,7 @@ import Testing
     private static func watch(_ json: Bool, from sources: [UInt16]) throws -> (lines: [String], watch: CaptureWatch) {
         var bytes: [UInt8] = []
         let out = LineBuffer { bytes += $0 }
-        var options = CaptureWatch.Options(DrinkReader.Options(hostYear: 2026))
-        options.isJSON = json
-        let watch = CaptureWatch(out, options)
+        let watch = CaptureWatch(out, DrinkReader.Options(hostYear: 2026), isJSON: json)
         for source in sources { watch.name(source, "sniffer \(source)") }
         var packets: [(CapturePacket, [UInt8])] = []
         var file = CaptureFile(path: source)

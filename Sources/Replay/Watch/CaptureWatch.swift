@@ -5,20 +5,9 @@ package import Captures
 ///
 /// A drink that several sources receive counts once.
 package final class CaptureWatch {
-    package struct Options {
-        /// The options for reading drinks. Their filter by bottle also applies to commands.
-        package var drinks: DrinkReader.Options
-        /// Whether to print every ATT PDU that passes the filter.
-        package var showsATT = false
-        /// Whether to print JSON Lines instead of text.
-        package var isJSON = false
-        package var isColoured = false
-
-        package init(_ drinks: DrinkReader.Options) { self.drinks = drinks }
-    }
-
     private let out: LineBuffer
-    private let options: Options
+    private let device: BluetoothAddress?
+    private let isJSON: Bool
     private var reassembler = ConversationReassembler()
     private let reader: DrinkReader
     private let lines: ATTLines?
@@ -36,18 +25,22 @@ package final class CaptureWatch {
     /// The number of printed commands.
     package private(set) var commandCount = 0
 
-    /// Call this before the first packet. The output is written to `out`.
-    package init(_ out: LineBuffer, _ options: Options) {
-        (self.out, self.options) = (out, options)
-        let drinkLines = DrinkLines(out, isRaw: options.drinks.isRaw, isColoured: options.isColoured)
-        let commandLines = CommandLines(out, isColoured: options.isColoured)
-        let isJSON = options.isJSON
-        reader = DrinkReader(options.drinks) { delivery in
+    /// - Parameters:
+    ///   - out: receives the output.
+    ///   - options: the options for reading drinks. Their filter also applies to commands and PDUs.
+    ///   - showsATT: whether to print every ATT PDU that passes the filter.
+    ///   - isJSON: whether to print JSON Lines instead of text.
+    package init(
+        _ out: LineBuffer, _ options: DrinkReader.Options, showsATT: Bool = false, isJSON: Bool = false,
+        isColoured: Bool = false
+    ) {
+        (self.out, device, self.isJSON) = (out, options.filter.device, isJSON)
+        let drinkLines = DrinkLines(out, isRaw: options.isRaw, isColoured: isColoured)
+        let commandLines = CommandLines(out, isColoured: isColoured)
+        reader = DrinkReader(options) { delivery in
             if isJSON { drinkLines.json(delivery) } else { drinkLines.text(delivery) }
         }
-        lines =
-            options.showsATT
-            ? ATTLines(out, isJSON: isJSON, filter: options.drinks.filter, isColoured: options.isColoured) : nil
+        lines = showsATT ? ATTLines(out, isJSON: isJSON, filter: options.filter, isColoured: isColoured) : nil
         reader.onCommand = { [unowned self] command in
             commandCount += 1
             if isJSON { commandLines.json(command) } else { commandLines.text(command) }
@@ -96,10 +89,10 @@ package final class CaptureWatch {
 
     /// Prints a text line about a connection. JSON output has only drinks and commands.
     private func report(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
-        if let bottle = options.drinks.filter.device, connection.peer != bottle { return }
+        if let device, connection.peer != device { return }
         // The limit bounds the memory for captures with very many connections.
         if reported.count < 4096 { reported.insert(connection.id) }
-        guard !options.isJSON else { return }
+        guard !isJSON else { return }
         let number = UInt16(connection.adapter >> 16)
         let source = number == Self.ownAdapters ? "hci\(connection.adapter)" : sources[number] ?? "source \(number)"
         let peer = connection.peer?.description ?? "connection \(connection.id)"
