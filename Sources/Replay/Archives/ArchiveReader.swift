@@ -3,6 +3,7 @@ import Captures
 import Glibc
 
 /// Reads the members of an archive (or the content of a compressed file) in order and in blocks, with libarchive.
+/// Checks the unpacked bytes against the limits.
 final class ArchiveReader {
     /// A file, folder or link in an archive.
     struct Member {
@@ -17,13 +18,19 @@ final class ArchiveReader {
 
     private let handle: OpaquePointer
     private let kind: ArchiveKind
+    private let budget: ArchiveBudget
     private let stream: InflateStream?
     private var isReported = false
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    /// Whether the current member was read to its end, or to an error in the archive.
+    private(set) var isMemberRead = false
+    /// The error that ended the current member.
+    private(set) var memberError: String?
 
     /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
     /// - Throws: `CaptureError` if the file is damaged at its start.
-    init(_ descriptor: CInt, _ kind: ArchiveKind) throws(CaptureError) {
-        self.kind = kind
+    init(_ descriptor: CInt, _ kind: ArchiveKind, _ budget: ArchiveBudget) throws(CaptureError) {
+        (self.kind, self.budget) = (kind, budget)
         stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
         guard let handle = archive_read_new() else {
             throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: out of memory")
@@ -69,7 +76,9 @@ final class ArchiveReader {
 
     deinit { _ = archive_read_free(handle) }
 
+    /// Moves to the next member; `nil` at the end of the archive.
     func next() throws(CaptureError) -> Member? {
+        (isMemberRead, memberError) = (false, nil)
         var entry: OpaquePointer?
         let code = archive_read_next_header(handle, &entry)
         if code == ARCHIVE_EOF {
@@ -84,7 +93,39 @@ final class ArchiveReader {
             isEncrypted: archive_entry_is_data_encrypted(entry) != 0)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
+    /// The first bytes of the member, up to the given number.
+    func head(_ length: Int) throws -> [UInt8] {
+        var head: [UInt8] = []
+        while head.count < length, !isMemberRead {
+            let count = try fillBuffer()
+            head += buffer.prefix(count)
+        }
+        return head
+    }
+
+    /// Passes the rest of the member to `body` in blocks.
+    func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        while !isMemberRead {
+            let count = try fillBuffer()
+            try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+
+    /// Reads the next bytes of the member. Returns 0 at its end, and at an error in the archive.
+    private func fillBuffer() throws -> Int {
+        let count: Int
+        do {
+            count = try buffer.withUnsafeMutableBytes { try read(into: $0) }
+        } catch let error as CaptureError {
+            (memberError, isMemberRead) = (error.sentence, true)
+            return 0
+        }
+        isMemberRead = count == 0
+        try budget.countBytes(count)
+        return count
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
         for _ in 0..<100 {
             let count = archive_read_data(handle, buffer.baseAddress, buffer.count)
             if count == 0, stream?.failure != nil, !isReported { break }

@@ -53,7 +53,7 @@ final class Unpacker {
         // The central directory of a complete zip allows skipping members. All bytes of other archives are read.
         let canSkip = kind == .zip && Self.hasCentralDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
-        let reader = try ArchiveReader(descriptor, kind)
+        let reader = try ArchiveReader(descriptor, kind, budget)
         while true {
             let member: ArchiveReader.Member?
             do throws(CaptureError) {
@@ -74,32 +74,31 @@ final class Unpacker {
                 continue
             }
             try unpackMember(
-                MemberBytes(reader, budget), name, isOnly: member.name.isEmpty && depth == 1, depth: depth,
-                canSkip: canSkip)
+                of: reader, name, isOnly: member.name.isEmpty && depth == 1, depth: depth, canSkip: canSkip)
         }
     }
 
     /// - Parameter isOnly: whether the member is the content of a compressed file that the user named.
     private func unpackMember(
-        _ bytes: MemberBytes, _ entry: String, isOnly: Bool, depth: Int, canSkip: Bool
+        of reader: ArchiveReader, _ entry: String, isOnly: Bool, depth: Int, canSkip: Bool
     ) throws {
-        let head = try bytes.head(ContentProbe.longestHead)
-        switch ContentProbe(head, isLast: bytes.isAtEnd) {
+        let head = try reader.head(ContentProbe.longestHead)
+        switch ContentProbe(head, isLast: reader.isMemberRead) {
         // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
                 break
             }
-            let file = try spool(head, bytes)
-            add(file, entry, order, error: bytes.readingError)
+            let file = try spool(head, reader)
+            add(file, entry, order, error: reader.memberError)
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
                 reject("more than \(budget.limits.nesting) nested archives: unpack it manually", in: entry)
                 break
             }
-            let file = try spool(head, bytes)
+            let file = try spool(head, reader)
             file.rewind()
             do {
                 try unpack(file.descriptor, kind, entry: entry, depth: depth + 1)
@@ -113,27 +112,27 @@ final class Unpacker {
             var scanner = PackedLogScanner()
             try file?.write(head)
             head.withUnsafeBytes { scanner.scan($0) }
-            try bytes.forEachPiece {
+            try reader.forEachPiece {
                 try file?.write($0)
                 scanner.scan($0)
             }
             scanner.finish()
             if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
-            if let file { add(file, entry, error: bytes.readingError) } else { skipped.append(entry) }
+            if let file { add(file, entry, error: reader.memberError) } else { skipped.append(entry) }
             return
         case .unsupported(let sentence) where !isOnly:
             reject(sentence, in: entry)
         case _ where isOnly:
-            let file = try spool(head, bytes)
-            add(file, entry, error: bytes.readingError)
+            let file = try spool(head, reader)
+            add(file, entry, error: reader.memberError)
             return
         default:
             skipped.append(entry)
         }
-        if !canSkip { try bytes.forEachPiece { _ in } }
+        if !canSkip { try reader.forEachPiece { _ in } }
     }
 
-    private func spool(_ head: [UInt8], _ rest: MemberBytes) throws -> SpoolFile {
+    private func spool(_ head: [UInt8], _ rest: ArchiveReader) throws -> SpoolFile {
         let file = try SpoolFile(for: path)
         try file.write(head)
         try rest.forEachPiece { try file.write($0) }
