@@ -90,8 +90,8 @@ package final class MemoryJournal: Journal {
         }
     }
 
-    package func recall(_ names: BottleNames) throws -> BottleMemory {
-        state.withLock { $0.memory(of: names.identity) }
+    package func storedState(of names: BottleNames) throws -> StoredBottleState {
+        state.withLock { $0.storedState(of: names.identity) }
     }
 
     package func adopt(_ names: BottleNames) throws {
@@ -213,9 +213,9 @@ extension MemoryJournal.State {
         bottles[bottle].alias = alias
     }
 
-    fileprivate func memory(of name: String) -> BottleMemory {
+    fileprivate func storedState(of name: String) -> StoredBottleState {
         let bottle = known(name).map { bottles[$0] }
-        return BottleMemory(
+        return StoredBottleState(
             lastCompletePoll: bottle?.lastCompletePoll, lastAgreedPoll: bottle?.lastAgreedPoll,
             largestReading: bottle?.largestReading ?? 0)
     }

@@ -24,7 +24,7 @@ import TrackerCore
             #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)
             #expect(journal.own.isEmpty && journal.entries.count == 3)
         }
-        #expect(try journal.recall(BottleNames(Self.address)).lastCompletePoll == nil)
+        #expect(try journal.storedState(of: BottleNames(Self.address)).lastCompletePoll == nil)
         #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
         // The bottle itself, polled later, is adopted, and its drinks are known.
         let report = try polled(

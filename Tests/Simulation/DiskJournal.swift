@@ -54,7 +54,7 @@ final class DiskJournal: Journal {
 
     func isOwn(_ bottle: String) throws -> Bool { try base.isOwn(bottle) }
 
-    func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
+    func storedState(of names: BottleNames) throws -> StoredBottleState { try base.storedState(of: names) }
 
     func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)

@@ -15,7 +15,7 @@ import TrackerCore
             var outcomes = try base.append(entries.filter { $0.amountMl <= 250 })
             return entries.map { $0.amountMl <= 250 ? outcomes.removeFirst() : .stored }
         }
-        func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
+        func storedState(of names: BottleNames) throws -> StoredBottleState { try base.storedState(of: names) }
         func adopt(_ names: BottleNames) throws { try base.adopt(names) }
         func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
             try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)

@@ -225,27 +225,27 @@ import TrackerCore
     {
         let journal = try kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
-        func end(_ seconds: Int64, complete: Bool = true, isClockDoubtful: Bool = false) throws -> BottleMemory {
+        func end(_ seconds: Int64, complete: Bool = true, isClockDoubtful: Bool = false) throws -> StoredBottleState {
             try journal.finishPoll(
                 PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: isClockDoubtful))
-            return try journal.recall(BottleNames("b1"))
+            return try journal.storedState(of: BottleNames("b1"))
         }
-        #expect(try journal.recall(BottleNames("b1")) == BottleMemory())
-        #expect(try end(10) == BottleMemory(lastCompletePoll: at(10)))
-        #expect(try end(20, complete: false) == BottleMemory(lastCompletePoll: at(10)))
+        #expect(try journal.storedState(of: BottleNames("b1")) == StoredBottleState())
+        #expect(try end(10) == StoredBottleState(lastCompletePoll: at(10)))
+        #expect(try end(20, complete: false) == StoredBottleState(lastCompletePoll: at(10)))
         // A host clock that was years ahead, trusted or not.
-        #expect(try end(9_000_000, isClockDoubtful: true) == BottleMemory(lastCompletePoll: at(10)))
+        #expect(try end(9_000_000, isClockDoubtful: true) == StoredBottleState(lastCompletePoll: at(10)))
         if let store = onDisk(journal) { #expect(try store.newestReceipt() == at(20)) }
-        #expect(try end(9_000_000) == BottleMemory(lastCompletePoll: at(9_000_000)))
-        #expect(try end(30, complete: false) == BottleMemory())
-        #expect(try end(40) == BottleMemory(lastCompletePoll: at(40)))
-        #expect(try journal.recall(BottleNames("b2")) == BottleMemory())
+        #expect(try end(9_000_000) == StoredBottleState(lastCompletePoll: at(9_000_000)))
+        #expect(try end(30, complete: false) == StoredBottleState())
+        #expect(try end(40) == StoredBottleState(lastCompletePoll: at(40)))
+        #expect(try journal.storedState(of: BottleNames("b2")) == StoredBottleState())
         if let store = onDisk(journal) { #expect(try store.newestReceipt() == at(40)) }
         for size in [40, 30] {
             var poll = PollRecord(bottle: "b1", endedAt: at(50), complete: false, isClockDoubtful: true)
             poll.largestReading = size
             try journal.finishPoll(poll)
-            #expect(try journal.recall(BottleNames("b1")).largestReading == 40)
+            #expect(try journal.storedState(of: BottleNames("b1")).largestReading == 40)
         }
     }
 
@@ -278,7 +278,7 @@ import TrackerCore
             return (journal as? MemoryJournal)?.own ?? []
         }
         // Queries, records and the end of a poll do not adopt a bottle.
-        #expect(try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == BottleMemory())
+        #expect(try journal.storedState(of: BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == StoredBottleState())
         #expect(try journal.append([read()]) == [.stored])
         try journal.finishPoll(
             PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockDoubtful: true))

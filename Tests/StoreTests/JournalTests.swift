@@ -61,13 +61,13 @@ extension TemporaryFolder {
     }
 
     @Test func `the end of a poll is stored`() throws {
-        #expect(try store.recall(BottleNames("b1")).lastCompletePoll == nil)
+        #expect(try store.storedState(of: BottleNames("b1")).lastCompletePoll == nil)
         try store.finishPoll(
             PollRecord(
                 bottle: "b1", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
                 endedAt: Instant(seconds: 10), complete: true))
         try store.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 20), complete: false))
-        #expect(try store.recall(BottleNames("b1")).lastCompletePoll == Instant(seconds: 10))
+        #expect(try store.storedState(of: BottleNames("b1")).lastCompletePoll == Instant(seconds: 10))
         let bottle = try #require(try store.bottles().first)
         #expect(bottle.batteryPercent == 97 && bottle.model == "boost" && bottle.lastPoll == Instant(seconds: 20))
     }

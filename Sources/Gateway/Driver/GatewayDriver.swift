@@ -178,7 +178,7 @@ package struct NoJournal: Journal {
     package init() {}
 
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
-    package func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
+    package func storedState(of names: BottleNames) throws -> StoredBottleState { StoredBottleState() }
     package func adopt(_ names: BottleNames) throws {}
     package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     { [] }

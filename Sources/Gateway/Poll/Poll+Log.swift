@@ -179,8 +179,8 @@ extension Poll {
         session.log.latest = records
         session.log.firstFrame = reader.firstFrame
         let hasUndeleted = verify(records)
-        bottleMemory.largestReading = max(
-            bottleMemory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
+        storedBottle.largestReading = max(
+            storedBottle.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
         let agreedCount = session.log.agreement.agreedCount(of: session.log.readingsNeeded)
         let agreedRecords = Set(records.prefix(agreedCount))
         try store(records.filter { !reader.splitRecords.contains($0) || agreedRecords.contains($0) })
@@ -271,7 +271,7 @@ extension Poll {
         }
         let drinks = 1 + Int(clamping: max(0, reader.requestedAt.duration(to: now).components.seconds))
         let agreedCount = session.log.agreement.acknowledgeable(
-            of: session.log.readingsNeeded, drinks: drinks, ring: bottleMemory.largestReading)
+            of: session.log.readingsNeeded, drinks: drinks, ring: storedBottle.largestReading)
         let count = min(agreedCount, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
         guard count > 0, !session.log.expectsStaleData, !options.keepsLog else { return try readAgain(session) }
         try acknowledge(Array(records.prefix(count)), session)
@@ -300,7 +300,7 @@ extension Poll {
 
     private func entries(_ records: [RawRecord]) -> [JournalEntry] {
         var dates = RecordDates(
-            bottle: bottle, options: options, received: wall, memory: bottleMemory, trust: clockTrust)
+            bottle: bottle, options: options, received: wall, stored: storedBottle, trust: clockTrust)
         return records.map { dates.entry($0.bytes) }
     }
 

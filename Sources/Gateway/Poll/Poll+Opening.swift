@@ -135,7 +135,7 @@ extension Poll {
         }
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
-        if options.job == .poll, let journal = context?.journal { bottleMemory = try journal.recall(names) }
+        if options.job == .poll, let journal = context?.journal { storedBottle = try journal.storedState(of: names) }
         guard let handles = session.handles, handles.responseCanNotify, !session.isResumed else {
             return try startSteps(session)
         }

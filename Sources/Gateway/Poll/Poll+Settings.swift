@@ -38,7 +38,7 @@ extension Poll {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
         if total > shown ?? 0 { return .amount(ml: ml) }
-        return report.complete && bottleMemory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
+        return report.complete && storedBottle.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
     /// Records a rejected goal, so that later polls do not write it again.

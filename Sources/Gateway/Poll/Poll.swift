@@ -61,7 +61,7 @@ package struct Poll: Sendable {
     /// The index of the current handles in `ProfileHandles.all`.
     var handlePairIndex = 0
     var hasResponded = false
-    var bottleMemory = BottleMemory()
+    var storedBottle = StoredBottleState()
     var clockTrust = ClockTrust.untrusted("the log was not read")
     var stored: Set<RawRecord> = []
     var acknowledged: Set<RawRecord> = []
@@ -324,7 +324,7 @@ package struct Poll: Sendable {
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
         record.isAgreed = report.complete && !acknowledged.isEmpty
-        record.largestReading = bottleMemory.largestReading
+        record.largestReading = storedBottle.largestReading
         record.isClockDoubtful = !clockTrust.isTrusted
         return record
     }

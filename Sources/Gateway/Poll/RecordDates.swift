@@ -14,7 +14,7 @@ struct RecordDates {
     private var previous: Instant?
 
     init(
-        bottle: String, options: PollOptions, received: Instant, memory: BottleMemory = BottleMemory(),
+        bottle: String, options: PollOptions, received: Instant, stored: StoredBottleState = StoredBottleState(),
         trust: ClockTrust
     ) {
         self.bottle = bottle
@@ -22,8 +22,8 @@ struct RecordDates {
         self.received = received
         // A poll that ended after this one used a wrong clock.
         func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
-        lastPoll = known(memory.lastCompletePoll)
-        lastAcknowledgingPoll = known(memory.lastAgreedPoll)
+        lastPoll = known(stored.lastCompletePoll)
+        lastAcknowledgingPoll = known(stored.lastAgreedPoll)
         self.trust = trust
     }
 

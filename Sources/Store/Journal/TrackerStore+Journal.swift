@@ -25,8 +25,8 @@ extension TrackerStore: Journal {
         try refreshSummaries(around: instants, context, db)
     }
 
-    package func recall(_ names: BottleNames) throws -> BottleMemory {
-        try read { db in try BottleTable.memory(of: names.identity, db) }
+    package func storedState(of names: BottleNames) throws -> StoredBottleState {
+        try read { db in try BottleTable.storedState(of: names.identity, db) }
     }
 
     package func adopt(_ names: BottleNames) throws {

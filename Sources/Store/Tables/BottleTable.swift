@@ -106,12 +106,12 @@ enum BottleTable {
         try db.run("UPDATE bottle SET isOwn = 0 WHERE id = ?", [bottle])
     }
 
-    static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
+    static func storedState(of bottle: String, _ db: Database) throws -> StoredBottleState {
         let row = try Row.fetchOne(
             db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
             arguments: [try findIdentity(bottle, db)])
-        guard let row else { return BottleMemory() }
-        return BottleMemory(
+        guard let row else { return StoredBottleState() }
+        return StoredBottleState(
             lastCompletePoll: try row.decode(atIndex: 0), lastAgreedPoll: try row.decode(atIndex: 1),
             largestReading: try row.decode(atIndex: 2))
     }

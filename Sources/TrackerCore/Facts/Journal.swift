@@ -97,7 +97,7 @@ package protocol Journal: Sendable {
     /// Appends a batch in one transaction. Returns one outcome per entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
     /// The stored state of a bottle. Does not add an unknown bottle.
-    func recall(_ names: BottleNames) throws -> BottleMemory
+    func storedState(of names: BottleNames) throws -> StoredBottleState
     /// Adds the bottle that answered, with its identity and alias. The store then owns it, except if the poll reads a
     /// recording.
     /// - Throws: `ReleasedBottle` if the bottle was owned at the start of the poll and the user has released it since.
@@ -135,7 +135,7 @@ package struct BottleNames: Hashable, Sendable {
 }
 
 /// The stored state of a bottle.
-package struct BottleMemory: Hashable, Sendable {
+package struct StoredBottleState: Hashable, Sendable {
     /// The end of the last poll that read the whole log (evidence for rule R3 of A2).
     package var lastCompletePoll: Instant?
     /// The end of the last poll whose readings of the whole log agreed and that acknowledged records.
