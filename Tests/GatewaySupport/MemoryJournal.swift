@@ -115,7 +115,8 @@ package final class MemoryJournal: Journal {
 
     package var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    package func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws
+        -> [ReviewableRecord]
     {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
@@ -123,7 +124,7 @@ package final class MemoryJournal: Journal {
                 $0.bottle == bottle && $0.id > id && !$0.isSuperseded && $0.isWorthALook(reading)
             }
             return rows.prefix(limit).map {
-                UnsettledRecord(
+                ReviewableRecord(
                     id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received,
                     quarantineReason: $0.quarantineReason)
             }

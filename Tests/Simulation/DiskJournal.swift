@@ -56,7 +56,8 @@ final class DiskJournal: Journal {
 
     func storedState(of names: BottleNames) throws -> StoredBottleState { try base.storedState(of: names) }
 
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)
+    func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [ReviewableRecord]
+    {
+        try base.reviewableRecords(of: bottle, reading: reading, after: id, limit: limit)
     }
 }

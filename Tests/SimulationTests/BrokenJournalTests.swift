@@ -17,8 +17,10 @@ import TrackerCore
         }
         func storedState(of names: BottleNames) throws -> StoredBottleState { try base.storedState(of: names) }
         func adopt(_ names: BottleNames) throws { try base.adopt(names) }
-        func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-            try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)
+        func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws
+            -> [ReviewableRecord]
+        {
+            try base.reviewableRecords(of: bottle, reading: reading, after: id, limit: limit)
         }
         func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
         func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {

@@ -77,7 +77,7 @@ import TrackerCore
             { try store.quarantinedRecords() }, { try store.quarantineReasons() }, { try store.journalCounts() },
             { try store.journalRecord(1) as Any },
             {
-                try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)
+                try store.reviewableRecords(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)
             },
             { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _, _ in } },
             { try store.changes(for: "mqtt", limit: 9) },

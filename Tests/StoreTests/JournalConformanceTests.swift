@@ -45,10 +45,11 @@ import TrackerCore
         return made
     }
 
-    private func unsettled(_ journal: any Journal, as reading: String, after: Int64 = 0, limit: Int = 100) throws
-        -> [UnsettledRecord]
+    private func reviewableRecords(_ journal: any Journal, as reading: String, after: Int64 = 0, limit: Int = 100)
+        throws
+        -> [ReviewableRecord]
     {
-        try journal.unsettled(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
+        try journal.reviewableRecords(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
     }
 
     @Test(arguments: Kind.allCases) func `append reports new and known records of a batch`(_ kind: Kind) throws {
@@ -63,12 +64,14 @@ import TrackerCore
         let journal = try kind.make()
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock)]) == [.stored])
         #expect(try journal.append([quarantined(JournalQuarantine.fragmented, as: strict)]) == [.waiting])
-        #expect(try unsettled(journal, as: strict).map(\.quarantineReason) == [JournalQuarantine.hostClock])
+        #expect(try reviewableRecords(journal, as: strict).map(\.quarantineReason) == [JournalQuarantine.hostClock])
         #expect(try journal.append([quarantined(JournalQuarantine.fragmented, second: 16)]) == [.stored])
         #expect(try journal.append([quarantined(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
         #expect(
-            try unsettled(journal, as: calendar).map(\.quarantineReason).filter { $0 == JournalQuarantine.fragmented }
-                .isEmpty)
+            try reviewableRecords(journal, as: calendar).map(\.quarantineReason).filter {
+                $0 == JournalQuarantine.fragmented
+            }
+            .isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a drink, a bookkeeping record and 0 ml in one second are distinct`(
@@ -94,10 +97,10 @@ import TrackerCore
             try journal.append([waiting, quarantined("implausibleTimestamp", tail: 1), waiting]) == [
                 .stored, .stored, .waiting,
             ])
-        #expect(try unsettled(journal, as: calendar).count == 2)
+        #expect(try reviewableRecords(journal, as: calendar).count == 2)
         #expect(try journal.append([read()]) == [.promoted])
         #expect(try journal.append([read(), waiting, read(tail: 1)]) == [.duplicate, .duplicate, .duplicate])
-        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try reviewableRecords(journal, as: calendar).isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a record that counts later gets the receipt time of the trusted clock`(
@@ -110,7 +113,7 @@ import TrackerCore
             _ = try journal.append([wrong])
             #expect(try journal.append([read(second: second)]) == [.promoted])
         }
-        #expect(try unsettled(journal, as: strict).map(\.received) == [counted.received, counted.received])
+        #expect(try reviewableRecords(journal, as: strict).map(\.received) == [counted.received, counted.received])
     }
 
     @Test(arguments: Kind.allCases) func `an untrusted clock changes no reason and receipt of a waiting record`(
@@ -122,13 +125,13 @@ import TrackerCore
         var untrusted = read(as: strict, verdict: .quarantined(reason: JournalQuarantine.hostClock))
         untrusted.received = rejected.received.advanced(seconds: -300 * 86_400)
         #expect(try journal.append([rejected, untrusted]) == [.stored, .waiting])
-        let waiting = try #require(try unsettled(journal, as: strict).first)
+        let waiting = try #require(try reviewableRecords(journal, as: strict).first)
         #expect(
             waiting.quarantineReason == JournalQuarantine.rejectedByDialect && waiting.received == rejected.received)
         var later = read(as: strict)
         later.received = rejected.received.advanced(seconds: 86_400)
         #expect(try journal.append([later]) == [.promoted])
-        #expect(try unsettled(journal, as: calendar).map(\.received) == [rejected.received])
+        #expect(try reviewableRecords(journal, as: calendar).map(\.received) == [rejected.received])
     }
 
     @Test(arguments: Kind.allCases) func `a stored date is never removed`(_ kind: Kind) throws {
@@ -149,11 +152,11 @@ import TrackerCore
         }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
-        #expect(try unsettled(journal, as: strict).isEmpty, "the same dialect rejects the records again")
+        #expect(try reviewableRecords(journal, as: strict).isEmpty, "the same dialect rejects the records again")
         var found = 0
         var last: Int64 = 0
         while true {
-            let page = try unsettled(journal, as: calendar, after: last, limit: 500)
+            let page = try reviewableRecords(journal, as: calendar, after: last, limit: 500)
             #expect(
                 page.map(\.id) == page.map(\.id).sorted()
                     && page.allSatisfy { $0.id > last && $0.quarantineReason == JournalQuarantine.rejectedByDialect })
@@ -164,7 +167,7 @@ import TrackerCore
         #expect(found == 1350)
         let dated = (0..<1350).map { read(second: $0 % 60, ml: 100 + $0) }
         #expect(try journal.append(dated) == Array(repeating: .promoted, count: 1350))
-        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try reviewableRecords(journal, as: calendar).isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a record read in its former dialect again has its former values`(_ kind: Kind)
@@ -173,9 +176,9 @@ import TrackerCore
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
-            #expect(try unsettled(journal, as: reading).map(\.quarantineReason) == [nil])
+            #expect(try reviewableRecords(journal, as: reading).map(\.quarantineReason) == [nil])
             #expect(try journal.append([read(as: reading)]) == [.duplicate])
-            #expect(try unsettled(journal, as: reading).isEmpty)
+            #expect(try reviewableRecords(journal, as: reading).isEmpty)
             let expected = reading == strict ? 500 & 0xFF : 500
             if let memory = journal as? MemoryJournal { #expect(memory.entries.map(\.amountMl) == [expected]) }
             if let store = onDisk(journal) { #expect(try store.drinks(on: day("2026-02-02")).map(\.ml) == [expected]) }
@@ -191,7 +194,7 @@ import TrackerCore
         var wrong = quarantined(JournalQuarantine.bottleClock)
         wrong.about = sampleInstant
         #expect(try journal.append([wrong, quarantined("implausibleTimestamp")]) == [.stored, .waiting])
-        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try reviewableRecords(journal, as: calendar).isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a batch that fails midway stores nothing`(_ kind: Kind) throws {
@@ -201,14 +204,14 @@ import TrackerCore
         #expect(throws: (any Error).self) {
             try journal.append([read(), quarantined("implausibleTimestamp", second: 20), bad])
         }
-        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try reviewableRecords(journal, as: calendar).isEmpty)
         #expect(try journal.append([read(), quarantined("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
 
     @Test(arguments: Kind.allCases) func `undecodable bytes are quarantined up to a limit`(_ kind: Kind) throws {
         let journal = try kind.make()
         try journal.quarantine(bottle: "A4:C1:38:00:00:01", bytes: read().raw, reason: "r", received: sampleInstant)
-        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try reviewableRecords(journal, as: calendar).isEmpty)
         #expect(try journal.append([read()]) == [.stored])
         for number in 0..<1100 {
             try journal.quarantine(

@@ -180,7 +180,8 @@ package struct NoJournal: Journal {
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
     package func storedState(of names: BottleNames) throws -> StoredBottleState { StoredBottleState() }
     package func adopt(_ names: BottleNames) throws {}
-    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    package func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws
+        -> [ReviewableRecord]
     { [] }
     package func finishPoll(_ report: PollRecord) throws {}
     package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}

@@ -15,7 +15,8 @@ package enum QuarantineReview {
         for bottle in bottles {
             var last: Int64 = 0
             while true {
-                let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: pageSize)
+                let rows = try journal.reviewableRecords(
+                    of: bottle, reading: options.reading, after: last, limit: pageSize)
                 let entries = rows.compactMap { entry($0, bottle, options) }
                 changes += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
                 guard rows.count == pageSize, let end = rows.last else { break }
@@ -25,7 +26,7 @@ package enum QuarantineReview {
         return changes
     }
 
-    private static func entry(_ row: UnsettledRecord, _ bottle: String, _ options: PollOptions) -> JournalEntry? {
+    private static func entry(_ row: ReviewableRecord, _ bottle: String, _ options: PollOptions) -> JournalEntry? {
         guard
             ![JournalQuarantine.fragmented, JournalQuarantine.hostClock, JournalQuarantine.bottleClock].contains(
                 row.quarantineReason)

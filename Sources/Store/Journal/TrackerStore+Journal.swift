@@ -54,7 +54,8 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.findIdentity(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
-    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    package func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws
+        -> [ReviewableRecord]
     {
         try read { db in
             guard let number = try BottleTable.find(bottle, db) else { return [] }
@@ -74,7 +75,7 @@ extension TrackerStore: Journal {
                         ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
                         """), arguments: ["bottle": number, "id": id, "reading": reading, "limit": limit])
             return try rows.map { row in
-                UnsettledRecord(
+                ReviewableRecord(
                     id: try row.decode(atIndex: 0), bottle: try row.decode(atIndex: 1), raw: try row.bytes("raw"),
                     received: try row.decode(atIndex: 3), quarantineReason: try row.decode(atIndex: 4))
             }

@@ -107,7 +107,7 @@ package protocol Journal: Sendable {
     func isOwn(_ bottle: String) throws -> Bool
     /// Returns a page of a bottle's records that have no date or were decoded with another `reading`, in the order of
     /// their `id`.
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    func reviewableRecords(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [ReviewableRecord]
     /// Stores the end of a poll and the values that the bottle reported.
     func finishPoll(_ report: PollRecord) throws
     /// Stores bytes that are not a record, with the reason. This does not permit an acknowledgement.
@@ -153,7 +153,7 @@ package struct StoredBottleState: Hashable, Sendable {
 }
 
 /// A stored record that another decoding might date.
-package struct UnsettledRecord: Hashable, Sendable {
+package struct ReviewableRecord: Hashable, Sendable {
     /// The row id, from which the next page continues.
     package var id: Int64
     /// The first identity of the record's bottle.
