@@ -54,7 +54,7 @@ extension Poll {
         do {
             return try read()
         } catch {
-            say(.warning, "\(failedAction): \(error)")
+            addDiagnostic(.warning, "\(failedAction): \(error)")
             return nil
         }
     }
@@ -110,7 +110,8 @@ extension Poll {
             if case .send(let command) = step {
                 report.answers.append(CommandAnswer(command: command, sent: false))
             } else {
-                say(.warning, "The bottle rejected the request to \(exchange.command.meaning): \(error.sentence)")
+                addDiagnostic(
+                    .warning, "The bottle rejected the request to \(exchange.command.meaning): \(error.sentence)")
             }
             var session = session
             session.steps.removeAll { if case .set = $0 { true } else { false } }
@@ -149,12 +150,12 @@ extension Poll {
             write(exchange.command.encoded)
         case .silentLink:
             if session.isAfterLog {
-                say(.warning, "The bottle did not respond to the display command.")
+                addDiagnostic(.warning, "The bottle did not respond to the display command.")
             }
             try disconnectAndRecover(silence(exchange.command.meaning))
         case .over:
             if exchange.expectsResponse, !step.isSend {
-                say(
+                addDiagnostic(
                     .warning,
                     """
                     The bottle did not respond to the request to \(exchange.command.meaning) \
@@ -188,7 +189,7 @@ extension Poll {
         case (.connected(let session, .commanding(let step, var exchange)), _):
             if exchange.waitsForButton(message, frame, at: now) {
                 state.activity = .commanding(step, exchange)
-                say(.warning, "Press the button on the bottle within \(limits.button.components.seconds) s.")
+                addDiagnostic(.warning, "Press the button on the bottle within \(limits.button.components.seconds) s.")
             } else if exchange.isAnswered(by: message, frame) {
                 try complete(exchange, step, session, with: frame)
             }

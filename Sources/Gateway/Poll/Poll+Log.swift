@@ -88,7 +88,7 @@ extension Poll {
         // Lost values might be truncated as well, so every reading of this connection is odd.
         guard session.log.truncatedLength == nil else { return }
         state.session?.log.truncatedLength = session.mtu - 3
-        say(
+        addDiagnostic(
             .warning,
             """
             The connection's MTU is \(session.mtu): notifications are truncated to \(session.mtu - 3) bytes. A log \
@@ -108,14 +108,14 @@ extension Poll {
             try adopt()
             guard state.reader != nil else {
                 state.session?.log.expectsStaleData = true
-                return say(.info, "Unsolicited log records were ignored; they are read on request.")
+                return addDiagnostic(.info, "Unsolicited log records were ignored; they are read on request.")
             }
             recordArrivalTime()
             try execute(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
         case .unfinished(let transfer, let reason):
             if transfer.count > 0 { try adopt() }
             recordOddity("a log frame is incomplete")
-            say(.info, "A log transfer is incomplete: \(reason).")
+            addDiagnostic(.info, "A log transfer is incomplete: \(reason).")
             try quarantine(transfer.payload, reason.description)
         case .malformed(let bytes, let reason):
             recordOddity("unreadable bytes arrived within the log")
@@ -154,7 +154,7 @@ extension Poll {
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
         unreadableCount += 1
-        if unreadableCount <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
+        if unreadableCount <= 3 { addDiagnostic(.warning, "Unreadable bytes were quarantined: \(reason).") }
         guard report.identity != nil else { return }
         report.quarantined += 1
         guard report.quarantined <= limits.quarantined else { return }
@@ -327,7 +327,7 @@ extension Poll {
         guard (options.amountWidth ?? AmountWidth(options.dialect)) == .u8 else { return }
         let wide = records.count { $0.bytes[6] != 0 }
         guard wide > 0 else { return }
-        say(
+        addDiagnostic(
             .warning,
             """
             \(counted(wide, "record")) of more than 255 ml: byte 6 is not 0, but the setting \
@@ -371,14 +371,14 @@ extension Poll {
         try reviewQuarantine()
         let waiting = session.log.latest?.count { !stored.contains($0) } ?? 0
         if waiting > 0 {
-            say(
+            addDiagnostic(
                 .warning,
                 """
                 About the log: \(counted(waiting, "record")) arrived in pieces and \
                 \(waiting == 1 ? "stays" : "stay") in the bottle until readings of the whole log agree.
                 """)
         }
-        if let note { say(report.complete ? .info : .warning, "About the log: \(note).") }
+        if let note { addDiagnostic(report.complete ? .info : .warning, "About the log: \(note).") }
         if let failure = logFailure(session, note, isLimited: isLimited) { return giveUp(failure) }
         try startNextStep(session)
     }

@@ -102,7 +102,7 @@ extension Poll {
         // Only a rejection is permanent. After a lost response, another connection must read the same identity.
         guard error.code == .refused else { return try disconnectAndRecover(error) }
         let isName = opening == .readingName
-        say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
+        addDiagnostic(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
         if isName { try readSerial(session) } else { try identify(session) }
     }
 
@@ -155,7 +155,7 @@ extension Poll {
         if let peer = state.session?.peer { nearbyPeers.rejected.insert(peer) }
         guard hasRadio, options.bottle == nil, connections < limits.sessions else { return disconnect(then: .finish) }
         (report.bottle, report.identity, serialNumber) = (nil, nil, nil)
-        say(.info, failure.sentence + " The scan continues.")
+        addDiagnostic(.info, failure.sentence + " The scan continues.")
         disconnect(then: .scan)
     }
 
@@ -180,14 +180,14 @@ extension Poll {
 
     private mutating func warnOfSubstituteIdentity(_ identity: String) {
         guard hasPrivateAddress, report.name != nil else {
-            return say(
+            return addDiagnostic(
                 .warning,
                 """
                 The bottle has no valid serial number. Its drinks are stored under '\(identity)', which changes with \
                 its name and with the link.
                 """)
         }
-        say(
+        addDiagnostic(
             .warning,
             """
             The bottle has a private address (\(lastAdvertisement?.address?.description ?? "unknown"), which changes) \
@@ -218,7 +218,8 @@ extension Poll {
                     """,
                     linkError: .refused))
         }
-        say(.warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
+        addDiagnostic(
+            .warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
         var session = session
         session.handles?.responseCanNotify = false
         try startSteps(session)

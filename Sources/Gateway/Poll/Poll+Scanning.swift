@@ -92,9 +92,9 @@ extension Poll {
 
     /// Records a remark of the link. If the scan finds no bottle, the message contains the remark.
     mutating func remark(_ sentence: String) {
-        guard case .scanning = state else { return say(.warning, sentence) }
+        guard case .scanning = state else { return addDiagnostic(.warning, sentence) }
         nearbyPeers.scanWarning = sentence
-        say(.info, sentence)
+        addDiagnostic(.info, sentence)
     }
 
     /// Sentences about bottles in range that do not belong to this store; empty if there are none.
@@ -139,7 +139,7 @@ extension Poll {
         _ action: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero
     ) {
         report.recovery.append(RecoveryStep(action: action, reason: reason))
-        say(.info, "Recovery: \(action.text). Reason: \(reason)", code: "recovery")
+        addDiagnostic(.info, "Recovery: \(action.text). Reason: \(reason)", code: "recovery")
         let limit = now.advanced(by: limits.connect)
         switch (action, peer) {
         case (.forget, let peer?):

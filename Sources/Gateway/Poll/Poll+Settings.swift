@@ -29,7 +29,7 @@ extension Poll {
         guard let drift = report.clockDriftSeconds else { return }
         let seconds = drift.magnitude
         let size = seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
-        say(.warning, "The bottle's clock is \(size) \(drift < 0 ? "slow" : "fast") and is set now.")
+        addDiagnostic(.warning, "The bottle's clock is \(size) \(drift < 0 ? "slow" : "fast") and is set now.")
     }
 
     /// The command that shows today's amount on the bottle's screen. Before the first complete reading of the log, it
@@ -50,7 +50,7 @@ extension Poll {
             return
         }
         report.history.ignoredGoalMl = Int(goal)
-        say(
+        addDiagnostic(
             .warning,
             """
             The bottle was sent a goal of \(goal) ml and \
@@ -71,14 +71,16 @@ extension Poll {
                 if let percent = entry.byte, percent <= 100 { report.batteryPercent = Int(percent) }
             }
         case .clockStatus(let status) where status != 0:
-            say(.warning, "The bottle rejected the clock setting (status \(status)).")
+            addDiagnostic(.warning, "The bottle rejected the clock setting (status \(status)).")
         default: break
         }
     }
 
     private mutating func recordClock(_ clock: BottleClock) {
         report.clockDriftSeconds = clock.drift(from: options.zone.wall(at: wall))
-        if report.clockDriftSeconds == nil { say(.warning, "The bottle's clock is not set: it shows \(clock).") }
+        if report.clockDriftSeconds == nil {
+            addDiagnostic(.warning, "The bottle's clock is not set: it shows \(clock).")
+        }
     }
 }
 

@@ -244,7 +244,7 @@ package struct Poll: Sendable {
         try storeInterruptedReading()
         guard failure.kind == .didNotAnswer, session.log.latest != nil else { return giveUp(failure) }
         report.complete = true
-        say(
+        addDiagnostic(
             .warning,
             """
             About the log: it is complete and stored; there was no time to acknowledge all of it, so the next poll \
@@ -298,7 +298,7 @@ package struct Poll: Sendable {
     mutating func close(_ failure: PollFailure?) {
         report.failure = failure
         if failure?.kind == .notFound, hasRadio, !options.allowPowerCycle, report.history.failedScans >= 3 {
-            say(
+            addDiagnostic(
                 .info, "Three scans in a row found nothing: switching the adapter off and on might help.",
                 code: "powerCycleMayHelp")
         }
@@ -307,7 +307,7 @@ package struct Poll: Sendable {
             do {
                 try context?.journal.finishPoll(pollRecord(of: bottle))
             } catch {
-                say(.warning, "Storing the end of the poll failed: \(error)")
+                addDiagnostic(.warning, "Storing the end of the poll failed: \(error)")
             }
         }
         finish()
@@ -345,7 +345,7 @@ package struct Poll: Sendable {
 
     mutating func perform(_ request: CentralRequest) { emit(.link(request)) }
 
-    mutating func say(_ severity: Diagnostic.Severity, _ sentence: String, code: String? = nil) {
+    mutating func addDiagnostic(_ severity: Diagnostic.Severity, _ sentence: String, code: String? = nil) {
         emit(.diagnostic(Diagnostic(severity, sentence, code: code)))
     }
 
