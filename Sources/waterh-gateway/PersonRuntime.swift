@@ -137,7 +137,7 @@ final class PersonRuntime: Sendable {
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await tracker.afterPoll(report, options)
         await reminders.poke()
-        await activePublisher.withLock { $0 }?.poke()
+        await activePublisher.withLock { $0 }?.checkNow()
     }
 
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {

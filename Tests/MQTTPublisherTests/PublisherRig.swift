@@ -117,7 +117,7 @@ final class PublisherRig: Sendable {
     func stop() async {
         let task = task.withLock { $0 }
         task?.cancel()
-        await publisher.poke()
+        await publisher.checkNow()
         await task?.value
     }
 

@@ -441,8 +441,8 @@ import TrackerService
         // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
-        await rig.publisher.poke()
-        #expect(await eventually { rig.duringStateQuery.withLock { $0 == nil } })
+        await rig.publisher.checkNow()
+        #expect(await event { rig.duringStateQuery.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }

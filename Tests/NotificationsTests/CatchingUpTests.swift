@@ -131,7 +131,7 @@ import TrackerService
         rig.start()
         #expect(await rig.logs { if case .enabled = $0 { true } else { false } })
         _ = try rig.tracker().set([("webhook.url", "unset")])
-        await rig.sender.poke()
+        await rig.sender.checkNow()
         #expect(await rig.logs { $0 == .disabled })
         try await tracker(rig.store, 3.5).deliver([Screen()])
         _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])

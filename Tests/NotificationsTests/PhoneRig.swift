@@ -64,7 +64,7 @@ final class PhoneRig: Sendable {
     func stop() async {
         let task = task.withLock { $0 }
         task?.cancel()
-        await sender.poke()
+        await sender.checkNow()
         await task?.value
     }
 

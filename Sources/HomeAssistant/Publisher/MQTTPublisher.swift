@@ -113,7 +113,7 @@ package actor MQTTPublisher {
     package func run() async {
         var backoff = Backoff()
         let following = DayObserver.waking(dependencies.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
-            await self.poke()
+            await self.checkNow()
         }
         isFollowing = following != nil
         defer { following?.cancel() }
@@ -143,7 +143,8 @@ package actor MQTTPublisher {
         }
     }
 
-    package func poke() { pause.end() }
+    /// Checks the settings and the store for changes at once.
+    package func checkNow() { pause.end() }
 
     /// Checks the connection to the broker of the settings; `nil` if they name none.
     package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
@@ -272,6 +273,6 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Waits until the time has passed or `poke` is called.
+    /// Waits until the time has passed or `checkNow` is called.
     private func pauseFor(_ length: Duration) async { await pause.wait { try? await Task.sleep(for: length) } }
 }

@@ -57,7 +57,7 @@ struct MQTTSession {
             tracker: dependencies.tracker, service: dependencies.service, sharesWaterline: dependencies.sharesWaterline)
         let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: dependencies.log) {
             Task {
-                await publisher.poke()
+                await publisher.checkNow()
                 await dependencies.storeChanged()
             }
         }
@@ -111,7 +111,7 @@ struct MQTTSession {
         try await subscribe(PrefixConflict.filters(topics), isOwnIgnored: true)
         Task { [connection, publisher] in
             _ = await connection.ended()
-            await publisher.poke()
+            await publisher.checkNow()
         }
         try await clearOldIdentities()
         while !Task.isCancelled {

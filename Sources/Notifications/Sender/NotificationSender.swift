@@ -84,7 +84,7 @@ package actor NotificationSender: NotificationSink {
     /// Runs until its task is cancelled.
     /// - Parameter arrivedLate: called when a message is accepted after its delivery has stopped waiting.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.poke() }
+        let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.checkNow() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
             var length = checkInterval
@@ -103,7 +103,7 @@ package actor NotificationSender: NotificationSink {
     }
 
     /// Checks the queue and the settings at once.
-    package func poke() { pause.end() }
+    package func checkNow() { pause.end() }
 
     // MARK: - As a sink
 
@@ -127,7 +127,7 @@ package actor NotificationSender: NotificationSink {
         // During a pause, the message stays queued and is sent afterwards.
         if let pausedUntil, pausedUntil > .now { return false }
         let id = notification.notificationId
-        poke()
+        checkNow()
         return await withCheckedContinuation { continuation in
             waiting[id, default: []].append(continuation)
             Task {
