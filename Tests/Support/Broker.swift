@@ -80,7 +80,7 @@ package final class Broker: @unchecked Sendable {
     }
 
     /// The retained messages as lines `1 TOPIC PAYLOAD`, in no order.
-    package func kept() async throws -> [String] {
+    package func retainedMessages() async throws -> [String] {
         try await publish("end", "x", more: ["-r"])
         let subscriber = try await listen("#")
         _ = try await subscriber.line { $0 == "1 end x" }
