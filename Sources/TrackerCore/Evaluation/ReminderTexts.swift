@@ -25,15 +25,10 @@ struct ReminderTexts {
             )
         case .goalOpen, .goalReached:
             let isReached = pace.isGoalAchieved
-            return (
-                """
-                \(ml(pace.dailyTotalMl)) of \(ml(pace.dailyGoalMl)): the goal is \
-                \(isReached ? "reached" : "not reached yet").
-                """,
-                isReached
-                    ? "A higher goal, a drink that you undo, or the next day."
-                    : "\(ml(hydration.remainingMl)) more."
-            )
+            let amounts = "\(ml(pace.dailyTotalMl)) of \(ml(pace.dailyGoalMl))"
+            return isReached
+                ? ("\(amounts): the goal is reached.", "A higher goal, a drink that you undo, or the next day.")
+                : ("\(amounts): the goal is not reached yet.", "\(ml(hydration.remainingMl)) more.")
         case .activeHours:
             let hours = "\(settings.wake) to \(settings.sleep)"
             return (
@@ -72,12 +67,9 @@ struct ReminderTexts {
                     : "A higher reminders.maxPerDay, or the next day."
             )
         case .noOtherNotification:
-            return (
-                holds
-                    ? "No more important notification is due now."
-                    : "A more important notification is due now.",
-                holds ? "A more important notification." : "A time when no other notification is due."
-            )
+            return holds
+                ? ("No more important notification is due now.", "A more important notification.")
+                : ("A more important notification is due now.", "A time when no other notification is due.")
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack
             return (
@@ -117,10 +109,9 @@ struct ReminderTexts {
             )
         case .drinkDue: return drinkDue
         case .intervalNotSent:
-            return (
-                holds ? "It was not sent yet." : "It was already sent: once for each drink.",
-                holds ? "A reminder." : "The next drink."
-            )
+            return holds
+                ? ("It was not sent yet.", "A reminder.")
+                : ("It was already sent: once for each drink.", "The next drink.")
         case .pauseLongEnough:
             let hours = "\(Amounts.decimal(settings.adaptiveIntervalHours)) h"
             let range = "\(time(hydration.adaptive.start)) to \(time(hydration.adaptive.end))"
@@ -134,30 +125,24 @@ struct ReminderTexts {
                 holds ? "A drink." : next
             )
         case .adaptiveNotSent:
-            return (
-                holds
-                    ? "It was not sent yet."
-                    : "It was already sent: once every \(Amounts.decimal(settings.adaptiveIntervalHours)) h.",
-                holds
-                    ? "A reminder."
-                    : "The next \(Amounts.decimal(settings.adaptiveIntervalHours)) h without a drink."
-            )
+            let interval = "\(Amounts.decimal(settings.adaptiveIntervalHours)) h"
+            return holds
+                ? ("It was not sent yet.", "A reminder.")
+                : ("It was already sent: once every \(interval).", "The next \(interval) without a drink.")
         case .goalNotSent:
-            return (
-                holds
-                    ? "It was not sent on this day."
-                    : "It was already sent on this day, or reminders were off when the goal was reached.",
-                holds ? "This notification." : "The next day."
-            )
+            return holds
+                ? ("It was not sent on this day.", "This notification.")
+                : ("It was already sent on this day, or reminders were off when the goal was reached.", "The next day.")
         case .recovered:
-            return (
-                holds
-                    ? "A drink brought the day back on pace after a reminder."
-                    : "No drink has brought the day back on pace since the last reminder, or it was already sent.",
-                holds
-                    ? "This notification, or a day that falls behind again."
-                    : "A reminder, then a drink that catches up."
-            )
+            return holds
+                ? (
+                    "A drink brought the day back on pace after a reminder.",
+                    "This notification, or a day that falls behind again."
+                )
+                : (
+                    "No drink has brought the day back on pace since the last reminder, or it was already sent.",
+                    "A reminder, then a drink that catches up."
+                )
         case .backOnTrackOn:
             return (
                 "reminders.backOnTrack is \(holds ? "on" : "off").",
@@ -213,17 +198,13 @@ struct ReminderTexts {
                 holds ? "A reminder." : "Wait until \(next)."
             )
         case .stillLogging:
-            return (
-                holds
-                    ? "Something was logged in the 90 minutes before."
-                    : "Nothing was logged for 90 minutes: the session might be over.",
-                holds ? "90 minutes without an entry." : "An entry."
-            )
+            return holds
+                ? ("Something was logged in the 90 minutes before.", "90 minutes without an entry.")
+                : ("Nothing was logged for 90 minutes: the session might be over.", "An entry.")
         case .drinkLogged:
-            return (
-                holds ? "A drink was logged since the last reminder." : "No drink was logged since the last reminder.",
-                holds ? "A reminder." : "A drink."
-            )
+            return holds
+                ? ("A drink was logged since the last reminder.", "A reminder.")
+                : ("No drink was logged since the last reminder.", "A drink.")
         case .waterDue:
             let sinceWater = session.waterlineState.sinceWater
             return (
@@ -236,12 +217,12 @@ struct ReminderTexts {
                     : "\(counted(max(1, settings.waterEveryNDrinks - sinceWater), "more drink"))."
             )
         case .thresholdCrossed:
-            return (
-                holds
-                    ? "The value reached the warning threshold since the last check."
-                    : "The value did not reach the warning threshold since the last check.",
-                holds ? "A warning." : "A value below the threshold, then more drinks."
-            )
+            return holds
+                ? ("The value reached the warning threshold since the last check.", "A warning.")
+                : (
+                    "The value did not reach the warning threshold since the last check.",
+                    "A value below the threshold, then more drinks."
+                )
         case .valueHigh:
             return (
                 """
@@ -261,10 +242,9 @@ struct ReminderTexts {
                 holds ? "Continue the session, or end it." : "Wait until 12 h have passed."
             )
         case .questionNotSent:
-            return (
-                holds ? "The question was not sent yet." : "The question was already sent.",
-                holds ? "The question." : "Continue the session: the question is sent again after 12 h."
-            )
+            return holds
+                ? ("The question was not sent yet.", "The question.")
+                : ("The question was already sent.", "Continue the session: the question is sent again after 12 h.")
         default:
             return nil
         }
