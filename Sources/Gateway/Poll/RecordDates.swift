@@ -31,7 +31,7 @@ struct RecordDates {
     mutating func entry(_ raw: [UInt8]) -> JournalEntry {
         guard let record = decode(raw) else { return rejectedEntry(raw) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
-        let found = options.resolver.resolve(record.wallFields, received: received, evidence: evidence)
+        let found = resolve(record, received: received, evidence: evidence)
         if found.quarantineReason == nil, let instant = found.instant { previous = instant }
         var entry = JournalEntry(
             bottle: bottle, raw: raw, wall: found.wall, amountMl: record.amountMl, received: received,
@@ -48,7 +48,16 @@ struct RecordDates {
 
     /// Returns the time in the record; `nil` if its bytes are not a date.
     func time(_ raw: [UInt8]) -> Instant? {
-        decode(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
+        decode(raw).flatMap { resolve($0, received: received).instant }
+    }
+
+    private func resolve(
+        _ record: DrinkRecord, received: Instant, evidence: RecordResolver.Evidence = RecordResolver.Evidence()
+    ) -> RecordResolver.Resolution {
+        let wall = WallTime(
+            year: record.year ?? 2000, month: record.month, day: record.day, hour: record.hour, minute: record.minute,
+            second: record.second)
+        return options.resolver.resolve(wall, hasYear: record.year != nil, received: received, evidence: evidence)
     }
 
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
@@ -69,7 +78,7 @@ struct RecordDates {
         else {
             return .quarantined(reason: JournalQuarantine.hostClock)
         }
-        return options.resolver.resolve(record.wallFields, received: instant).verdict(
+        return resolve(record, received: instant).verdict(
             amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
     }
 
@@ -92,10 +101,4 @@ struct RecordDates {
 extension PollOptions {
     /// The dialect and amount width in the journal's format: `calendar/u16be`.
     var reading: String { "\(dialect.rawValue)/\((amountWidth ?? AmountWidth(dialect)).rawValue)" }
-}
-
-extension DrinkRecord {
-    fileprivate var wallFields: RecordFields {
-        RecordFields(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
-    }
 }

@@ -61,19 +61,24 @@ package struct RecordResolver: Sendable {
 
     /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
     /// dates new and quarantined records.
-    package func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
-        guard fields.isValidInSomeYear else { return unresolved(.impossibleDate) }
+    /// - Parameters:
+    ///   - wall: the fields of the record, not validated.
+    ///   - hasYear: `false` in the `strict` dialect. The year of `wall` is then ignored.
+    package func resolve(
+        _ wall: WallTime, hasYear: Bool, received: Instant, evidence: Evidence = Evidence()
+    ) -> Resolution {
+        // 2000 is a leap year: it has every date that exists in some year.
+        guard wall.inYear(2000).isPossible else { return unresolved(.impossibleDate) }
         let found: Resolution
-        if let year = fields.year {
-            let wall = fields.wall(year: year)
+        if hasYear {
             guard wall.isPossible else { return unresolved(.impossibleDate) }
-            guard Self.plausibleYears.contains(year) else { return unresolved(.implausibleYear, wall) }
+            guard Self.plausibleYears.contains(wall.year) else { return unresolved(.implausibleYear, wall) }
             guard let dated = date(wall, received: received, evidence: evidence) else {
                 return unresolved(.implausibleTimestamp, wall)
             }
             found = dated
         } else {
-            guard let dated = latest(fields, received: received, evidence: evidence) else {
+            guard let dated = latest(wall, received: received, evidence: evidence) else {
                 return unresolved(.implausibleTimestamp)
             }
             found = dated
@@ -89,10 +94,10 @@ package struct RecordResolver: Sendable {
 
     /// The latest year, from the one after the receiving clock's backwards, in which the date exists and is at most 26
     /// h in the future. Leap days are at most eight years apart.
-    private func latest(_ fields: RecordFields, received: Instant, evidence: Evidence) -> Resolution? {
+    private func latest(_ fields: WallTime, received: Instant, evidence: Evidence) -> Resolution? {
         let newest = zone.wall(at: received).year + 1
         for year in stride(from: newest, through: newest - 9, by: -1) {
-            let wall = fields.wall(year: year)
+            let wall = fields.inYear(year)
             guard wall.isPossible, let found = date(wall, received: received, evidence: evidence),
                 let instant = found.instant,
                 received.seconds(to: instant) <= Self.maxLeadSeconds
@@ -142,28 +147,10 @@ extension RecordResolver.Resolution {
     }
 }
 
-/// The time fields of a record, not validated. Only the `calendar` dialect has a year.
-package struct RecordFields: Hashable, Sendable {
-    /// The year; `nil` in the `strict` dialect.
-    package var year: Int?
-    package var month: Int
-    package var day: Int
-    package var hour: Int
-    package var minute: Int
-    package var second: Int
-
-    package init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
-        self.hour = hour
-        self.minute = minute
-        self.second = second
-    }
-
-    package var isValidInSomeYear: Bool { wall(year: 2000).isPossible }
-
-    func wall(year: Int) -> WallTime {
-        WallTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+extension WallTime {
+    fileprivate func inYear(_ year: Int) -> WallTime {
+        var wall = self
+        wall.year = year
+        return wall
     }
 }

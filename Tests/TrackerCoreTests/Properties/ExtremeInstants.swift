@@ -120,9 +120,10 @@ import Testing
             zone: try Zone(Self.zones[seed % Self.zones.count]), maxAgeDays: seed % 2 == 0 ? .max : 180)
         for received in Self.instants(&random) {
             for year in [nil, 0, 2026, Int.max, Int.min] {
-                let fields = RecordFields(year: year, month: 2, day: 29, hour: 23, minute: 59, second: 59)
+                let wall = WallTime(year: year ?? 2000, month: 2, day: 29, hour: 23, minute: 59, second: 59)
                 _ = resolver.resolve(
-                    fields, received: received, evidence: .init(previous: received, lastPollWithoutIt: received))
+                    wall, hasYear: year != nil, received: received,
+                    evidence: .init(previous: received, lastPollWithoutIt: received))
             }
         }
     }

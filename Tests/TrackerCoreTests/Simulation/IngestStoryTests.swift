@@ -14,10 +14,8 @@ import Testing
     private static func record(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> Drink {
         let zone = try Zone(zone)
         let wall = try #require(WallTime(wall))
-        let fields = RecordFields(
-            year: nil, month: wall.month, day: wall.day, hour: wall.hour, minute: wall.minute, second: wall.second)
         let received = try local("2026-02-03 18:00", zone.id)
-        let resolution = RecordResolver(zone: zone).resolve(fields, received: received)
+        let resolution = RecordResolver(zone: zone).resolve(wall, hasYear: false, received: received)
         return Drink(
             key: Drink.bottleKey(bottle: bottle, wall: try #require(resolution.wall).description, amountMl: ml),
             at: try #require(resolution.instant), calendar: DayCalendar(zone: zone), ml: ml, source: .bottle,
