@@ -169,6 +169,6 @@ import TrackerCore
         try deliver(store, "11:00")
         #expect(try store.deliveryPositions().lastDeleted == first[0].place && store.deliveries(after: 0).count == 1)
         try store.purge()
-        #expect(try store.deliveries(after: 0).isEmpty && store.deliveryPositions() == (0, 0))
+        #expect(try store.deliveries(after: 0).isEmpty && store.deliveryPositions() == (0, 0, 0))
     }
 }

@@ -74,17 +74,12 @@ extension TrackerStore {
         }
     }
 
-    /// The position of the newest delivered notification; 0 without any.
-    package func newestDelivery() throws -> Int64 {
+    /// The newest position, the position of the newest delivered notification, and that of the last deleted one.
+    package func deliveryPositions() throws -> (newest: Int64, delivered: Int64, lastDeleted: Int64) {
         try read { db in
-            try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE decision IS NOT NULL") ?? 0
-        }
-    }
-
-    /// The newest position, and the last position whose notification was deleted.
-    package func deliveryPositions() throws -> (newest: Int64, lastDeleted: Int64) {
-        try read { db in
-            (try NotificationTable.newestPosition(db), Int64(try Counter.value(NotificationTable.lastDeleted, db)))
+            let shown = try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE decision IS NOT NULL")
+            let lastDeleted = Int64(try Counter.value(NotificationTable.lastDeleted, db))
+            return (try NotificationTable.newestPosition(db), shown ?? 0, lastDeleted)
         }
     }
 

@@ -57,10 +57,9 @@ extension TrackerStore {
     /// The time of the last receipt by a trusted clock.
     package func newestReceipt() throws -> Instant? {
         try read { db in
-            try Instant.fetchOne(
-                db,
-                sql: "SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))",
-                arguments: [BottleTable.newestReceipt])
+            let counter = Int64(try Counter.value(BottleTable.newestReceipt, db))
+            guard counter == 0 else { return Instant(milliseconds: counter) }
+            return try Instant.fetchOne(db, sql: "SELECT max(lastPoll) FROM bottle")
         }
     }
 

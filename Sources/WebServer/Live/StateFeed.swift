@@ -212,7 +212,7 @@ actor StateFeed {
     func sendRecorded() throws {
         let store = try tracker().store
         guard let sent = sentThrough else {
-            sentThrough = try store.newestDelivery()
+            sentThrough = try store.deliveryPositions().delivered
             return
         }
         let delivered = try store.deliveries(after: sent)
@@ -232,7 +232,7 @@ actor StateFeed {
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
     private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
         let tracker = try tracker()
-        let (newest, deletedThrough) = try tracker.store.deliveryPositions()
+        let (newest, _, lastDeleted) = try tracker.store.deliveryPositions()
         // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try tracker.store.deliveries(after: lastID, through: sent).map {
@@ -242,7 +242,7 @@ actor StateFeed {
         let all = (recorded + recentNotices.filter { $0.position > lastID && !stored.contains($0.position) }).sorted {
             $0.position < $1.position
         }
-        let isWhole = lastID >= deletedThrough && all.count <= Self.replayLimit
+        let isWhole = lastID >= lastDeleted && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
     }
 
