@@ -4,8 +4,8 @@ import TrackerCore
 
 extension PollFailure {
     var exitStatus: ExitStatus {
-        if kind.isAbsence { return .noLink }
-        return switch kind {
+        switch kind {
+        case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: .noLink
         case .interrupted: .interrupted
         case .unexpectedResponse: .badInput
         case .notOwned, .clockNotTrusted: .refused

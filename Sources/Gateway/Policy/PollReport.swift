@@ -118,15 +118,6 @@ extension PollReport {
     }
 }
 
-extension PollFailure.Kind {
-    package var isAbsence: Bool {
-        switch self {
-        case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
-        default: false
-        }
-    }
-}
-
 extension PollFailure {
     /// The kind as text. An unreachable Bluetooth service does not mean that the adapter is missing.
     package var headline: String {
