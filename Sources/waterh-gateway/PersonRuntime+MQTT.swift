@@ -40,10 +40,8 @@ extension PersonRuntime {
                     log.warning("MQTT: \(sentence(text)) It is retried automatically.\(advice)")
                 case .copied(let text), .prefixShared(let text): log.warning("MQTT: \(text)\(advice)")
                 case .off: log.notice("MQTT: no broker is configured now.")
-                case .dataRemains(let text): log.warning("MQTT: \(text)")
-                case .denied(let text): log.warning("MQTT: \(text)")
+                case .dataRemains(let text), .denied(let text), .ignored(let text): log.warning("MQTT: \(text)")
                 case .accepted(let text): log.notice("MQTT: \(text)")
-                case .ignored(let text): log.warning("MQTT: \(text)")
                 }
             })
         return MQTTPublisher(dependencies, channel: channel)
