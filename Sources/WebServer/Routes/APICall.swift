@@ -17,7 +17,7 @@ struct APICall: Sendable {
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
     var mayReadWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
 
-    /// - Throws: `HTTPProblem` if the caller may not see Waterline.
+    /// - Throws: `HTTPProblem` if the caller has no access to Waterline.
     func requireWaterline() throws {
         guard mayReadWaterline else {
             throw HTTPProblem(
