@@ -4,7 +4,10 @@ import TrackerCore
 
 /// The steps between the connection and the use of the bottle.
 enum OpeningStep: Hashable, Sendable {
-    case discovering, readingName, readingSerial, subscribing
+    case discovering
+    /// - Parameter serialNumber: the value handle of Serial Number String (2A25), if readable.
+    case readingName(serialNumber: UInt16?)
+    case readingSerial, subscribing
 
     var action: String {
         switch self {
@@ -37,9 +40,9 @@ extension Poll {
         switch (opening, event) {
         case (.discovering, .discovered(let services)): try discovered(services, session)
         case (.discovering, .discoveryFailed(let error)): try disconnectAndRecover(error)
-        case (.readingName, .read(_, let value)):
+        case (.readingName(let serialNumber), .read(_, let value)):
             report.name = BottleIdentity.name(value)
-            try readSerial(session)
+            try readSerial(serialNumber, session)
         case (.readingSerial, .read(_, let value)):
             serialNumber = BottleIdentity.from(serialNumber: value)
             try identify(session)
@@ -60,12 +63,12 @@ extension Poll {
         } catch {
             return try rejectServices(services, error)
         }
-        session.serialNumberHandle = services.readable(0x2A25, in: 0x180A)
+        let serialNumber = services.readable(0x2A25, in: 0x180A)
         report.profile = session.handles?.profile
         if let handle = services.readable(0x2A00, in: 0x1800), report.name == nil {
-            request(.read(handle: handle), session, .readingName)
+            request(.read(handle: handle), session, .readingName(serialNumber: serialNumber))
         } else {
-            try readSerial(session)
+            try readSerial(serialNumber, session)
         }
     }
 
@@ -87,8 +90,8 @@ extension Poll {
             PollFailure(.unexpectedResponse, "\(peer) is not a WaterH bottle: \(sentence)", code: "noBottle"))
     }
 
-    private mutating func readSerial(_ session: Session) throws {
-        guard let handle = session.serialNumberHandle, address == nil else { return try identify(session) }
+    private mutating func readSerial(_ handle: UInt16?, _ session: Session) throws {
+        guard let handle, address == nil else { return try identify(session) }
         request(.read(handle: handle), session, .readingSerial)
     }
 
@@ -101,9 +104,13 @@ extension Poll {
         guard error.code != .disconnected else { return }
         // Only a rejection is permanent. After a lost response, another connection must read the same identity.
         guard error.code == .refused else { return try disconnectAndRecover(error) }
-        let isName = opening == .readingName
-        addDiagnostic(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
-        if isName { try readSerial(session) } else { try identify(session) }
+        if case .readingName(let serialNumber) = opening {
+            addDiagnostic(.info, "The bottle's name could not be read: \(error.sentence)")
+            try readSerial(serialNumber, session)
+        } else {
+            addDiagnostic(.info, "The bottle's serial number could not be read: \(error.sentence)")
+            try identify(session)
+        }
     }
 
     // MARK: - Identity
