@@ -177,9 +177,9 @@ import Testing
         /// The notifications that the phone received, with the tag instead of the id. If the service is killed before
         /// it stores the response, it sends a notification again. That one has the same action key and replaces the
         /// first one on the phone.
-        func atPhone() async throws -> (received: [ReceivedNotification], repeated: Int) {
+        func atPhone() throws -> (received: [ReceivedNotification], repeated: Int) {
             var (all, keys, repeated): ([ReceivedNotification], Set<String>, Int) = ([], [], 0)
-            for message in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
+            for message in try phone.seen().filter({ $0.method == "POST" }).map(\.json) {
                 let received = ReceivedNotification(message, id: "sequence_id", body: "message")
                 let key = (message["actions"] as? [[String: Any]])?.first?["body"] as? String
                 if received.isSessionStatus { continue }
@@ -204,8 +204,8 @@ import Testing
             }.filter { !$0.isSessionStatus }
         }
 
-        func atHook() async throws -> [ReceivedNotification] {
-            try await hook.seen().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
+        func atHook() throws -> [ReceivedNotification] {
+            try hook.seen().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
                 .filter { !$0.isSessionStatus }
         }
 
@@ -287,8 +287,8 @@ import Testing
 
         /// The rule of the tracker spec, C, by which the desktop no longer shows this notification, determined
         /// independently of the program; `nil`: no rule applies.
-        func rule(for notification: DeliveredNotification, among all: [DeliveredNotification]) async throws -> String? {
-            func isTrue(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
+        func rule(for notification: DeliveredNotification, among all: [DeliveredNotification]) throws -> String? {
+            func isTrue(_ condition: String) throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
             let belongsToSession = notification.id.hasPrefix("waterline-")
             switch notification.reason {
             case "replaced"?:
@@ -300,11 +300,11 @@ import Testing
                     belongsToSession
                     ? "log_entry WHERE type = 'water' AND NOT deleted AND timestamp"
                     : "drink WHERE NOT deleted AND instant"
-                return try await isTrue("EXISTS (SELECT 1 FROM \(table) > \(notification.decidedAt))")
+                return try isTrue("EXISTS (SELECT 1 FROM \(table) > \(notification.decidedAt))")
                     ? "a drink was logged" : nil
             case "over"?:
                 if belongsToSession {
-                    return try await isTrue("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
+                    return try isTrue("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
                         ? "its session has ended" : nil
                 }
                 // No drink is deleted on this day: only the return to pace can be reverted.
@@ -372,16 +372,16 @@ import Testing
             for _ in 0..<3 { try await bench.pass(minutes: 2) }
         }
         let isDone = try await eventually(within: 90) {
-            let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
-            let phone = try await bench.atPhone().received
+            let (delivered, hook) = (try bench.delivered(), unique(try bench.atHook()))
+            let phone = try bench.atPhone().received
             return hook.map(\.id) == delivered.map(\.id) && unique(bench.atBroker()) == hook
                 && bench.inStream() == hook && phone.map(\.shownText) == hook.map(\.shownText)
                 && delivered.allSatisfy { $0.isOnDesktop || $0.reason != nil }
         }
         #expect(isDone, "seed \(seed), killed \(killed)")
-        let (delivered, hook) = (try bench.delivered(), unique(try await bench.atHook()))
+        let (delivered, hook) = (try bench.delivered(), unique(try bench.atHook()))
         let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), bench.atDesktop())
-        let (phone, repeated) = try await bench.atPhone()
+        let (phone, repeated) = try bench.atPhone()
         #expect(hook.map(\.id) == delivered.map(\.id), "the webhook and the store's record: \(hook) \(delivered)")
         #expect(broker == hook, "the broker received \(broker), expected \(hook)")
         #expect(stream == hook, "the event stream sent \(stream), expected \(hook)")
@@ -390,7 +390,7 @@ import Testing
 
         var rulesApplied: [String: Int] = [:]
         for notification in delivered where !notification.isOnDesktop {
-            let rule = try await bench.rule(for: notification, among: delivered)
+            let rule = try bench.rule(for: notification, among: delivered)
             #expect(rule != nil, "no rule allows that the desktop missed \(notification)")
             rulesApplied[rule ?? "none", default: 0] += 1
         }
@@ -407,7 +407,7 @@ import Testing
             """)
         if !isKilling {
             #expect(desktop == hook && repeated == 0, "the desktop or the phone")
-            #expect(try await bench.atHook() == hook && bench.atBroker() == hook, "once each")
+            #expect(try bench.atHook() == hook && bench.atBroker() == hook, "once each")
             for kind in [
                 "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
                 "waterline-time",

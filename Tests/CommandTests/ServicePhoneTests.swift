@@ -31,20 +31,12 @@ import Testing
             try Program.gateway.start("run --config \(config.path) --listen 127.0.0.1:\(port)")
         }
         func status() async throws -> String { try await Program.tracker.run("status --config \(config.path)").output }
-
-        func requests(_ count: Int) async throws -> [WebPeer.Seen] {
-            let found: [WebPeer.Seen]? = try await event {
-                let requests = try await peer.seen()
-                return requests.count >= count ? requests : nil
-            }
-            return try #require(found)
-        }
     }
 
     @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
         let ntfy = try await NtfyService()
         var service = try ntfy.serve()
-        let request = try #require(try await ntfy.requests(1).first)
+        let request = try #require(try await ntfy.peer.seen(1).first)
         #expect(
             request.json["title"] as? String == "Hydration Reminder"
                 && request.headers["authorization"] == "Bearer tk_s3cret"
@@ -70,14 +62,14 @@ import Testing
         #expect(try await pressButton(body) == #"{"done":false}"#)
         #expect(try await pressButton(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
         #expect(try await ntfy.status().contains("250 ml"))
-        #expect(try await ntfy.requests(1).count == 1)
+        #expect(try await ntfy.peer.seen(1).count == 1)
         let end = try await service.stop()
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
     @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
         let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
-        try await ntfy.peer.rule(#"{"status": 503}"#)
+        try ntfy.peer.rule(#"{"status": 503}"#)
         var service = try ntfy.serve()
         await service.says("ntfy: ", "Webhook: ")
         service.send(signal: SIGKILL)
@@ -85,19 +77,19 @@ import Testing
         #expect(
             killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
             "\(killed.error)")
-        let tries = try await ntfy.requests(1).count
-        try await ntfy.peer.rule("{}")
+        let tries = try await ntfy.peer.seen(1).count
+        try ntfy.peer.rule("{}")
         service = try ntfy.serve()
-        #expect(try await ntfy.requests(tries + 1).count == tries + 1)
+        #expect(try await ntfy.peer.seen(tries + 1).count == tries + 1)
         try await service.stop()
-        #expect(try await ntfy.requests(tries + 1).count == tries + 1)
+        #expect(try await ntfy.peer.seen(tries + 1).count == tries + 1)
     }
 
     /// The report names the server that rejects requests or is down, the time since then, and the number of pending
     /// notifications. It ends when delivery works again.
     @Test func `status and doctor report a rejecting server`() async throws {
         let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
-        try await ntfy.peer.rule(#"{"status": 401}"#)
+        try ntfy.peer.rule(#"{"status": 401}"#)
         func failingChannels() async throws -> [String: [String: Any]] {
             let text = try await Program.tracker.run("status --json --config \(ntfy.config.path)").output
             let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
@@ -164,7 +156,7 @@ import Testing
         service = try ntfy.serve()
         await service.says("ntfy: ")
         #expect(try await failingSince("ntfy") == first)
-        try await ntfy.peer.rule("{}")
+        try ntfy.peer.rule("{}")
         #expect(
             try await eventually(within: 60) { try await failingChannels().keys.sorted() == ["webhook"] },
             "\(service.error)")

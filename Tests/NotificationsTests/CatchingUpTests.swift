@@ -34,8 +34,8 @@ import TrackerService
         rig.skew.withLock { $0 = skew }
     }
 
-    private func ids(_ peer: WebPeer) async throws -> [String] {
-        try await peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+    private func ids(_ peer: WebPeer) throws -> [String] {
+        try peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
     }
 
     @Test func `a webhook receives earlier notifications in order, once`() async throws {
@@ -57,7 +57,7 @@ import TrackerService
         try turn(rig, 8 + 72)
         rig.start()
         let seen = try await peer.seen(3)
-        #expect(try await ids(peer) == told.map(\.notificationId))
+        #expect(try ids(peer) == told.map(\.notificationId))
         #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
         // The delivery is listed.
         #expect(
@@ -69,7 +69,7 @@ import TrackerService
         try turn(last, 8 + 73)
         last.start()
         #expect(await last.delivers(notice(9)))
-        #expect(try await ids(peer) == told.map(\.notificationId) + [notice(9).notificationId])
+        #expect(try ids(peer) == told.map(\.notificationId) + [notice(9).notificationId])
         await last.stop()
     }
 
@@ -84,7 +84,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(9)) == false)
         rig.start()
         _ = try await peer.seen(2)
-        #expect(try await ids(peer) == [missed.notificationId, notice(9).notificationId])
+        #expect(try ids(peer) == [missed.notificationId, notice(9).notificationId])
         await rig.stop()
     }
 
@@ -105,7 +105,7 @@ import TrackerService
         #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
         let last = try #require(try rig.store.deliveries(after: 0).last?.decision)
         #expect(
-            try await peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
+            try peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
         )
         await rig.stop()
     }
@@ -120,7 +120,7 @@ import TrackerService
         try turn(rig, 7.05)
         rig.start()
         #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
-        #expect(try await peer.seen().map { $0.json["message"] as? String } == ["reached"])
+        #expect(try peer.seen().map { $0.json["message"] as? String } == ["reached"])
         await rig.stop()
     }
 
@@ -136,7 +136,7 @@ import TrackerService
         try await tracker(rig.store, 3.5).deliver([Screen()])
         _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])
         #expect(await rig.delivers(notice(9)))
-        #expect(try await ids(peer) == [notice(9).notificationId])
+        #expect(try ids(peer) == [notice(9).notificationId])
         await rig.stop()
     }
 
@@ -153,13 +153,13 @@ import TrackerService
         rig.shares.withLock { $0 = true }
         rig.start()
         #expect(await rig.delivers(notice(9)))
-        #expect(try await ids(peer) == [notice(9).notificationId])
+        #expect(try ids(peer) == [notice(9).notificationId])
         // Later notifications are sent there, also if the service is stopped at that time.
         await rig.stop()
         for _ in 0..<3 { _ = try tracker(rig.store, 16.4).drink() }
         try await tracker(rig.store, 16.5).deliver([Screen()])
         rig.start()
-        #expect(try await eventually { try await ids(peer).contains { $0.hasPrefix("waterline-") } }, "\(rig.events)")
+        #expect(try await eventually { try ids(peer).contains { $0.hasPrefix("waterline-") } }, "\(rig.events)")
         await rig.stop()
     }
 }

@@ -23,8 +23,8 @@ import TrackerService
         }
         // Offered again by a process that does not have the delivery.
         #expect(await rig.delivers(notice(2, .pace, "T", "other words")))
-        #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
-        #expect(try await peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
+        #expect(titles(try peer.seen()) == ["body 1", "body 2", "body 3"])
+        #expect(try peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
         #expect(rig.events == [.enabled("ntfy at \(peer.url), with a token")])
         await rig.stop()
     }
@@ -34,16 +34,16 @@ import TrackerService
         let first = try PhoneRig.ntfy(peer)
         first.start()
         #expect(await first.delivers(notice(1)))
-        try await peer.rule(#"{"status": 503}"#)
+        try peer.rule(#"{"status": 503}"#)
         #expect(await first.sink.deliver(notice(2, .goal, "Goal", "reached")) == false)
         await first.stop()
-        try await peer.rule("{}")
+        try peer.rule("{}")
         let second = try PhoneRig.ntfy(peer, store: first.store)
         second.start()
         let seen = try await peer.seen(3)
         #expect(await second.delivers(notice(1)))
         #expect(await second.delivers(notice(2, .goal, "Goal", "reached")))
-        #expect(try await peer.seen().count == seen.count && titles(seen).suffix(1) == ["reached"])
+        #expect(try peer.seen().count == seen.count && titles(seen).suffix(1) == ["reached"])
         await second.stop()
     }
 
@@ -67,13 +67,13 @@ import TrackerService
                 taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
                 return taken.count > 2
             }, "\(rig.events)")
-        #expect(try await peer.seen().count == 1)
+        #expect(try peer.seen().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
         #expect(
             await eventually { (try? store.queuedState(notice(1).notificationId, at: "webhook")) == .sent },
             "\(rig.events)")
         await rig.stop()
-        #expect(try await peer.seen().count == 1)
+        #expect(try peer.seen().count == 1)
     }
 
     @discardableResult
@@ -99,7 +99,7 @@ import TrackerService
     @Test(arguments: bad.indices) func `a failing server is reported once`(_ row: Int) async throws {
         let (rule, word) = Self.bad[row]
         let peer = try await WebPeer()
-        try await peer.rule(rule)
+        try peer.rule(rule)
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         let began = ContinuousClock.now
@@ -107,29 +107,29 @@ import TrackerService
         #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
         #expect(
             await rig.logs { if case .failed(let text) = $0 { text.contains(word) } else { false } }, "\(rig.events)")
-        let tries = try await peer.seen().count
+        let tries = try peer.seen().count
         _ = try await peer.seen(tries + 1)
-        try await peer.rule("{}")
+        try peer.rule("{}")
         #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
         #expect(rig.problems.count == 1, "\(rig.problems)")
         // It was delivered later: the reminder check runs again and gets the delivery.
         #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
-        let count = try await peer.seen().count
+        let count = try peer.seen().count
         #expect(await rig.delivers(notice(1)))
-        #expect(try await peer.seen().count == count)
+        #expect(try peer.seen().count == count)
         await rig.stop()
     }
 
     @Test func `a sender waits as long as Retry-After requires`() async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 429, "headers": {"Retry-After": "3"}}]"#)
+        try peer.rule(#"{"status": 429, "headers": {"Retry-After": "3"}}"#, once: true)
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         _ = await rig.sink.deliver(notice(1))
         let seen = try await peer.seen(2)
         #expect(seen.count == 2 && seen[1].at - seen[0].at >= 2.9, "\(seen.map(\.at))")
         // During the back-off no caller waits for it.
-        try await peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
+        try peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(await rig.logs { if case .failed(let text) = $0 { text.contains("503") } else { false } })
         let began = ContinuousClock.now
@@ -140,20 +140,20 @@ import TrackerService
 
     @Test func `a rejected notification is not sent again`() async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 413}]"#)
+        try peer.rule(#"{"status": 413}"#, once: true)
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.delivers(notice(2)))
-        #expect(try await peer.seen().count == 2)
+        #expect(try peer.seen().count == 2)
         #expect(rig.events.count { if case .dropped = $0 { true } else { false } } == 1)
         await rig.stop()
     }
 
     @Test func `a notification is dropped when it is older than 15 minutes`() async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"status": 503}"#)
+        try peer.rule(#"{"status": 503}"#)
         var rig = try PhoneRig.ntfy(peer)
         rig.start()
         for number in 1...5 { _ = await rig.sink.deliver(notice(number, .pace, "T", "old \(number)")) }
@@ -162,10 +162,10 @@ import TrackerService
         rig = try PhoneRig.ntfy(peer, store: rig.store)
         rig.skew.withLock { $0 = 7 * 86_400 }
         rig.start()
-        try await peer.rule("{}")
-        let before = try await peer.seen().count
+        try peer.rule("{}")
+        let before = try peer.seen().count
         #expect(await eventually { await rig.sink.deliver(notice(6, .recovery, "T", "new")) }, "\(rig.events)")
-        #expect(titles(Array(try await peer.seen().dropFirst(before))) == ["new"])
+        #expect(titles(Array(try peer.seen().dropFirst(before))) == ["new"])
         let dropped = rig.events.compactMap { if case .dropped(let text) = $0 { text } else { nil } }
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
         await rig.stop()
@@ -181,7 +181,7 @@ import TrackerService
         rig.skew.withLock { $0 = skew }
         #expect(await rig.delivers(notice(1)))
         #expect(await rig.delivers(notice(2)))
-        #expect(try await peer.seen().count == 2)
+        #expect(try peer.seen().count == 2)
         await rig.stop()
     }
 
@@ -190,12 +190,12 @@ import TrackerService
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         #expect(await rig.delivers(notice(1)))
-        try await peer.rule(#"{"status": 503}"#)
+        try peer.rule(#"{"status": 503}"#)
         #expect(await rig.sink.deliver(notice(2)) == false)
         await rig.sink.close(id: "hydration-reminder")
-        try await peer.rule("{}")
+        try peer.rule("{}")
         #expect(try rig.store.queuedState(notice(2).notificationId, at: "ntfy") == .dropped)
-        #expect(try await peer.seen().allSatisfy { $0.method == "POST" })
+        #expect(try peer.seen().allSatisfy { $0.method == "POST" })
         await rig.stop()
     }
 
@@ -211,7 +211,7 @@ import TrackerService
     /// The status has the reason and the time of the failure. Other settings, or none, clear it.
     @Test func `the store records the error of a server`() async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"status": 401}"#)
+        try peer.rule(#"{"status": 401}"#)
         let rig = try PhoneRig.ntfy(peer)
         rig.start()
         _ = await rig.sink.deliver(notice(1))
@@ -221,7 +221,7 @@ import TrackerService
                 && first.waiting == 1
                 && first.since != nil)
         // A different reason is the same failure.
-        try await peer.rule(#"{"status": 503}"#)
+        try peer.rule(#"{"status": 503}"#)
         let other = try #require(
             try await event(within: 60) { try rig.store.publisherErrors().first { $0.message.contains("503") } })
         #expect(other.since == first.since)
@@ -231,14 +231,14 @@ import TrackerService
         #expect(
             try await eventually { try rig.store.publisherErrors().first?.message.contains("/nowhere/token") == true })
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
-        try await peer.rule("{}")
-        await rig.sender.checkNow()
+        try peer.rule("{}")
+        await rig.sender.poke()
         #expect(
             try await eventually(within: 60) {
                 try rig.store.publisherErrors().isEmpty
                     && rig.store.queuedState(notice(1).notificationId, at: "ntfy") == .sent
             }, "\(rig.events)")
-        try await peer.rule(#"{"status": 401}"#)
+        try peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(try await eventually { try !rig.store.publisherErrors().isEmpty })
         _ = try rig.tracker().set([("ntfy.url", "unset")])
@@ -255,7 +255,7 @@ import TrackerService
         #expect(await rig.sink.deliver(reminder) == false)
         rig.shares.withLock { $0 = true }
         #expect(await rig.delivers(reminder))
-        #expect(titles(try await peer.seen()) == ["Time for water"])
+        #expect(titles(try peer.seen()) == ["Time for water"])
         await rig.stop()
     }
 
@@ -272,7 +272,7 @@ import TrackerService
         #expect(await rig.sink.canShow() == false)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
         #expect(await rig.delivers(notice(1)))
-        #expect(try await peer.seen().first?.headers["authorization"] == "Bearer A1")
+        #expect(try peer.seen().first?.headers["authorization"] == "Bearer A1")
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.checkNow()
         #expect(await rig.logs { $0 == .disabled })
@@ -293,14 +293,14 @@ import TrackerService
             let shown = await [one, other]
             #expect(shown == [true, true])
         }
-        #expect(titles(try await peer.seen()) == (1...10).map(String.init))
+        #expect(titles(try peer.seen()) == (1...10).map(String.init))
         await first.stop()
         await second.stop()
     }
 
     /// The buttons of the first notification that the server received.
-    private func buttons(_ peer: WebPeer) async throws -> [[String: String]] {
-        let actions = try #require(try await peer.seen().first?.json["actions"] as? [[String: Any]])
+    private func buttons(_ peer: WebPeer) throws -> [[String: String]] {
+        let actions = try #require(try peer.seen().first?.json["actions"] as? [[String: Any]])
         return actions.compactMap { action in
             let body = action["body"] as? String ?? ""
             return (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: String]
@@ -313,7 +313,7 @@ import TrackerService
         let rig = try PhoneRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
         #expect(await rig.delivers(notice(1)))
-        let body = try #require(try await buttons(peer).first)
+        let body = try #require(try buttons(peer).first)
         let (name, key) = (
             try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"])
         )
@@ -334,7 +334,7 @@ import TrackerService
         rig.skew.withLock { $0 = 365 * 86_400 }
         rig.start()
         #expect(await rig.delivers(notice(1)))
-        let body = try #require(try await buttons(peer).first)
+        let body = try #require(try buttons(peer).first)
         let key = try #require(body["key"])
         rig.skew.withLock { $0 = 0 }
         #expect(try rig.tracker().press(.logCup, withKey: key) == true)
@@ -350,7 +350,7 @@ import TrackerService
         _ = try rig.tracker().startSession()
         rig.start()
         #expect(await rig.delivers(notice(1, .waterlineAbandoned, "Session", "End it?")))
-        let key = try #require(try await buttons(peer).first?["key"])
+        let key = try #require(try buttons(peer).first?["key"])
         _ = try rig.tracker().endSession()
         rig.skew.withLock { $0 = 60 }
         _ = try rig.tracker().startSession()
@@ -362,7 +362,7 @@ import TrackerService
     /// All notifications in order, also after a downtime. A repetition has the same id.
     @Test func `a webhook receives every notification at least once`() async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"status": 500}"#)
+        try peer.rule(#"{"status": 500}"#)
         let rig = try PhoneRig(
             .webhook,
             [("webhook.url", "\(peer.url)/hook?x=y"), ("webhook.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
@@ -370,10 +370,10 @@ import TrackerService
         for number in 1...20 { #expect(await rig.sink.deliver(notice(number, .pace, "T", "body \(number)")) == false) }
         await rig.sink.close(id: "hydration-reminder")
         rig.skew.withLock { $0 = 3600 }
-        try await peer.rule("{}")
+        try peer.rule("{}")
         let last = notice(20).notificationId
         #expect(try await eventually { try rig.store.queuedState(last, at: "webhook") == .sent }, "\(rig.events)")
-        let seen = try await peer.seen()
+        let seen = try peer.seen()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
         #expect(bodies == (1...20).map { "body \($0)" })
         #expect(
@@ -394,7 +394,7 @@ import TrackerService
         _ when: String
     ) async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"status": 503}"#)
+        try peer.rule(#"{"status": 503}"#)
         let settings = [(name: "webhook.url", text: "\(peer.url)/hook")]
         var rig = try PhoneRig(.webhook, settings)
         rig.start()
@@ -405,17 +405,17 @@ import TrackerService
         }
         rig.skew.withLock { $0 = 365 * 86_400 }
         if when == "when it begins" { rig.start() }
-        let before = try await peer.seen().count
-        await rig.sender.checkNow()
+        let before = try peer.seen().count
+        await rig.sender.poke()
         _ = try await peer.seen(before + 1)
         #expect(await rig.sink.deliver(notice(2, .goal)) == false)
         rig.skew.withLock { $0 = 0 }
-        try await peer.rule("{}")
+        try peer.rule("{}")
         #expect(
             await eventually(within: 60) {
                 (try? rig.store.queuedState(notice(2, .goal).notificationId, at: "webhook")) == .sent
             }, "\(rig.events)")
-        let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+        let ids = try peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()
     }

@@ -1,15 +1,17 @@
-"""A small web server for the tests: stores every request, and answers as requested.
+"""A small web server for the tests: prints every request, and answers as configured.
 
-usage: peer.py [PORT [CERTIFICATE KEY]]. Prints `port N` when it listens; with a certificate it speaks TLS.
+usage: peer.py FOLDER [CERTIFICATE KEY]. Prints `port N` when it listens; with a certificate it speaks TLS. Then it prints a line for each
+request, in order of arrival: a JSON object with method, path, headers (lower case), body (text and base64), and time.
 
-POST /control/answers with a JSON list sets the responses to the next requests, one each; then every response is 200 with {"id": NUMBER}.
+The file `once` in the folder has the response to the next request, which deletes the file. The file `rule` has the response to all others.
+Without them every response is 200 with {"id": NUMBER}.
 {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds until the response; "close": true disconnects
 without a response; "cut": true disconnects in the middle of the body; "flood": N sends N bytes of body; "drip": true sends a byte each 0.1 s.
-POST /control/rule with such an object sets every later response; {} restores the default.
-GET /control/seen lists the requests in order of arrival: method, path, headers (lower case), body (text and base64), and time.
 """
 import base64
+import itertools
 import json
+import pathlib
 import ssl
 import sys
 import threading
@@ -17,7 +19,16 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 lock = threading.Lock()
-state = {"answers": [], "rule": {}, "seen": [], "count": 0}
+numbers = itertools.count(1)
+once, rule = (pathlib.Path(sys.argv[1], name) for name in ("once", "rule"))
+
+
+def next_response():
+    if once.exists():
+        response = json.loads(once.read_text())
+        once.unlink()
+        return response
+    return json.loads(rule.read_text()) if rule.exists() else {}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -41,28 +52,14 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
         self.connection.close()
 
-    def control(self, body):
-        name = self.path.rsplit("/", 1)[-1]
-        with lock:
-            if name == "seen":
-                text = json.dumps(state["seen"]).encode()
-            else:
-                if name in ("answers", "rule"):
-                    state[name] = json.loads(body)
-                text = b"{}"
-        self.respond(200, text)
-
     def handle_request(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path.startswith("/control/"):
-            return self.control(body)
+        request = {
+            "method": self.command, "path": self.path, "headers": {key.lower(): value for key, value in self.headers.items()},
+            "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()}
         with lock:
-            state["count"] += 1
-            number = state["count"]
-            state["seen"].append({
-                "method": self.command, "path": self.path, "headers": {key.lower(): value for key, value in self.headers.items()},
-                "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()})
-            response = state["answers"].pop(0) if state["answers"] else state["rule"]
+            number, response = next(numbers), next_response()
+            print(json.dumps(request), flush=True)
         try:
             self.respond_as_configured(response, {"id": str(number)})
         except OSError:
@@ -107,7 +104,7 @@ class Server(ThreadingHTTPServer):
         pass
 
 
-server = Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
+server = Server(("127.0.0.1", 0), Handler)
 if len(sys.argv) > 3:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[2], sys.argv[3])

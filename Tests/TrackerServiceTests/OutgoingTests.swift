@@ -9,7 +9,7 @@ import Testing
 
     @Test func `a request and its response are transferred`() async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}]"#)
+        try peer.rule(#"{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}"#, once: true)
         let body = "water 💧\u{0}\r\n"
         let answer = try await client.send(
             OutgoingRequest(
@@ -19,7 +19,7 @@ import Testing
         #expect(answer.status == 418 && !answer.isSuccess && String(decoding: answer.body, as: UTF8.self) == "tea ☕")
         #expect(
             answer.header("retry-after") == "7" && answer.header("X-EMPTY") == "" && answer.header("nowhere") == nil)
-        let seen = try #require(try await peer.seen().first)
+        let seen = try #require(try peer.seen().first)
         #expect(seen.method == "PUT" && seen.path == "/a%20b?c=d" && seen.body == body)
         #expect(
             seen.headers["authorization"] == "Bearer s3cret" && seen.headers["x-nothing"] == ""
@@ -32,7 +32,7 @@ import Testing
         let peer = try await WebPeer()
         let answer = try await client.send(OutgoingRequest(method, "\(peer.url)/x"))
         #expect(answer.status == 200 && answer.body.isEmpty == (method == "HEAD"))
-        #expect(try await peer.seen().map(\.method) == [method])
+        #expect(try peer.seen().map(\.method) == [method])
     }
 
     /// Credentials go to one server only, and a local file is not a response.
@@ -41,9 +41,9 @@ import Testing
         to place: String
     ) async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 302, "headers": {"Location": "\#(place)"}}]"#)
+        try peer.rule(#"{"status": 302, "headers": {"Location": "\#(place)"}}"#, once: true)
         #expect(try await client.send(OutgoingRequest("GET", peer.url)).status == 302)
-        #expect(try await peer.seen().count == 1)
+        #expect(try peer.seen().count == 1)
     }
 
     @Test(arguments: [
@@ -70,7 +70,7 @@ import Testing
         rule: String, kind: OutgoingFailure.Kind
     ) async throws {
         let peer = try await WebPeer()
-        try await peer.rule(rule)
+        try peer.rule(rule)
         let client = OutgoingClient(limit: .seconds(1), responseLimit: 1 << 16)
         let began = ContinuousClock.now
         var sentences: Set<String> = []
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `a response is truncated when only its status is needed`() async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"flood": 300000}"#)
+        try peer.rule(#"{"flood": 300000}"#)
         let client = OutgoingClient(limit: .seconds(10), responseLimit: 1 << 16, truncatesResponses: true)
         let answer = try await client.send(OutgoingRequest("POST", peer.url, body: [1]))
         #expect(answer.status == 200 && answer.body.count == 1 << 16)
@@ -106,7 +106,7 @@ import Testing
 
     @Test func `a cancelled request ends at once`() async throws {
         let peer = try await WebPeer()
-        try await peer.rule(#"{"silent": 30}"#)
+        try peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
         let work = Task { () -> OutgoingFailure.Kind? in
             do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
@@ -174,6 +174,6 @@ import Testing
             return await group.reduce(into: [Int?]()) { $0.append($1) }
         }
         #expect(statuses.count == 40 && statuses.allSatisfy { $0 == 200 })
-        #expect(Set(try await peer.seen().map(\.body)).count == 40)
+        #expect(Set(try peer.seen().map(\.body)).count == 40)
     }
 }
