@@ -90,11 +90,7 @@ import TrackerService
         let rig = try PublisherRig(guarded.broker)
         rig.start()
         try await rig.connected()
-        let noon = TrackerAPI(
-            rig.store,
-            WriteContext(
-                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
-                makeID: { UUID().uuidString }))
+        let noon = try rig.trackerAtNoon()
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(denials(rig).contains { $0.contains(" h/notify: Not authorized") })
         await rig.stop()

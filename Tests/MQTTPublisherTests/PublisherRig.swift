@@ -103,9 +103,20 @@ final class PublisherRig: Sendable {
 
     private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
 
-    func tracker() -> TrackerAPI {
+    func tracker(at now: Instant = now(), source: String = "cli") -> TrackerAPI {
         TrackerAPI(
-            store, WriteContext(now: Self.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
+            store, WriteContext(now: now, zone: .utc, source: source, makeID: { UUID().uuidString.lowercased() }))
+    }
+
+    /// The tracker of a service at noon of 15 June 2026: with nothing drunk, a reminder is due.
+    func trackerAtNoon() throws -> TrackerAPI {
+        tracker(at: try #require(Instant(iso: "2026-06-15T12:00:00Z")), source: "gateway")
+    }
+
+    /// The tracker of a service so many hours after 04:00 of today, where the day begins.
+    func tracker(hours: Double) throws -> TrackerAPI {
+        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try tracker().today())
+        return tracker(at: day.advanced(seconds: hours * 3600), source: "gateway")
     }
 
     func start() {

@@ -334,11 +334,7 @@ import TrackerService
 
     @Test func `a reminder without a subscriber is not counted`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        let noon = TrackerAPI(
-            rig.store,
-            WriteContext(
-                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
-                makeID: { UUID().uuidString }))
+        let noon = try rig.trackerAtNoon()
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
         let ear = try await listens(broker)
@@ -356,21 +352,17 @@ import TrackerService
         rig.start()
         try await rig.connected()
         func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
-        func tracker(_ now: Instant) -> TrackerAPI {
-            TrackerAPI(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
-        }
-        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
         // The broker gets it before other sinks.
-        try await tracker(day.advanced(seconds: 3.5 * 3600)).deliver([rig.channel, Screen()])
+        try await rig.tracker(hours: 3.5).deliver([rig.channel, Screen()])
         #expect(await eventually { heard().count == 1 }, "\(ear.output)")
         // Otherwise the broker sends the listener the first one again. With SIGTERM it saves that.
         #expect(await eventually { broker.log.contains("Received PUBACK from ear") }, "\(broker.log)")
         try await broker.stop(SIGTERM)
         #expect(await eventually { await !rig.channel.canShow() })
-        try await tracker(day.advanced(seconds: 7 * 3600)).deliver([rig.channel, Screen()])
-        _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
-        _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
-        try await tracker(day.advanced(seconds: 8 * 3600)).deliver([rig.channel, Screen()])
+        try await rig.tracker(hours: 7).deliver([rig.channel, Screen()])
+        _ = try rig.tracker(hours: 8).logDrink(.ml(2000))
+        _ = try rig.tracker(hours: 8).logDrink(.ml(600))
+        try await rig.tracker(hours: 8).deliver([rig.channel, Screen()])
         try await broker.start()
         #expect(await eventually(within: 60) { heard().count >= 3 }, "\(ear.output) \(rig.events.withLock { $0 })")
         let told = try rig.store.deliveries(after: 0).map(\.decision)
@@ -429,14 +421,7 @@ import TrackerService
 
     @Test func `undelivered notifications reach a later subscriber`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        func tracker(_ seconds: Double) throws -> TrackerAPI {
-            let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
-            return TrackerAPI(
-                rig.store,
-                WriteContext(
-                    now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
-        }
-        for hours in [4.0, 7] { try await tracker(hours * 3600).deliver([rig.channel, Screen()]) }
+        for hours in [4.0, 7] { try await rig.tracker(hours: hours).deliver([rig.channel, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
         // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
@@ -445,8 +430,8 @@ import TrackerService
         #expect(await event { rig.duringStateQuery.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
-        for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }
-        try await tracker(8 * 3600).deliver([rig.channel])
+        for _ in 0..<2 { _ = try rig.tracker(hours: 8).logDrink(.ml(1500)) }
+        try await rig.tracker(hours: 8).deliver([rig.channel])
         let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -479,11 +464,7 @@ import TrackerService
         try await rig.connected()
         let ear = try await listens(broker)
         func heard() -> Int { ear.payloads(at: "h/notify").count { $0.contains("hydration-reminder") } }
-        let noon = TrackerAPI(
-            rig.store,
-            WriteContext(
-                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
-                makeID: { UUID().uuidString }))
+        let noon = try rig.trackerAtNoon()
         broker.signal(SIGSTOP)
         for _ in 0..<3 { #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false]) }
         broker.signal(SIGCONT)
@@ -781,11 +762,7 @@ import TrackerService
         try await rig.connected()
         #expect(await rig.channel.canShow())
         // Tomorrow at noon with nothing drunk, because a decision expires if it is sent too late.
-        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
-        let noon = TrackerAPI(
-            rig.store,
-            WriteContext(
-                now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        let noon = try rig.tracker(hours: 32)
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
         let told = object(await event { ear.payloads(at: "h/notify").first })
         #expect(
