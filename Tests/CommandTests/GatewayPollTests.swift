@@ -389,8 +389,8 @@ import Testing
         let pair = try await Pair(["--faults", "mtu=23"])
         try await pair.sip(120)
         let (folder, store) = (pair.folder, pair.store)
-        // One trace of a clock that was ahead, and one file of the user. New traces remain, and the user's file
-        // remains.
+        // Traces of a clock that was ahead, and files of the user. New traces and the user's files remain, and the
+        // report does not have the latter.
         let kept = store + "-polls"
         try FileManager.default.createDirectory(
             atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -398,10 +398,11 @@ import Testing
         for name in ahead + ["0-my-own"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop"))
         }
+        try Data("what my physician said".utf8).write(to: URL(fileURLWithPath: "\(kept)/0-my-own.txt"))
         let service = try Program.gateway.start("run --link \(pair.socket) --store \(store) --listen off")
         func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
         // The text file of the trace is written last.
-        let isKept = await eventually(within: 40) { names().contains { $0.hasSuffix(".txt") } }
+        let isKept = await eventually(within: 40) { names().contains { $0 != "0-my-own.txt" && $0.hasSuffix(".txt") } }
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         try #require(isKept, "\(names()) \(result.error)")
@@ -418,27 +419,7 @@ import Testing
         let tar = try #require(Program(system: "tar"))
         let polls = try await tar.run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])
         #expect(
-            polls.output.contains("Unexpected bottle response") && polls.output.contains(capture), "\(polls.output)")
-    }
-
-    @Test(.timeLimit(.minutes(1))) func `files of the user in the trace folder are not in the report`() async throws {
-        let folder = try TemporaryFolder()
-        let (store, kept) = (folder.file("me.sqlite"), folder.file("me.sqlite-polls"))
-        try await Program.tracker.succeed("log 120 --store \(store)")
-        try FileManager.default.createDirectory(
-            atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        for (name, text) in [
-            ("my-notes", "what the doctor said"), ("20261123T180102003", "Unexpected bottle response."),
-        ] {
-            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop"))
-            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).txt"))
-        }
-        try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
-        let polls = try await #require(Program(system: "tar")).run([
-            "-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt",
-        ])
-        #expect(
-            polls.output.contains("Unexpected bottle response") && !polls.output.contains("doctor")
-                && !polls.output.contains("my-notes"), "\(polls.output)")
+            polls.output.contains("Unexpected bottle response") && polls.output.contains(capture)
+                && !polls.output.contains("physician") && !polls.output.contains("my-own"), "\(polls.output)")
     }
 }
