@@ -155,20 +155,6 @@ import Testing
         }
     }
 
-    @Test func `the bench lists its subcommands in its help`() async throws {
-        let bench = Program(path: Program.repository + "/hardware/bench")
-        let help = try await bench.run(["help"])
-        #expect(help.exitCode == 0)
-        for verb in ["demo", "test", "benchmarks", "vm", "fuzz", "package", "doctor", "setup"] {
-            #expect(help.output.contains("\n  \(verb) "))
-        }
-        #expect(try await bench.run(["dance"]).exitCode == 2)
-        for script in ["benchmarks", "fuzz", "machine/vm", "machine/tests"] {
-            #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")
-        }
-        #expect(try await Program(path: Program.repository + "/hardware/benchmarks").run(["nonsense"]).exitCode == 2)
-    }
-
     @Test func `README, docs and pages keep their sizes`() throws {
         for page in Self.pages where page == "README.md" || page.hasPrefix("docs/") {
             let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8).split(
