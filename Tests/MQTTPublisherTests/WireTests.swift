@@ -135,6 +135,17 @@ import TrackerService
         #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: Array(text.utf8)) }
     }
 
+    /// An error in processing makes the broker send the message again.
+    @Test func `a command is not confirmed while the store is locked`() throws {
+        let handler = CommandHandler(
+            tracker: { throw StoreError(.busy, "Another process locked it", at: "") }, service: nil,
+            sharesWaterline: { false })
+        let plan = try #require(
+            try plan([("mqtt.url", "mqtt://h"), ("mqtt.prefix", "h"), ("mqtt.commands", "true")]))
+        let inbox = CommandInbox(plan, handler, Denials { _, _ in }, id: "1", log: { _ in }, changed: {})
+        #expect(throws: StoreError.self) { try inbox.handle(MQTTMessage("h/cmd/log", "250")) }
+    }
+
     @Test func `a command that is not UTF-8 is rejected`() {
         #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: [0xFF, 0xFE, 0x7B]) }
     }
