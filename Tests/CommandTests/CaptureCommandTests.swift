@@ -250,27 +250,25 @@ import Testing
     @Test func `the report page describes empty, undated, unordered and truncated captures`() async throws {
         let folder = try TemporaryFolder()
         let complete = try Data(contentsOf: URL(fileURLWithPath: Self.twoDays))
-        let texts = [
-            "empty": complete.prefix(16), "cut": complete.prefix(5000),
-            "timeless": Data("- > FFE9 47 54 00 01 06\n- < FFE4 52 50 00 03 02 06 01\n".utf8),
-            "backwards": Data(
-                """
-                2026-02-02T22:21:20Z > FFE9 47 54 00 01 06\n2020-02-02T22:21:20Z < FFE4 52 50 00 03 02 06 01\n\
-                1970-01-01T00:00:00Z < FFE4 52\n
-                """.utf8),
-        ]
-        for (name, bytes) in texts {
-            try bytes.write(to: folder.url(name))
-            let result = try await replay.run(["report", folder.file(name), "-o", folder.file("\(name).html")])
-            #expect(result.exitCode == (name == "cut" ? 4 : 0), "\(name): \(result.error)")
-            let page = try String(contentsOfFile: folder.file("\(name).html"), encoding: .utf8)
-            let capture = try #require(try data(page).first)
-            #expect((capture["trouble"] as? String != nil) == (name == "cut"))
-            guard let dom = try await shown(folder.file("\(name).html")) else { continue }
+        let backwards = """
+            2026-02-02T22:21:20Z > FFE9 47 54 00 01 06\n2020-02-02T22:21:20Z < FFE4 52 50 00 03 02 06 01\n\
+            1970-01-01T00:00:00Z < FFE4 52\n
+            """
+        let timeless = "- > FFE9 47 54 00 01 06\n- < FFE4 52 50 00 03 02 06 01\n"
+        // A page has at most two captures.
+        for (captures, isCut, words) in [
+            ([complete.prefix(16), complete.prefix(5000)], [false, true], "The capture has no ATT PDU."),
+            ([Data(timeless.utf8), Data(backwards.utf8)], [false, false], "Times go backwards 2 times"),
+        ] {
+            for (name, bytes) in zip(["a", "b"], captures) { try bytes.write(to: folder.url(name)) }
+            let page = folder.file("page.html")
+            let result = try await replay.run(["report", folder.file("a"), folder.file("b"), "-o", page])
+            #expect(result.exitCode == (isCut.contains(true) ? 4 : 0), "\(result.error)")
+            let described = try data(try String(contentsOfFile: page, encoding: .utf8))
+            #expect(described.map { $0["trouble"] as? String != nil } == isCut)
+            guard let dom = try await shown(page) else { continue }
             // The last part is present: the script ran to its end.
-            #expect(dom.contains("<section id=\"course\">"), "\(name)")
-            if name == "backwards" { #expect(dom.contains("Times go backwards 2 times")) }
-            if name == "empty" { #expect(dom.contains("The capture has no ATT PDU.")) }
+            #expect(dom.contains("<section id=\"course\">") && dom.contains(words), "\(words)")
         }
     }
 
