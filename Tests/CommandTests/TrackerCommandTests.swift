@@ -1,7 +1,9 @@
 import Foundation
+import Store
 import Support
 import Testing
 import TrackerCore
+import TrackerService
 
 /// `waterh-tracker` for a new user: the built command, its complete output and its exit codes.
 @Suite struct TrackerCommandTests {
@@ -150,13 +152,16 @@ import TrackerCore
 
     /// US-023: the newest five, and more on request.
     @Test func `the newest five sessions are listed`() async throws {
+        let store = try TrackerStore(path: home.store)
         for day in 1...6 {
-            let started = try await home.shell(
-                """
-                waterh-tracker session start --now 2026-06-0\(day)T20:00 && waterh-tracker drink --now \
-                2026-06-0\(day)T20:10 && waterh-tracker session end --yes --now 2026-06-0\(day)T21:00
-                """)
-            #expect(started.exitCode == 0, "\(started.error)")
+            func tracker(_ time: String) throws -> TrackerAPI {
+                try TrackerAPI(
+                    store, now: #require(Instant(iso: "2026-06-0\(day)T\(time):00Z")),
+                    zone: ZoneChoice(named: "Europe/Berlin", machine: .utc), source: "cli")
+            }
+            _ = try tracker("18:00").startSession()
+            _ = try tracker("18:10").drink()
+            _ = try tracker("19:00").endSession()
         }
         let starts = try await home.object("session list")["sessions"] as? [[String: Any]]
         #expect(starts?.map { $0["startTime"] as? String } == (2...6).reversed().map { "2026-06-0\($0)T18:00:00Z" })
