@@ -85,16 +85,3 @@ extension RunningProgram {
 extension TemporaryFolder {
     func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url(name)) }
 }
-
-/// Runs the body for at most `limit` elements at the same time, for tests that mostly wait.
-func concurrently<Element: Sendable>(
-    _ elements: [Element], atOnce limit: Int = 3, _ body: @escaping @Sendable (Element) async throws -> Void
-) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        for (index, element) in elements.enumerated() {
-            if index >= limit { _ = try await group.next() }
-            group.addTask { try await body(element) }
-        }
-        try await group.waitForAll()
-    }
-}

@@ -96,28 +96,30 @@ import TrackerService
 
     /// One message, not one per attempt. Reminders are not delayed, and once the server works the notification arrives
     /// once.
-    @Test(arguments: bad.indices) func `a failing server is reported once`(_ row: Int) async throws {
-        let (rule, word) = Self.bad[row]
-        let peer = try await WebPeer()
-        try peer.rule(rule)
-        let rig = try PhoneRig.ntfy(peer)
-        rig.start()
-        let began = ContinuousClock.now
-        #expect(await rig.sink.deliver(notice(1)) == false)
-        #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
-        #expect(
-            await rig.logs { if case .failed(let text) = $0 { text.contains(word) } else { false } }, "\(rig.events)")
-        let tries = try peer.seen().count
-        _ = try await peer.seen(tries + 1)
-        try peer.rule("{}")
-        #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
-        #expect(rig.problems.count == 1, "\(rig.problems)")
-        // It was delivered later: the reminder check runs again and gets the delivery.
-        #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
-        let count = try peer.seen().count
-        #expect(await rig.delivers(notice(1)))
-        #expect(try peer.seen().count == count)
-        await rig.stop()
+    @Test func `a failing server is reported once`() async throws {
+        try await concurrently(Self.bad) { rule, word in
+            let peer = try await WebPeer()
+            try peer.rule(rule)
+            let rig = try PhoneRig.ntfy(peer)
+            rig.start()
+            let began = ContinuousClock.now
+            #expect(await rig.sink.deliver(notice(1)) == false)
+            #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
+            #expect(
+                await rig.logs { if case .failed(let text) = $0 { text.contains(word) } else { false } },
+                "\(rig.events)")
+            let tries = try peer.seen().count
+            _ = try await peer.seen(tries + 1)
+            try peer.rule("{}")
+            #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
+            #expect(rig.problems.count == 1, "\(rig.problems)")
+            // It was delivered later: the reminder check runs again and gets the delivery.
+            #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
+            let count = try peer.seen().count
+            #expect(await rig.delivers(notice(1)))
+            #expect(try peer.seen().count == count)
+            await rig.stop()
+        }
     }
 
     @Test func `a sender waits as long as Retry-After requires`() async throws {

@@ -212,3 +212,16 @@ package func event<Answer: Sendable>(within limit: Double = 20, _ attempt: () as
 package func eventually(within limit: Double = 20, _ isMet: () async throws -> Bool) async rethrows -> Bool {
     try await event(within: limit) { try await isMet() ? true : nil } == true
 }
+
+/// Runs the body for at most `limit` elements at the same time, for tests that mostly wait.
+package func concurrently<Element: Sendable>(
+    _ elements: [Element], atOnce limit: Int = 3, _ body: @escaping @Sendable (Element) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, element) in elements.enumerated() {
+            if index >= limit { _ = try await group.next() }
+            group.addTask { try await body(element) }
+        }
+        try await group.waitForAll()
+    }
+}
