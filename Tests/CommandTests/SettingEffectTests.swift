@@ -7,13 +7,14 @@ import HomeAssistant
 import Notifications
 import Store
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
 
 /// Every setting has a visible effect.
 ///
-/// `SettingEffects` has a value and an observation for each. The same commands run with and without the setting.
+/// `SettingEffects` has a value and an observation for each. The same steps run with and without the setting.
 @Suite struct SettingEffectTests {
     static let names = Settings.catalogue.map(\.name)
 
@@ -42,9 +43,12 @@ import TrackerService
 /// A value of a setting and its observation.
 struct SettingEffect: Sendable {
     enum Observation: Sendable {
+        /// The state after each of these steps of a day in the library, each after its time, and the notifications of a
+        /// `check`. The setting is set first.
+        case day([String])
         /// The output of these `waterh-tracker` lines, each after its time of day on one date. `*` marks where the
         /// setting is set (default: the beginning), and `files` lists the files next to the store.
-        case day([String])
+        case commands([String])
         /// The same with a sync server that requires a token. `SERVER` is a placeholder for its address.
         case synced([String])
         /// Values of the report of a poll of a bottle with one new drink of 300 ml, in a session.
@@ -57,7 +61,8 @@ struct SettingEffect: Sendable {
         /// Equal for equal observations; `nil` if they cannot be compared.
         var key: String? {
             switch self {
-            case .day(let lines): "day \(lines)"
+            case .day(let steps): "day \(steps)"
+            case .commands(let lines): "commands \(lines)"
             case .synced(let lines): "synced \(lines)"
             case .poll: "poll"
             case .engine: nil
@@ -72,7 +77,8 @@ struct SettingEffect: Sendable {
     func observe(setting: (name: String, value: String)?) async throws -> String {
         let change = setting.map { ["settings", "set", $0.name, $0.value] }
         switch observation {
-        case .day(let lines): return try await EffectRun().runLines(lines, change)
+        case .day(let steps): return try await Self.runDay(steps, setting)
+        case .commands(let lines): return try await EffectRun().runLines(lines, change)
         case .synced(let lines):
             let server = try await Self.server(token: "s3cret")
             let world = try EffectRun()
@@ -87,6 +93,39 @@ struct SettingEffect: Sendable {
             return try evaluate(settings)
         case .service(let beginning): return try await EffectRun().firstServiceLine(startingWith: beginning, change)
         }
+    }
+
+    private static func runDay(_ steps: [String], _ setting: (name: String, value: String)?) async throws -> String {
+        let (store, zone) = (try TrackerStore(inMemory: "Europe/Berlin"), try Zone("Europe/Berlin"))
+        let count = Mutex(0)
+        func tracker(at time: String) throws -> TrackerAPI {
+            try TrackerAPI(
+                store, now: TimeText.parse("2026-06-15T\(time)", now: nil, zone: zone),
+                zone: ZoneChoice(named: nil, machine: zone), source: "test",
+                makeID: {
+                    count.withLock { count in
+                        count += 1
+                        return "id-\(count)"
+                    }
+                })
+        }
+        if let setting { _ = try tracker(at: "05:00").set([(name: setting.name, text: setting.value)]) }
+        var output = ""
+        for step in steps {
+            let words = step.split(separator: " ").map(String.init)
+            let now = try tracker(at: words[0])
+            switch words[1] {
+            case "set": _ = try now.set([(name: words[2], text: words[3])])
+            case "log": _ = try now.logDrink(try #require(Amount(words[2])))
+            case "session": _ = try now.startSession()
+            case "drink": _ = try now.drink()
+            case "water": _ = try now.water()
+            case "check": output += try TrackerAPI.json(await now.deliver([MemorySink()])) + "\n"
+            default: try #require(words[1] == "state", "unknown step \(step)")
+            }
+            output += try TrackerAPI.json(now.state()) + "\n"
+        }
+        return output
     }
 
     private static func server(token: String) async throws -> (program: RunningProgram, address: String) {
@@ -176,14 +215,18 @@ private struct EffectRun {
 
 /// The observation for each setting, keyed by name.
 enum SettingEffects {
-    private static let noon = ["12:00 log 600", "12:01 status"]
-    private static let adaptive = "05:01 settings set reminders.engine adaptive"
+    private static let noon = ["12:00 log 600", "12:01 state"]
+    private static let adaptive = "05:01 set reminders.engine adaptive"
     private static let session = [
-        "20:00 setup --yes", "20:00 session start", "20:10 drink", "20:20 drink", "20:30 water", "20:31 status",
+        "20:00 session", "20:10 drink", "20:20 drink", "20:30 water", "20:31 state", "21:30 check",
     ]
+    private static let water = ["20:00 session start", "20:30 water"]
 
-    private static func day(_ value: String, _ lines: [String]) -> SettingEffect {
-        SettingEffect(value: value, observation: .day(lines))
+    private static func day(_ value: String, _ steps: [String]) -> SettingEffect {
+        SettingEffect(value: value, observation: .day(steps))
+    }
+    private static func commands(_ value: String, _ lines: [String]) -> SettingEffect {
+        SettingEffect(value: value, observation: .commands(lines))
     }
     private static func poll(_ value: String) -> SettingEffect { SettingEffect(value: value, observation: .poll) }
     private static func engine(_ value: String, _ evaluate: @escaping @Sendable (Settings) throws -> String)
@@ -229,28 +272,28 @@ enum SettingEffects {
     }
 
     static let table: [String: SettingEffect] = [
-        "day.boundaryHour": day("0", ["02:00 log 200", "12:00 status"]), "day.zone": day("Asia/Tokyo", noon),
+        "day.boundaryHour": day("0", ["02:00 log 200", "12:00 state"]), "day.zone": day("Asia/Tokyo", noon),
         "hydration.goalMl": day("3000", noon), "hydration.glassMl": day("300", noon),
         "hydration.cupMl": day("330", ["12:00 log cup"]), "hydration.quickAddMl": day("111,222", ["12:00 log quick2"]),
         "hydration.units": day("oz", noon), "hydration.countSessionWater": day("true", session),
         "schedule.wake": day("09:00", noon), "schedule.sleep": day("20:00", noon),
-        "schedule.interval.wake": day("11:00", ["10:00 status"]),
-        "schedule.interval.sleep": day("18:00", ["19:00 status"]),
-        "schedule.adaptive.start": day("11", [adaptive, "09:30 check --show"]),
-        "schedule.adaptive.end": day("18", [adaptive, "17:30 check --show", "19:30 check --show"]),
-        "reminders.enabled": day("false", ["12:00 check --show"]),
-        "reminders.engine": day("interval", ["12:00 check --show"]),
+        "schedule.interval.wake": day("11:00", ["10:00 state"]),
+        "schedule.interval.sleep": day("18:00", ["19:00 state"]),
+        "schedule.adaptive.start": day("11", [adaptive, "09:30 check"]),
+        "schedule.adaptive.end": day("18", [adaptive, "17:30 check", "19:30 check"]),
+        "reminders.enabled": day("false", ["12:00 check"]),
+        "reminders.engine": day("interval", ["12:00 check"]),
         "reminders.dailyLimit": day(
-            "false", ["05:01 settings set reminders.maxPerDay 1", "07:20 check --show", "12:00 check --show"]),
-        "reminders.maxPerDay": day("1", ["07:20 check --show", "12:00 check --show"]),
-        "reminders.backOnTrack": day("true", ["12:00 check --show", "12:01 log 1500", "12:02 check --show"]),
-        "reminders.minDeficitMl": day("500", ["07:20 check --show"]), "pace.mode": day("wholeHours", ["07:59 status"]),
-        "pace.thresholdPercent": day("1", ["07:30 status --json"]),
-        "pace.testMode": day("true", ["08:30 status --json"]),
-        "adaptive.intervalHours": day("4", [adaptive, "09:30 check --show"]),
-        "notify.desktop": day("false", ["12:00 check --doctor"]),
-        "notify.sound": day("false", ["12:00 check --show --json"]),
-        "notify.timeSensitiveCritical": day("false", ["12:00 check --show --json"]),
+            "false", ["05:01 set reminders.maxPerDay 1", "07:20 check", "12:00 check"]),
+        "reminders.maxPerDay": day("1", ["07:20 check", "12:00 check"]),
+        "reminders.backOnTrack": day("true", ["12:00 check", "12:01 log 1500", "12:02 check"]),
+        "reminders.minDeficitMl": day("500", ["07:20 check"]), "pace.mode": day("wholeHours", ["07:59 state"]),
+        "pace.thresholdPercent": day("1", ["07:30 state"]),
+        "pace.testMode": day("true", ["08:30 state"]),
+        "adaptive.intervalHours": day("4", [adaptive, "09:30 check"]),
+        "notify.desktop": commands("false", ["12:00 check --doctor"]),
+        "notify.sound": day("false", ["12:00 check"]),
+        "notify.timeSensitiveCritical": day("false", ["12:00 check"]),
 
         "bottle.alias": poll("kitchen"), "bottle.timeZone": poll("Asia/Tokyo"),
         "bottle.recordDialect": poll("strict"),
@@ -296,25 +339,25 @@ enum SettingEffects {
 
         "waterline.waterEveryNDrinks": day("3", session), "waterline.timeReminders": day("false", session),
         "waterline.intervalMinutes": day("45", session), "waterline.warningThreshold": day("1", session),
-        "waterline.defaultWaterOz": day("12", session), "waterline.units": day("ml", session),
-        "waterline.discreet": day("false", session + ["21:30 check --show"]),
+        "waterline.defaultWaterOz": commands("12", water), "waterline.units": commands("ml", water),
+        "waterline.discreet": day("false", session),
         "waterline.shared": engine("true") { settings in "\(settings.isWaterlineShared)" },
-        "waterline.defaultPreset": day(
+        "waterline.defaultPreset": commands(
             "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
         "waterline.bottleWater": poll("off"),
-        "week.firstDay": day("sunday", ["12:00 history"]),
-        "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
-        "health.excludedSources": day("Some App", ["12:00 import FOLDER/health.xml"]),
-        "health.inbox": day("/nowhere/phone", ["12:00 check --show"]),
-        "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
+        "week.firstDay": commands("sunday", ["12:00 history"]),
+        "health.enabled": commands("true", ["12:00 log 200", "12:01 files"]),
+        "health.excludedSources": commands("Some App", ["12:00 import FOLDER/health.xml"]),
+        "health.inbox": commands("/nowhere/phone", ["12:00 check --show"]),
+        "sync.url": commands("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
         "sync.token": SettingEffect(
             value: "s3cret",
             observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
-        "sync.tokenFile": day(
+        "sync.tokenFile": commands(
             "/nowhere/token",
             ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
 
-        "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
+        "http.listen": commands("127.0.0.1:9000", ["12:00 check --doctor"]),
         "http.publicUrl": phone(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
         "mqtt.url": engine("mqtt://localhost") { try MQTTPlan($0.service).map { "\($0)" } ?? "no broker" },
         "mqtt.prefix": broker("home/water"), "mqtt.commands": broker("true"), "mqtt.user": broker("me"),
