@@ -17,12 +17,14 @@ import Testing
         func verdict(_ runs: [String], _ options: [String]) async throws -> Program.Result {
             let script = """
                 #!/usr/bin/env python3
-                import json, re, signal, sys
-                with open("\(folder.file("state"))", "a+") as state: state.write("x"); number = state.tell() - 1
+                import json, os, re, signal, sys
+                with open("\(folder.file("state"))", "a") as state: state.write("x")
+                number = os.path.getsize("\(folder.file("state"))") - 1
                 ends = \(runs)[number]
                 wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else ""
                 out = open(sys.argv[sys.argv.index("--event-stream-output-path") + 1], "w")
-                def write(entry, **payload): print(json.dumps({"kind": entry, "payload": payload}), file=out, flush=True)
+                def write(entry, **payload):
+                    print(json.dumps({"kind": entry, "payload": payload}), file=out, flush=True)
                 for letter in "ab": write("test", kind="function", id=f"T/{letter}()/T.swift:1:2")
                 for letter, end in zip("ab", ends):
                     if not re.search(wanted, f"T/{letter}()"): continue

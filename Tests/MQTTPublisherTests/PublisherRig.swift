@@ -113,7 +113,7 @@ final class PublisherRig: Sendable {
         tracker(at: try #require(Instant(iso: "2026-06-15T12:00:00Z")), source: "gateway")
     }
 
-    /// The tracker of a service so many hours after 04:00 of today, where the day begins.
+    /// The tracker of a service this long after the day began at 04:00.
     func tracker(hours: Double) throws -> TrackerAPI {
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try tracker().today())
         return tracker(at: day.advanced(seconds: hours * 3600), source: "gateway")

@@ -193,8 +193,8 @@ package final class TemporaryFolder: Sendable {
     package func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// Polls `attempt` until it returns a value or the limit (seconds) expires: for events of other processes that cannot be
-/// awaited.
+/// Polls `attempt` until it returns a value or the limit (seconds) expires: for events of other processes that cannot
+/// be awaited.
 package func event<Answer: Sendable>(within limit: Double = 20, _ attempt: () async throws -> Answer?) async rethrows
     -> Answer?
 {
