@@ -26,25 +26,8 @@ import TrackerCore
         }
     }
 
-    private func answers(_ store: TrackerStore, _ context: WriteContext) throws -> String {
-        let day = DayCalendar(zone: context.zone).day(of: context.now)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        let snapshot = String(decoding: try encoder.encode(store.preview(context).snapshot), as: UTF8.self)
-        let settings = try store.settings()
-        let values = Settings.catalogue.map { "\($0.name)=\(settings.value(of: $0.name)?.text ?? "")" }
-        let sessions = try store.pastSessions(limit: 100).map {
-            "\(try store.session(named: $0.id, at: context.now).map { "\($0)" } ?? "")"
-        }
-        return [
-            "\(snapshot)", "\(try store.allDrinks())", "\(try store.totals(from: day.adding(days: -40), through: day))",
-            "\(sessions)", "\(try store.presets())", "\(values)", "\(try store.journalCounts())",
-            "\(try store.bottles())",
-        ].joined(separator: "\n")
-    }
-
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func `a random store has equal results after a restore`(seed: UInt64) throws {
+    func `a random store has equal rows after a restore`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let store = try TrackerStore(path: scratch.store)
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
@@ -84,7 +67,6 @@ import TrackerCore
         #expect(try other.isUsed())
         try other.restore(from: backup, scratch: try newFolder())
         #expect(try dump(other) == dump(store), "seed \(seed)")
-        #expect(try answers(other, context()) == answers(store, context()), "seed \(seed)")
         #expect(try other.integrityProblems().isEmpty)
         // The backup is a store, and the restored one continues as the first one would have.
         #expect(try dump(TrackerStore(path: backup)) == dump(store))
