@@ -52,7 +52,8 @@ import WebServer
         #expect(try await client.state()["shouldNotify"] as? Bool == false)
     }
 
-    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID causes a gap event`(
+    @Test(arguments: ["-5", "abc", "99999", "9000000000000", "9223372036854775808"])
+    func `an unknown Last-Event-ID causes a gap event`(
         id: String
     )
         async throws
@@ -156,11 +157,6 @@ import WebServer
         try day.set("08:00")
         try await day.tracker().deliver([NamedSink("desktop")])
         let client = try await day.serve()
-        let stranger = try EventStream(client.server, "shows=notifications", lastID: "9000000000000")
-        let events = try await stream(stranger)
-        #expect(
-            events.map(\.kind) == ["state", "gap"] && events.last?.json["reason"] as? String == "unknown"
-                && events.first?.id != "9000000000000")
         let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
         _ = try await tool.run([
             day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)",
@@ -169,9 +165,6 @@ import WebServer
         let all = try await beginning(of: late, client, total: 10)
         try #require(all.map(\.kind) == ["state", "gap", "notify"])
         #expect(all[1].json["reason"] as? String == "tooFarBehind" && all[1].json["lastEventId"] as? Int == 5)
-        func stream(_ stream: EventStream) async throws -> [EventStream.Event] {
-            try await stream.events { $0.kind == "gap" }
-        }
     }
 
     /// A remote page without Waterline showed nothing, so the reminder does not count as shown.
