@@ -124,10 +124,10 @@ import TrackerService
             cookies.append(String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" }))
         }
         #expect(Set(cookies).count == 3)
-        let states = try await [0, 1, 2].asyncMap {
-            try await server.get("state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]).status
+        for (cookie, status) in zip(cookies, [401, 401, 200]) {
+            let headers = ["Cookie": cookie, "X-Forwarded-For": "203.0.113.9"]
+            #expect(try await server.get("state", headers: headers).status == status)
         }
-        #expect(states == [401, 401, 200])
         let tokens = try await server.get("tokens").json["tokens"] as? [[String: Any]]
         #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
         // Without the key, or with another one, the request is rejected with an action.
@@ -198,13 +198,5 @@ import TrackerService
         // A token can be revoked by its position in the list.
         let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
         #expect(try await server.delete("tokens/\(id)").json["revoked"] as? Int == 1)
-    }
-}
-
-extension Array {
-    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { values.append(try await transform(element)) }
-        return values
     }
 }
