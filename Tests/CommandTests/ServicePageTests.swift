@@ -228,15 +228,7 @@ private struct PageService {
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { for descriptor in [lock, socket] { close(descriptor) } }
         try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let isBound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(isBound == 0)
+        try #require(withUnixAddress(path) { bind(socket, $0, $1) } == 0)
         func file() throws -> UInt64? {
             (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.uint64Value
         }

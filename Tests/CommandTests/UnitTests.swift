@@ -149,16 +149,8 @@ import Testing
             folder = try TemporaryFolder()
             descriptor = socket(
                 AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            let bytes = Array(folder.file("notify").utf8)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-            let bound = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            try #require(bound == 0)
+            let (path, socket) = (folder.file("notify"), descriptor)
+            try #require(withUnixAddress(path) { bind(socket, $0, $1) } == 0)
         }
 
         deinit { close(descriptor) }

@@ -26,15 +26,9 @@ import Testing
         #expect(words("/dev/zero") == "is a device")
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: folder.file("s").utf8.prefix(107)) }
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
+        if withUnixAddress(folder.file("s"), { bind(socket, $0, $1) }) == 0 {
+            #expect(words(folder.file("s")) == "is a socket")
         }
-        if isBound == 0 { #expect(words(folder.file("s")) == "is a socket") }
         #expect(words(folder.file("none"))?.contains("No such file") == true)
     }
 }
