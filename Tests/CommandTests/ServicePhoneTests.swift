@@ -91,10 +91,9 @@ import Testing
         let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
         try ntfy.peer.rule(#"{"status": 401}"#)
         func failingChannels() async throws -> [String: [String: Any]] {
-            let text = try await Program.tracker.run("status --json --config \(ntfy.config.path)").output
-            let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
-            #expect(state?["dailyTotalMl"] is Int, "\(text)")
-            let list = try #require(state?["outletTroubles"] as? [[String: Any]], "\(text)")
+            let state = try await Program.tracker.run("status --json --config \(ntfy.config.path)").object()
+            #expect(state["dailyTotalMl"] is Int, "\(state)")
+            let list = try #require(state["outletTroubles"] as? [[String: Any]], "\(state)")
             return Dictionary(list.map { ($0["outlet"] as? String ?? "", $0) }) { $1 }
         }
         func failingSince(_ channel: String) async throws -> Int? {
@@ -106,34 +105,32 @@ import Testing
             try await eventually(within: 60) {
                 try await failingChannels().values.count { $0["waiting"] as? Int == 1 } == 2
             }, "\(service.error)")
-        #expect(try await Set(failingChannels().keys) == ["ntfy", "webhook"])
-        let first = try #require(try await failingSince("ntfy"))
+        let channels = try await failingChannels()
+        #expect(Set(channels.keys) == ["ntfy", "webhook"])
+        let first = try #require(channels["ntfy"]?["since"] as? Int)
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
         let expectedErrors = [
             "ntfy":
-                "The server at \(ntfy.peer.url) rejects the credential (status 401): set ntfy.token or ntfy.tokenFile.",
+                "The server at \(ntfy.peer.url) rejects the credential (status 401): set ntfy.token or ntfy.tokenFile",
             "webhook": "127.0.0.1:9",
         ]
         let titles = ["ntfy": "ntfy", "webhook": "Webhook"]
         let status = try await ntfy.status()
-        let check = try await Program.tracker.run("check --doctor --json --config \(ntfy.config.path)").output
-        let doctor = try await Program.gateway.run("doctor --json --config \(ntfy.config.path)").output
+        let check = try await Program.tracker.run("check --doctor --json --config \(ntfy.config.path)")
+        let doctor = try await Program.gateway.run("doctor --json --config \(ntfy.config.path)")
         let plain = try await Program.gateway.run("doctor --config \(ntfy.config.path)").output
-        func found(_ text: String, _ list: String, _ name: String, _ detail: String) throws -> [String: String] {
-            let object = try #require(
-                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
-            let all = (object[list] as? [[String: Any]] ?? []).map {
+        func found(
+            _ result: Program.Result, _ list: String, _ name: String, _ detail: String
+        ) throws -> [String: String] {
+            let all = (try result.object()[list] as? [[String: Any]] ?? []).map {
                 ($0[name] as? String ?? "", $0[detail] as? String ?? "")
             }
             return Dictionary(all) { $0 + $1 }
         }
-        let (checked, diagnosed) = (
-            try found(check, "findings", "name", "detail"), try found(doctor, "checks", "check", "found")
-        )
+        let checked = try found(check, "findings", "name", "detail")
+        let diagnosed = try found(doctor, "checks", "check", "found")
         for (channel, words) in expectedErrors {
-            #expect(
-                try await (failingChannels()[channel]?["trouble"] as? String)?.contains(
-                    words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(channel)")
+            #expect((channels[channel]?["trouble"] as? String)?.contains(words) == true, "\(channel)")
             let line = try #require(
                 status.split(separator: "\n").first { $0.contains("\(titles[channel] ?? ""): ") && $0.contains(words) },
                 "\(channel): \(status)")
@@ -146,7 +143,7 @@ import Testing
                 plain.contains("note \(channel): last error of a service: ")
                     && (diagnosed[channel] ?? "").hasPrefix("last error of a service: "), "\(plain)")
         }
-        for text in [status, check, doctor, plain] {
+        for text in [status, check.output, doctor.output, plain] {
             #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)")
         }
 
