@@ -15,7 +15,7 @@ extension PersonRuntime {
                 for report in try await tracker.tracker(source: "import").importInbox() {
                     if report.trouble == nil {
                         log.notice("Health: \(report.summary)")
-                        await reminders.poke()
+                        await reminders.checkNow()
                     } else {
                         current.insert(report.summary)
                     }

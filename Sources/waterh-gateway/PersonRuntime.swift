@@ -89,7 +89,7 @@ final class PersonRuntime: Sendable {
             if let desktop { group.addTask { await desktop.object.run() } }
             if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
-            for sender in senders { group.addTask { await sender.run { await self.reminders.poke() } } }
+            for sender in senders { group.addTask { await sender.run { await self.reminders.checkNow() } } }
             if let activePublisher = activePublisher.withLock({ $0 }) { group.addTask { await activePublisher.run() } }
             group.addTask { await self.importInbox() }
             if store.stateFile != nil {
@@ -136,7 +136,7 @@ final class PersonRuntime: Sendable {
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await tracker.afterPoll(report, options)
-        await reminders.poke()
+        await reminders.checkNow()
         await activePublisher.withLock { $0 }?.checkNow()
     }
 
@@ -144,7 +144,7 @@ final class PersonRuntime: Sendable {
         let (store, reminders, client) = (store, reminders, client(service, scanner))
         lights.connect(to: service)
         let publisher = mqttPublisher(mqttChannel, client, canNotify: { reminders.hasReceivers }) {
-            await reminders.poke()
+            await reminders.checkNow()
         }
         saveSharing()
         // Prepare before the first poll, so that its drinks are published.
@@ -154,7 +154,7 @@ final class PersonRuntime: Sendable {
             name: plan.instance ?? Person.unnamed, service: client, agents: agents,
             page: { [pages] in pages?.page("") },
             sharesWaterline: { [plan] in plan.sharesWaterline(store) },
-            storeChanged: { await reminders.poke() }
+            storeChanged: { await reminders.checkNow() }
         ) { [self] in
             try plan.tracker(of: store, source: "http", canNotify: reminders.hasReceivers)
         }

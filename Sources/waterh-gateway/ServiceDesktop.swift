@@ -29,7 +29,7 @@ struct ServiceDesktop: Sendable {
             guard try await tracker.tracker(source: "notification").press(press.action, key: press.key, at: at) else {
                 return
             }
-            await reminders.poke()
+            await reminders.checkNow()
             if press.action == .open {
                 await Self.open(page.page(press.kind.page), press.activationToken, desktop, log)
             }
@@ -43,7 +43,7 @@ struct ServiceDesktop: Sendable {
         callbacks.warn = { log.warning("\($0)") }
         let presses = presses
         callbacks.actionInvoked = { await presses.keep($0) }
-        callbacks.serverAppeared = { await reminders.poke() }
+        callbacks.serverAppeared = { await reminders.checkNow() }
         await desktop.connectCallbacks(callbacks)
         // Perform presses from before the restart.
         Task { await presses.performQueued() }
@@ -67,7 +67,7 @@ struct ServiceDesktop: Sendable {
                 case .endSession: try TrackerAPI.json(try tracker.endSession())
                 case .getState: try TrackerAPI.json(try tracker.state())
                 }
-            if action != .getState { await reminders.poke() }
+            if action != .getState { await reminders.checkNow() }
             return answer
         }
     }

@@ -223,7 +223,7 @@ import TrackerService
         _ = try fixture.tracker("12:01").logDrink(.ml(2000))
         _ = try fixture.tracker("12:02").logDrink(.ml(600))
         wall.withLock { $0 = "12:03" }
-        await loop.poke()
+        await loop.checkNow()
         #expect(await eventually(within: 300) { sink.given == [.pace, .goal] })
         work.cancel()
         await work.value

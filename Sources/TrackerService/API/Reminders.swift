@@ -125,7 +125,7 @@ package struct Delivery: Sendable {
 }
 
 /// Delivers due notifications while a service runs: at each change by time, at least every 60 s (tracker spec B8), and
-/// after `poke`.
+/// after `checkNow`.
 package actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let tracker: @Sendable () async -> TrackerAPI
@@ -170,7 +170,7 @@ package actor ReminderLoop {
     }
 
     /// Evaluates again at once, after a write.
-    package func poke() { pause.end() }
+    package func checkNow() { pause.end() }
 
     /// Evaluates the day, and returns the time until the next change.
     private func evaluate() async -> Duration {
@@ -197,7 +197,7 @@ extension ReminderLoop {
     /// - Parameter writes: one element per write to the store.
     package func follow(_ writes: AsyncStream<Void>) async {
         await DayObserver(writes: writes) {
-            if (try? await self.isChangedByOthers()) == true { await self.poke() }
+            if (try? await self.isChangedByOthers()) == true { await self.checkNow() }
             // `ReminderLoop.run` handles changes by time.
             return .seconds(3600)
         }.run()
@@ -254,7 +254,7 @@ package actor DayObserver {
 
     package func run() async {
         let writes = writes
-        let receiver = Task { for await _ in writes { self.poke() } }
+        let receiver = Task { for await _ in writes { self.checkNow() } }
         defer { receiver.cancel() }
         let sleep = sleep
         while !Task.isCancelled {
@@ -284,7 +284,7 @@ package actor DayObserver {
         }
     }
 
-    private func poke() {
+    private func checkNow() {
         checksSinceWrite = 0
         pause.end()
     }
