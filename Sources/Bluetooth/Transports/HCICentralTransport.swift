@@ -15,16 +15,12 @@ private final class HCICentralTransport: CentralTransport {
     private let controller: StreamController
     weak var central: ATTCentralLink?
     private var isScanning = false
-    private var peers: [PeerID: KnownPeer] = [:]
+    private var peers: [PeerID: (advertisement: Advertisement, isRandom: Bool)] = [:]
     private var reported: Set<PeerID> = []
     private var connection: UInt16?
     private var pendingAddress: BluetoothAddress?
     private var attempt = 0
 
-    private struct KnownPeer {
-        var latestReport: HCIHost.ReceivedReport
-        var advertisement: Advertisement
-    }
     private static let maximumPeers = 4096
 
     init(_ controller: StreamController) {
@@ -54,8 +50,8 @@ private final class HCICentralTransport: CentralTransport {
         let current = attempt
         controller.ready { [weak self] error in
             guard let self, self.attempt == current else { return }
-            let known = self.peers[peer]?.latestReport
-            guard error == nil, let address = known?.address ?? BluetoothAddress(peer.text) else {
+            let known = self.peers[peer]
+            guard error == nil, let address = known?.advertisement.address ?? BluetoothAddress(peer.text) else {
                 self.central?.feed(.openFailed(error ?? LinkError(.notFound, "invalid address '\(peer)'")))
                 return
             }
@@ -88,7 +84,7 @@ private final class HCICentralTransport: CentralTransport {
 
     private func handle(_ effect: HCIHost.Effect) {
         switch effect {
-        case .advertised(let latestReport): report(latestReport)
+        case .advertised(let received): report(received)
         case .connected(let handle, let address, _):
             guard pendingAddress == address else { return controller.handle(.disconnect(handle)) }
             pendingAddress = nil
@@ -125,18 +121,18 @@ private final class HCICentralTransport: CentralTransport {
         }
     }
 
-    private func report(_ latestReport: HCIHost.ReceivedReport) {
+    private func report(_ received: HCIHost.ReceivedReport) {
         guard isScanning else { return }
-        let peer = PeerID(latestReport.address.description)
-        var advertisement = peers[peer]?.advertisement ?? Advertisement(peer: peer, address: latestReport.address)
+        let peer = PeerID(received.address.description)
         let last = peers[peer]?.advertisement
-        advertisement.isAddressPrivate = latestReport.isRandom && latestReport.address.value >> 46 < 2
-        advertisement.add(latestReport.data)
-        advertisement.rssi = last?.rssi ?? latestReport.rssi
+        var advertisement = last ?? Advertisement(peer: peer, address: received.address)
+        advertisement.isAddressPrivate = received.isRandom && received.address.value >> 46 < 2
+        advertisement.add(received.data)
+        advertisement.rssi = last?.rssi ?? received.rssi
         guard advertisement != last || !reported.contains(peer), last != nil || peers.count < Self.maximumPeers else {
             return
         }
-        peers[peer] = KnownPeer(latestReport: latestReport, advertisement: advertisement)
+        peers[peer] = (advertisement, received.isRandom)
         reported.insert(peer)
         central?.feed(.found(advertisement))
     }
