@@ -314,7 +314,7 @@ struct XMLRepair {
         return at + 1
     }
 
-    /// Replaces references to characters that XML does not allow, as `&#11;` and `&#xB;`. The parser handles the others.
+    /// Replaces references to characters that XML does not allow, as `&#11;`. The parser handles the others.
     private mutating func reference(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let text = bytes[at...].prefix(16)
         guard let end = text.firstIndex(of: UInt8(ascii: ";")) else { return text.count == 16 || isLast ? at + 1 : nil }
