@@ -126,7 +126,7 @@ import TrackerService
         _ = try rig.tracker().logDrink(.ml(150))
         let id = try rig.store.openPublisher("mqtt", makeID: { "x" }).id
         let kept: [String]? = await event {
-            guard let kept = try? await broker.kept() else { return nil }
+            guard let kept = try? await broker.retainedMessages() else { return nil }
             return kept.contains { $0.contains(#""dailyTotalMl":150"#) }
                 && kept.contains { $0.hasPrefix("1 homeassistant/event/waterh_\(id)/reminder/config {") } ? kept : nil
         }
