@@ -39,12 +39,12 @@ import Testing
     }
 
     private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) throws -> LogReader {
-        let handles = try ProfileHandles(matching: [
+        let handles = try ProfileHandles.all(matching: [
             OfferedCharacteristic(
                 service: profile.commandService, uuid: profile.commandCharacteristic, handle: 1, properties: 0x08),
             OfferedCharacteristic(
                 service: profile.responseService, uuid: profile.responseCharacteristic, handle: 2, properties: 0x10),
-        ])
+        ])[0]
         return LogReader(handles: handles, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
     }
 
