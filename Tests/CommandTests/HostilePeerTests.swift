@@ -15,7 +15,7 @@ import Testing
         ) { bytes in
             let folder = try TemporaryFolder()
             let unixSocket = try UnixSocket(path: folder.file("raw.sock"))
-            let listener = try unixSocket.listen()
+            let listener = try unixSocket.listen().descriptor
             Thread.detachNewThread {
                 for _ in 0..<4 {
                     let descriptor = accept4(listener)
