@@ -207,4 +207,36 @@ import TrackerCore
         #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")
         #expect(rig.peer.records.count == 3 && rig.journal.entries.isEmpty && rig.journal.own.isEmpty)
     }
+    @Test(arguments: [0, 1]) func `a poll reads its own bottle when two are in range`(own: Int) throws {
+        let addresses = ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"]
+        let bottles = addresses.map { address in
+            var bottle = ScriptedBottle(records: drinks(3))
+            bottle.advertisement = Advertisement(
+                peer: PeerID(address), address: BluetoothAddress(address), name: "WaterH-Boost-24oz")
+            bottle.serial = nil
+            return bottle
+        }
+        let (rig, report) = try polled(
+            TwoBottles(bottles: bottles),
+            options: options { $0.own = [AdoptedBottle(identities: [addresses[own]])] }, hasRadio: true)
+        #expect(report.failure == nil && report.identity == addresses[own] && report.received == 3, "\(report)")
+        let other = rig.peer.bottles[1 - own]
+        #expect(other.records.count == 3 && other.connections == 0)
+    }
+}
+
+/// Two bottles in range of one adapter: both advertise, and each answers on its own connection.
+private struct TwoBottles: ScriptedPeer {
+    var bottles: [ScriptedBottle]
+    var connected: Int?
+
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
+        switch request {
+        case .startScan: return bottles.map { (.milliseconds(1), .advertised($0.advertisement)) }
+        case .connect(let peer, _): connected = bottles.firstIndex { $0.advertisement.peer == peer }
+        default: break
+        }
+        guard let connected else { return [] }
+        return bottles[connected].handle(request, at: now)
+    }
 }

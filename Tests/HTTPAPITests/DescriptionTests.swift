@@ -55,7 +55,7 @@ struct APIDescription {
         guard types.isEmpty || types.contains(where: { Self.isA($0, value) }) else {
             return ["\(place) is not \(types.joined(separator: " or "))"]
         }
-        if let words = schema["enum"] as? [String], let word = value as? String, !words.contains(word) {
+        if let words = schema["enum"] as? [Any], !words.contains(where: { "\($0)" == "\(value)" }) {
             return ["\(place) is none of \(words)"]
         }
         if let items = value as? [Any], let item = schema["items"] as? [String: Any] {
