@@ -3,11 +3,17 @@ package struct DBusInterface: Sendable {
     package var name: String
     package var methods: [DBusMethod]
     package var properties: [String: DBusValue]
+    /// The arguments of each signal.
+    package var signals: [String: [DBusArgument]]
 
-    package init(_ name: String, methods: [DBusMethod] = [], properties: [String: DBusValue] = [:]) {
+    package init(
+        _ name: String, methods: [DBusMethod] = [], properties: [String: DBusValue] = [:],
+        signals: [String: [DBusArgument]] = [:]
+    ) {
         self.name = name
         self.methods = methods
         self.properties = properties
+        self.signals = signals
     }
 }
 

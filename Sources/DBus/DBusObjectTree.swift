@@ -46,7 +46,11 @@ struct DBusObjectTree {
             call.interface.isEmpty
                 ? interface.methods.contains { $0.name == call.member } : interface.name == call.interface
         }
-        guard let interface else { throw Self.unknownInterface(call.interface, call.path) }
+        guard let interface else {
+            throw call.interface.isEmpty
+                ? DBusFailure(DBusFailure.unknownMethod, "\(call.path) has no method '\(call.member)'")
+                : Self.unknownInterface(call.interface, call.path)
+        }
         guard let method = interface.methods.first(where: { $0.name == call.member }) else {
             throw DBusFailure(DBusFailure.unknownMethod, "\(interface.name) has no method '\(call.member)'")
         }
@@ -97,12 +101,27 @@ extension DBusObjectTree {
             .values([.string(introspection(of: path))])
         }
         var found = own + [DBusInterface(Self.introspectable, methods: [introspect])]
-        if !own.isEmpty { found.append(DBusInterface(Self.properties, methods: propertyMethods)) }
+        if !own.isEmpty {
+            found.append(
+                DBusInterface(
+                    Self.properties, methods: propertyMethods,
+                    signals: [
+                        "PropertiesChanged": [
+                            .init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as"),
+                        ]
+                    ]))
+        }
         if object?.isManager == true {
             let list = DBusMethod("GetManagedObjects", output: [.init("objects", "a{oa{sa{sv}}}")]) { _ in
                 .values([managedObjects(below: path)])
             }
-            found.append(DBusInterface(Self.objectManager, methods: [list]))
+            found.append(
+                DBusInterface(
+                    Self.objectManager, methods: [list],
+                    signals: [
+                        "InterfacesAdded": [.init("object", "o"), .init("interfaces", "a{sa{sv}}")],
+                        "InterfacesRemoved": [.init("object", "o"), .init("interfaces", "as")],
+                    ]))
         }
         return found
     }
@@ -168,14 +187,18 @@ extension DBusObjectTree {
     }
 
     private static func xml(_ interface: DBusInterface) -> String {
-        func arguments(_ list: [DBusArgument], _ direction: String) -> String {
-            list.map { "   <arg name=\"\($0.name)\" type=\"\($0.signature)\" direction=\"\(direction)\"/>\n" }.joined()
+        func arguments(_ list: [DBusArgument], _ direction: String? = nil) -> String {
+            let direction = direction.map { " direction=\"\($0)\"" } ?? ""
+            return list.map { "   <arg name=\"\($0.name)\" type=\"\($0.signature)\"\(direction)/>\n" }.joined()
         }
         var text = " <interface name=\"\(interface.name)\">\n"
         for method in interface.methods {
             text += "  <method name=\"\(method.name)\">\n"
             text += arguments(method.input, "in") + arguments(method.output, "out")
             text += "  </method>\n"
+        }
+        for (name, list) in interface.signals.sorted(by: { $0.key < $1.key }) {
+            text += "  <signal name=\"\(name)\">\n\(arguments(list))  </signal>\n"
         }
         for (name, value) in interface.properties.sorted(by: { $0.key < $1.key }) {
             text += "  <property name=\"\(name)\" type=\"\(value.type.signature)\" access=\"read\"/>\n"
