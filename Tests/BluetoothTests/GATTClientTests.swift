@@ -375,6 +375,17 @@ private struct Client {
         #expect(client.request(.subscribe(handle: 3)) == "12 04 00 01 00")
     }
 
+    @Test func `equal errors for handle 0 end the searches of different services`() {
+        var client = Client()
+        _ = client.request(.discover)
+        for answer in [
+            "11 06 01 00 03 00 E0 FF 04 00 06 00 E5 FF", "01 10 00 00 0A",
+            "09 07 02 00 12 03 00 E4 FF", "01 08 00 00 0A", "09 07 05 00 12 06 00 E9 FF", "01 08 00 00 0A",
+        ] { _ = client.receive(answer) }
+        guard case .discovered(let services)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(services.map(\.characteristics.count) == [1, 1])
+    }
+
     private func expectEnd(after request: CentralRequest?, _ pdu: String, _ words: String) {
         var client = Client()
         if let request { _ = client.request(request) }

@@ -67,11 +67,12 @@ struct Discovery: Sendable {
     }
 
     /// Whether a response repeats an earlier one. Each request has a different handle range, and so has its response.
+    /// An error for handle 0 names no range.
     func isRepeated(_ pdu: ATTPDU) -> Bool { responses.contains(pdu) }
 
     /// The peer has no more items in the requested range.
     mutating func nothingFound(_ pdu: ATTPDU) {
-        responses.insert(pdu)
+        if case .errorResponse(_, let handle, _) = pdu, handle != 0 { responses.insert(pdu) }
         search.next = 0x10000
     }
 
