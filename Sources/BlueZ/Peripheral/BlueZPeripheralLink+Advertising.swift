@@ -76,9 +76,9 @@ extension BlueZPeripheralLink {
         }
         // No jitter, because only this machine uses its bluetoothd.
         let pause = backoff.next(jitter: 1)
-        retry = Task {
+        retry = Task { [weak self] in
             guard (try? await Task.sleep(for: pause)) != nil else { return }
-            update()
+            await self?.update()
         }
     }
 

@@ -108,7 +108,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
         guard self.application == nil else { throw LinkError(.invalidState, "this link is already published") }
         let identifiers = application.services.flatMap(\.characteristics).map(\.id)
         guard Set(identifiers).count == identifiers.count else {
-            throw LinkError(.invalidState, "a characteristic's name occurs twice in the application")
+            throw LinkError(.invalidState, "a characteristic's identifier occurs twice in the application")
         }
         self.application = application
         await service.onChange { [weak self] change in

@@ -37,8 +37,8 @@ package struct GATTTable: Hashable, Sendable {
     package static let appearance: BluetoothUUID = 0x2A01
     package static let serviceChanged: BluetoothUUID = 0x2A05
 
-    /// Throws if a name occurs twice, a constant is longer than 512 bytes, there are more than 65,535 attributes, or
-    /// given handles do not increase.
+    /// Throws if an identifier occurs twice, a constant is longer than 512 bytes, there are more than 65,535
+    /// attributes, or given handles do not increase.
     package init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let definedUUIDs = application.services.map(\.uuid)
@@ -143,7 +143,7 @@ extension GATTTable {
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
             guard valueHandles[local.id] == nil else {
-                throw LinkError(.invalidState, "characteristic \(local.id) occurs twice; its name must be unique")
+                throw LinkError(.invalidState, "characteristic \(local.id) occurs twice; its identifier must be unique")
             }
             guard local.constant?.count ?? 0 <= ATTPDU.maximumValueLength,
                 local.userDescription?.utf8.count ?? 0 <= ATTPDU.maximumValueLength
@@ -175,7 +175,8 @@ extension GATTTable {
                 return
             }
             guard valueHandles[descriptor.id] == nil else {
-                throw LinkError(.invalidState, "descriptor \(descriptor.id) occurs twice; its name must be unique")
+                throw LinkError(
+                    .invalidState, "descriptor \(descriptor.id) occurs twice; its identifier must be unique")
             }
             var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
             attribute.id = descriptor.id
