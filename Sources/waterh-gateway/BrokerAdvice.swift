@@ -42,8 +42,12 @@ enum BrokerAdvice {
         }
     }
 
-    /// The advice if the broker accepts the connection and denies a publication or a subscription.
-    static let serviceError = "Check the broker's access rules for this user (mosquitto: acl_file), and its limits."
+    /// The advice for the last error of the running service, if the broker accepts the connection of `doctor`.
+    static let serviceError =
+        """
+        If the broker denies topics, check its access rules for this user (mosquitto: acl_file) and its limits. Other \
+        errors are retried.
+        """
 
     static let nameTaken =
         """

@@ -10,7 +10,7 @@ package enum BrokerCheck: Sendable {
     case prefixTaken(String)
     /// The check failed. Has a message, and the kind of error for advice.
     case failed(String, MQTTFailure.Kind)
-    /// The broker accepts the connection, but the running service has recorded this error.
+    /// The broker accepts the connection of the check. The running service has recorded this error.
     case serviceError(String)
 
     /// Connects to the broker and checks whether another store publishes at the prefix.
