@@ -4,7 +4,7 @@ package import TrackerCore
 
 /// The last displayed notification of each kind, shared by all processes of the session through a file in
 /// `XDG_RUNTIME_DIR`. A new one of a kind replaces the last one, and a repetition is not displayed again. If the file
-/// cannot be used, a notification can appear twice.
+/// cannot be used, or the process ends before a slow server responds, a notification can appear twice.
 ///
 /// A notification number is valid for one `owner` only: the bus id and unique name of a server.
 package final class ShownNotifications: Sendable {
@@ -95,21 +95,8 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Takes the resident notifications that a new server must show again, so that one process shows each.
-    func takeLost() -> [Notice] {
-        change { state in
-            let lost = state.notices.values.filter(\.isLost)
-            for notice in lost { state.notices[notice.kind.id] = nil }
-            return lost
-        }
-    }
-
-    /// Returns a lost notification that could not be shown again.
-    func putBack(_ notice: Notice) {
-        change { state in
-            if state.notices[notice.kind.id] == nil { state.notices[notice.kind.id] = notice }
-        }
-    }
+    /// The resident notifications that a new server must show again.
+    var lostNotifications: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
     private func all() -> Contents {
         let userID = userID()
