@@ -28,6 +28,7 @@ package struct CaptureFill: Sendable {
             found[delivery.bottle.label] = (delivery.model ?? known.model, known.records + [delivery.record.raw])
         }
         let opened = try files.map { try CaptureOpener().open($0) }
+        remarks = opened.flatMap(\.remarks)
         let parts = CaptureOpener.sorted(opened.flatMap(\.parts))
         for (index, part) in parts.enumerated() {
             var file = CaptureFile(part)

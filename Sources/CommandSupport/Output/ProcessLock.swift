@@ -11,6 +11,7 @@ package final class ProcessLock: Sendable {
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
         isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        guard isOurs || errno == EWOULDBLOCK else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
     }
 
     deinit { close(descriptor) }

@@ -25,7 +25,8 @@ extension ServiceSocket {
                 }
                 var reader = EventReader()
                 try exchange(on: opened, "GET \(target)", "Accept: text/event-stream\r\n\r\n") { body in
-                    for event in try reader.read(body) {
+                    guard let events = try? reader.read(body) else { throw noResponse }
+                    for event in events {
                         guard case .enqueued = continuation.yield(event) else { throw noResponse }
                     }
                 }
