@@ -135,6 +135,18 @@ extension BluetoothUUID {
     var isDeclaration: Bool { short.map { (0x2800...0x2803).contains($0) } ?? false }
 }
 
+extension RawSpan {
+    /// Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`. The last value can be incomplete.
+    func forEachNotification(_ body: (UInt16, RawSpan) throws -> Void) rethrows {
+        var at = 1
+        while let handle = little16(at: at), let length = little16(at: at + 2) {
+            let end = min(byteCount, at + 4 + Int(length))
+            try body(handle, extracting((at + 4)..<end))
+            at = end
+        }
+    }
+}
+
 /// A value that is transferred in parts (Read Blob, Prepare Write).
 struct PartialValue {
     /// The maximum length of a value: ATT offsets have 16 bits.

@@ -184,6 +184,11 @@ final class ConversationReader {
                 pdu.extracting(3..<pdu.byteCount), of: handle, side, observation,
                 opcode == .indication ? .indication : .notification)
         }
+        if opcode == .multipleNotification {
+            return try pdu.forEachNotification { handle, bytes in
+                try value(bytes, of: handle, side, observation, .notification)
+            }
+        }
         guard let pdu = try? ATTPDU(decoding: pdu.bytes()) else { return }
         if isFromServer {
             try receiveResponse(pdu, side, sides, observation)
@@ -231,11 +236,8 @@ final class ConversationReader {
     private func receiveResponse(
         _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        switch pdu {
-        case .multipleNotification(let items):
-            for item in items { try value(item.value.span.bytes, of: item.handle, side, observation, .notification) }
-        case .exchangeMTUResponse(let mtu): sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
-        default: break
+        if case .exchangeMTUResponse(let mtu) = pdu {
+            sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
         }
         guard let request = side.pending, pdu.isResponse(to: request) else { return }
         side.pending = nil
