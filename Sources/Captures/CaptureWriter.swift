@@ -78,7 +78,7 @@ extension CaptureFormat.Container {
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
         // Nanoseconds in 64 bits.
         case .pcapng: .zero ... .seconds(9_223_372_035)
-        // Seconds if there is no date.
+        // A time without a date is written in seconds.
         case .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
         }
     }

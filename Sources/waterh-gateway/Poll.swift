@@ -51,7 +51,7 @@ struct Poll: AsyncParsableCommand {
         options.isAcknowledgementDisabled = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
-        // A bottle that the configuration names belongs to the store.
+        // Without `--bottle`, the poll reads an adopted bottle or one from the configuration. Both belong to the store.
         let isOwnBottle = self.link.selectedBottle == nil || options.selectsOwnBottle
         if case .capture = try link.name {
             options.markAsRecording()
@@ -88,7 +88,7 @@ enum Interruptible {
         await stoppable(body).result
     }
 
-    /// Like `run`. `stopped` is the exit code of the first signal.
+    /// Runs `body` and cancels it at a stop signal. Returns its result, and the exit code of the first signal or `nil`.
     static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (
         result: Result, stopped: ExitStatus?
     ) {

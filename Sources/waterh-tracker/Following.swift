@@ -100,7 +100,8 @@ struct ServiceFollow: Sendable {
     let service: ServiceSocket
     let line: @Sendable (_ state: String) throws -> String?
 
-    /// Reconnects after a restart of the service.
+    /// Prints a line for each state event until the reader closes the output. Reconnects after a restart of the
+    /// service.
     func run() async throws {
         try await StoreFollow.whileRead {
             let lines = ChangeLines()

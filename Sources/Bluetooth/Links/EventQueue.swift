@@ -34,7 +34,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         state.withLock { $0.onSpaceAvailable = handler }
     }
 
-    /// Whether the link must stop reading. `onSpaceAvailable` follows.
+    /// Whether the link must stop reading. The queue calls the `onSpaceAvailable` handler when it has space again.
     var isFull: Bool {
         state.withLock { state in
             let full = state.buffer.count - state.head >= limit

@@ -35,7 +35,8 @@ struct AirExchange {
     mutating func advance(_ timing: DirectionEstimator.Timing, singlePacketShare: Float) {
         switch timing {
         case .response:
-            // One side never sends twice in such a short time.
+            // One interframe space after a packet, the other side responds. So swap the probabilities, with 1e-5 for a
+            // wrong measurement.
             (sent, received) = (received + sent * 1e-5, sent + received * 1e-5)
         case .afterOneMissed:
             (sent, received) = (

@@ -84,7 +84,8 @@ struct AirState {
         let found = CRC24.seed(pdu, crc: crc)
         let header = pdu.u16(0)
         if let candidate, candidate.seed == found {
-            // Two equal packets would agree on any value.
+            // Identical packets always give the same CRC seed, even a wrong one. Accept it only if a packet with
+            // another header gives it too.
             if candidate.header != header { seed = found }
         } else {
             candidate = (found, header)

@@ -1,7 +1,8 @@
 /// Records the GATT operations of a central as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
-/// The requests, values, their order and direction are real. The stack's own traffic is written as `GATTClient` would
-/// send it. The subscription is at the handle after the value's.
+/// The requests and values are recorded in their order and direction. PDUs of the stack (MTU exchange, discovery) are
+/// synthesised as `GATTClient` would send them. The Client Characteristic Configuration is assumed to be at value
+/// handle + 1.
 package struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false

@@ -110,7 +110,7 @@ package final class ATTPeripheralLink: PeripheralLink, @unchecked Sendable {
         }
     }
 
-    /// Reports a change of the adapter, which the server does not know.
+    /// Reports an adapter event, which does not come from the GATT server.
     func report(_ event: PeripheralEvent) { eventQueue.yield(event) }
 
     func received(_ bytes: [UInt8], from central: CentralID) {

@@ -118,7 +118,8 @@ package struct LogAssembler: Sendable {
     }
 
     /// Classifies a value that arrives inside an incomplete frame. Log bytes inside an entry can equal a header, so a
-    /// header must be plausible there. Between entries they cannot, because a log entry starts with n = 1 + 13k.
+    /// header must be plausible there. Between entries they cannot: a log entry starts with its length, 1 + 13 ×
+    /// records, which is not the first byte of a header.
     private func kind(of part: ArraySlice<UInt8>, during open: PartialFrame) -> ValueKind {
         guard let (operation, length) = LogValueChecks.header(part) else { return .continuation }
         let size = Frame.headerSize + length

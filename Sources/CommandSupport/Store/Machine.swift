@@ -19,7 +19,7 @@ package enum Machine {
     /// The factor of the acceleration; 1 outside a demonstration.
     package static var speed: Double { acceleration.withLock { $0?.speed } ?? 1 }
 
-    /// The milliseconds by which the time of a demonstration is ahead; `nil` outside one.
+    /// The milliseconds by which the time of a demonstration is ahead of the system clock; `nil` outside one.
     package static var accelerationLead: Int64? {
         let real = realNow
         return acceleration.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }

@@ -46,7 +46,7 @@ package struct SplitConfiguration: Sendable {
         self.parts = parts
     }
 
-    /// The page's address of a person after the first: the same host, with the next ports.
+    /// The listen address of person `index`: the host of the first person, and its port plus `index`.
     private static func listen(_ text: String?, _ index: Int) -> String {
         let first = text ?? "127.0.0.1:8077"
         guard let colon = first.lastIndex(of: ":"), let port = UInt16(first[colon...].dropFirst()), port > 0 else {

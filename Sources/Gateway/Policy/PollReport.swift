@@ -27,7 +27,7 @@ package struct PollReport: Hashable, Sendable {
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// The number of delivered drink records, including repeats.
+    /// The number of different drink records that the bottle sent in this poll.
     package var received = 0
     /// The number of received records that are new in the store, or that now have a date for the first time.
     package var new = 0

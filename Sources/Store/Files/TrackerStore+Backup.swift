@@ -128,7 +128,8 @@ extension TrackerStore {
             try db.run(
                 "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)", [secret.name, secret.value])
         }
-        // Readers of positions start again, because no position reports the removed drinks.
+        // Give all drinks new positions, so that clients that read by position start again. Otherwise they would keep
+        // the drinks that the restore removed.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
         try DrinkPositions.initialise(db)
         try db.execute(

@@ -4,7 +4,8 @@ package import TrackerCore
 
 package struct ImportOutcome: Hashable, Sendable {
     package var added = 0
-    /// The number of drinks that were already stored, by key, by start, value and source, or by the bottle.
+    /// The number of drinks that were already stored: with the same key, with the same start, value and source, or from
+    /// the bottle.
     package var known = 0
     /// The number of samples with 0 ml, which are not drinks.
     package var empty = 0

@@ -19,7 +19,7 @@ package struct JournalRow: Hashable, Sendable, Decodable, FetchableRecord {
     package var received: Instant
     /// The dialect and amount width, for example `calendar/u16be`.
     package var reading: String?
-    /// The estimated time, if the date is not trusted; `nil` if it comes from an untrusted clock.
+    /// The estimated time of a record whose date is not trusted; `nil` if the host's clock was not trusted either.
     package var about: Instant?
 }
 

@@ -84,7 +84,7 @@ extension TrackerStore {
 package struct JournalCounts: Hashable, Sendable, Decodable, FetchableRecord {
     package var drinks: Int
     package var notDrinks: Int
-    /// The number of records without a date.
+    /// The number of quarantined records: stored, but not counted, because their date is missing or not reliable.
     package var quarantined: Int
 
     package init(drinks: Int, notDrinks: Int, quarantined: Int) {

@@ -1,5 +1,5 @@
-/// Conflict resolution between two devices (tracker spec E8): the later change wins, in the same millisecond the
-/// greater device id. A deletion is a change with its own time.
+/// The time and device of a change, which decide conflicts between devices (tracker spec E8). The later change wins; in
+/// the same millisecond, the greater device ID wins. A deletion is a change with its own time.
 package struct WriteStamp: Hashable, Comparable, Sendable, Codable {
     package var updatedAt: Instant
     package var device: String

@@ -26,7 +26,7 @@ package struct Adherence: Hashable, Sendable, Codable {
         if count == rule { missed += 1 }
     }
 
-    /// The adherence in percent, rounded half up; `nil` without a chance.
+    /// The adherence in percent, rounded half up; `nil` if no water was due and none followed a drink.
     package var percent: Int? {
         let chances = met + missed
         return chances == 0 ? nil : (200 * met + chances) / (2 * chances)

@@ -95,7 +95,7 @@ package struct SessionSummary: Hashable, Sendable, Codable {
     /// The volume of the waters in US fluid ounces.
     package var waterOz: Double
     package var durationSeconds: Double
-    /// The adherence in percent; `nil` without a chance.
+    /// The adherence to "water every N drinks" in percent; `nil` if no water was due and none followed a drink.
     package var adherencePercent: Int?
     /// The engine's value at the end; can be negative.
     package var finalValue: Double

@@ -255,7 +255,8 @@ package struct PurgeReport: Hashable, Sendable, Encodable {
 
 /// The result of importing one inbox file.
 package struct InboxReport: Hashable, Sendable, Encodable {
-    /// The values of the response; `name` is the file name without its directory.
+    /// The file name without its directory, the number of imported drinks, and the number of drinks that were already
+    /// stored.
     package let name: String, added: Int, known: Int
     /// The reason why the file was rejected.
     package let trouble: String?

@@ -28,7 +28,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     private var isClosing = false
     /// Whether the current response is the last one.
     private var isLast = false
-    /// Whether the last response is complete.
+    /// Whether the final response of this connection is complete.
     private var isFinished = false
     private var timer: Scheduled<Void>?
 

@@ -37,7 +37,7 @@ final class RouteTable {
         stream(path, needs: scope, query: query) { call in try await answer(call).response }
     }
 
-    /// A route whose response may take long.
+    /// Adds a GET route whose response can take long, such as an event stream.
     func stream(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
         _ respond: @escaping @Sendable (APICall) async throws -> Response
