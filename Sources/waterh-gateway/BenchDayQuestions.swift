@@ -119,7 +119,9 @@ struct BenchDayQuestion: Sendable {
         BenchDayQuestion(id: "one-frame", rule: "P3.1", text: "Is a log one PT frame?") { day in
             guard let longestLog = day.logs.filter(\.isWholeLog).max(by: { $0.records.count < $1.records.count }),
                 longestLog.records.count > 8, day.profile == .retail
-            else { return Finding(nil, "No retail log had more than the eight records of one entry.") }
+            else {
+                return Finding(nil, "No log of a retail bottle had more than eight records, the maximum of one entry.")
+            }
             return Finding(
                 longestLog.frames == 1,
                 "\(longestLog.records.count) records were sent; number of PT frames: \(longestLog.frames).",

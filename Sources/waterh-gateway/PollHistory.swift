@@ -162,7 +162,7 @@ actor PollHistory {
             "waterh_outbox_depth", "gauge", "Changes that wait for the sync server.",
             store.waiting.map { [.init("\($0)")] } ?? [])
         text.add(
-            "waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.",
+            "waterh_battery_ratio", "gauge", "Battery level of the bottle as a ratio (0–1).",
             byName(battery) { "\(Double($0) / 100)" })
         return text.text
     }

@@ -106,7 +106,7 @@ struct Send: AsyncParsableCommand {
             else { return nil }
             switch code {
             case .confirmed: (isDone, sentence) = (true, "confirmed on the bottle")
-            case .cleared: (isDone, sentence) = (true, "done, and its log cleared")
+            case .cleared: (isDone, sentence) = (true, "registered; the bottle cleared its log")
             case .failed: (isDone, sentence) = (false, "The bottle reported that the registration failed.")
             case .pressButton: (isDone, sentence) = (false, "The bottle's button was not pressed in time.")
             default: return nil

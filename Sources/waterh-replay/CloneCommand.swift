@@ -27,13 +27,13 @@ struct CloneCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Start of the conversations, as for 'waterh-replay att'; the table comes from the whole \
-            capture
+            Earliest time of the conversations (format as for 'waterh-replay att'); the attribute table comes from \
+            the whole capture
             """,
             valueName: "time"))
     var from: TrafficFilter.Moment?
 
-    @Option(help: ArgumentHelp("End of the conversations", valueName: "time"))
+    @Option(help: ArgumentHelp("Latest time of the conversations (format as for --from)", valueName: "time"))
     var to: TrafficFilter.Moment?
 
     @Option(

@@ -22,7 +22,7 @@ struct StatsCommand: ParsableCommand {
     @Flag(help: "Print one JSON object per line, one per capture")
     var json = false
 
-    @Flag(help: "Print a table: one line each for the total, request kinds, connections and characteristics")
+    @Flag(help: "Print CSV: one row each for the total, request kinds, connections and characteristics")
     var csv = false
 
     func validate() throws {

@@ -76,7 +76,7 @@ struct Check: StoreCommand {
     /// Runs sync. Its errors become warnings.
     private func sync(_ context: CommandContext) async throws {
         guard let pass = try await context.tracker.synchronise() else { return }
-        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) Waiting changes are sent at a later check.") }
+        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) Pending changes are sent at the next check.") }
         if pass.merged.refused > 0 {
             Diagnostics.warning(
                 """
@@ -302,7 +302,7 @@ struct WhyCommand: StoreCommand {
         help:
             "Time to explain: 14:00 (today, also later), 2026-06-15T14:00, or with an offset (default: now)"
     ) var at: String?
-    @Flag(help: "Show every condition, also those that hold") var all = false
+    @Flag(help: "Show all conditions, including those that hold") var all = false
 
     func run(_ context: CommandContext) throws {
         var report = try context.tracker.why(at: at)

@@ -198,7 +198,8 @@ struct ServiceConnection {
 enum OunceText {
     static func value(_ text: String) throws -> Double {
         guard let oz = Ounces.parse(text) else {
-            throw ValidationError("invalid amount '\(text)': expected 8, 8.5oz or 250ml")
+            throw ValidationError(
+                "invalid amount '\(text)': expected fluid ounces (8), or an amount with a unit (8.5oz, 250ml)")
         }
         return oz
     }

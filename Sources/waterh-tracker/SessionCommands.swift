@@ -137,8 +137,9 @@ struct SessionCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show a session")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
-        @Argument(help: "ID of a session, or its beginning (default: the running session, else the last one)") var id:
-            String?
+        @Argument(
+            help: "Session ID or an unambiguous prefix of it (default: the active session, else the last one)")
+        var id: String?
 
         func run(_ context: CommandContext) throws {
             let session = try context.tracker.session(id)

@@ -233,7 +233,10 @@ import TrackerService
         #expect(try await tracker("undo").contains("Undid: log 12 oz."))
         for (line, words) in [
             ("log 99oz", "99 oz is outside the range of one drink: 1-2000 ml (up to 67.6 oz)."),
-            ("water --oz cup", "invalid amount 'cup': expected 8, 8.5oz or 250ml"),
+            (
+                "water --oz cup",
+                "invalid amount 'cup': expected fluid ounces (8), or an amount with a unit (8.5oz, 250ml)"
+            ),
             ("settings set hydration.goalMl 9000", "500 to 5000 ml (16.9 oz to 169.1 oz)."),
         ] {
             let refused = try await home.tracker(line)

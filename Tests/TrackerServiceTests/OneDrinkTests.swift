@@ -128,7 +128,7 @@ import TrackerService
         _ = try fixture.tracker().set([("health.excludedSources", "Other, some app")])
         let report = try take(file)
         #expect(try total() == 0)
-        #expect(report.remarks?.last == "1 drink was left out: health.excludedSources names the source.")
+        #expect(report.remarks?.last == "1 drink was skipped: health.excludedSources contains its source.")
         _ = try fixture.tracker().set([("health.excludedSources", "")])
         try take(file)
         #expect(try total() == 250)

@@ -21,7 +21,7 @@ export default [
   [/^It must be a name of 1 to 64 printable characters, or unset\.$/, 'Es muss ein Name von 1 bis 64 druckbaren Zeichen sein, oder nicht gesetzt.'],
   [/^It must be 1 to 4096 visible ASCII characters without blanks, or unset\.$/, 'Es müssen 1 bis 4096 sichtbare ASCII-Zeichen ohne Leerzeichen sein, oder nicht gesetzt.'],
   [/^It must be the id of one of your presets, or unset\.$/, 'Es muss eine deiner Vorlagen sein, oder nicht gesetzt.'],
-  [/^It must be the whole path of a (folder|file) that begins with \/, or unset\.$/, (_, was) => `Es muss der ganze Pfad ${was === 'folder' ? 'eines Ordners' : 'einer Datei'} sein, der mit / beginnt, oder nicht gesetzt.`],
+  [/^It must be the absolute path of a (directory|file), or unset\.$/, (_, was) => `Es muss der ganze Pfad ${was === 'directory' ? 'eines Ordners' : 'einer Datei'} sein, der mit / beginnt, oder nicht gesetzt.`],
   [/^It must be an address and a port, such as (\S+)\.$/, 'Es müssen eine Adresse und ein Port sein, etwa $1.'],
   [/^It must be an address that begins with (\S+) or (\S+), without user and password(?: \((\S+) and (\S+) hold them\))?, or unset\.$/, (_, eine, andere, name, wort) =>
     `Es muss eine Adresse sein, die mit ${eine} oder ${andere} beginnt, ohne Benutzer und Passwort${name ? ` (dafür sind ${name} und ${wort})` : ''}, oder nicht gesetzt.`],
@@ -43,9 +43,9 @@ export default [
   [/^(.+) is before (\d\d):00: on this day, that is the next morning, which is in the future\.$/, '$1 liegt vor $2:00: an diesem Tag ist das der Morgen danach, also in der Zukunft.'],
   [/^A sample of the file is dated in the future \((\S+)\)\. .*$/, 'Ein Eintrag der Datei liegt in der Zukunft ($1). Nichts wurde importiert. Berichtige sein Datum oder die Uhr des Rechners mit dem Dienst.'],
   [/^(?:Line (\d+): )?(?:The file is empty|The document has no element: the file is truncated or not XML)\.$/, 'Die Datei ist leer oder abgeschnitten.'],
-  [/^(?:Line \d+: )?This is not a health file: .*$/, 'Das ist keine Datei mit Getränken: erwartet wird XML, JSON oder CSV mit einer Zeile der Spaltennamen.'],
+  [/^(?:Line \d+: )?The file is not a health file: .*$/, 'Das ist keine Datei mit Getränken: erwartet wird XML, JSON oder CSV mit einer Zeile der Spaltennamen.'],
   [/^(?:The JSON is incomplete|The JSON must be a list of drinks with startDate and value_ml|Entry \d+ of the list .*)\.?(?: Is the file truncated\?)?$/, 'Das JSON ist keine ganze Liste von Getränken mit startDate und value_ml.'],
-  [/^This is a ZIP archive\. .*$/, 'Das ist ein ZIP-Archiv: pack es aus; in dem von Apple Health heißt die Datei apple_health_export/export.xml.'], [/^This is compressed by gzip: unpack it first\.$/, 'Das ist mit gzip gepackt: pack es erst aus.'], [/^This is a database, not a list of drinks\.$/, 'Das ist eine Datenbank und keine Liste von Getränken.'],
+  [/^This is a ZIP archive\. .*$/, 'Das ist ein ZIP-Archiv: pack es aus; in dem von Apple Health heißt die Datei apple_health_export/export.xml.'], [/^The file is compressed with gzip\. Unpack it first\.$/, 'Das ist mit gzip gepackt: pack es erst aus.'], [/^The file is a database, not a list of drinks\.$/, 'Das ist eine Datenbank und keine Liste von Getränken.'],
   [/^Bottle not found: .*$/, 'Flasche nicht gefunden.'],
 
   // Waterline

@@ -15,7 +15,7 @@ package enum CommandRunner {
         guard let error = TextOutput.standard.writeError else { exit(status) }
         Diagnostics.error(
             "writing standard output failed: \(error)",
-            advice: "The output is lost or truncated. Changes of the command are kept.")
+            advice: "The output is lost or truncated. Changes that the command made are stored.")
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 

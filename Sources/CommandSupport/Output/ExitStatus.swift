@@ -14,10 +14,10 @@ package enum ExitStatus: Int32, Sendable {
     /// The description of all exit codes, for help texts.
     package static let help =
         """
-        Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
+        Exit codes: 0 done, 1 failed, 2 wrong use, 3 rejected by a rule, 4 invalid file or data, 5 no bottle, adapter \
         or link, 130 interrupted.
         """
-    static let wrappedHelp = help.replacing("4 bad file or bytes", with: "4 bad file or\nbytes")
+    static let wrappedHelp = help.replacing("4 invalid file or data", with: "4 invalid file\nor data")
 }
 
 /// An error that ends a command: exit code, sentence and advice.

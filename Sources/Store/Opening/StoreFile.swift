@@ -47,7 +47,9 @@ struct StoreFile {
                 code: "notAnOrdinaryFile")
         }
         guard access(path, R_OK) == 0 else {
-            throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
+            throw StoreError(
+                .cannotOpen, "The store cannot be read: \(String(cString: strerror(errno)))", at: given,
+                code: "notReadable")
         }
         // SQLite treats a file of one byte as empty, but it is not a store.
         guard status.st_size != 1 else {

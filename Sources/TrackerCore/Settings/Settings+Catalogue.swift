@@ -68,7 +68,7 @@ extension Settings {
             .flag("health.enabled", \.healthEnabled),
             .optionalText(
                 "health.inbox", \.healthInbox,
-                rule: "It must be the whole path of a folder that begins with /, or unset.", accepts: isFile),
+                rule: "It must be the absolute path of a directory, or unset.", accepts: isFile),
             .optionalText(
                 "health.excludedSources", \.healthExcludedSources,
                 rule: "It must be names of Apple Health sources, separated by commas, or unset.",
@@ -143,7 +143,7 @@ extension Settings {
         return true
     }
 
-    private static let fileRule = "It must be the whole path of a file that begins with /, or unset."
+    private static let fileRule = "It must be the absolute path of a file, or unset."
 
     @Sendable static func isFile(_ text: String) -> Bool {
         text.hasPrefix("/") && text.utf8.count <= 4096

@@ -89,10 +89,11 @@ extension TrackerAPI {
 extension ImportOutcome {
     fileprivate var remarks: [String] {
         func was(_ count: Int) -> String { "\(counted(count, "drink")) \(count == 1 ? "was" : "were")" }
+        let source = excluded == 1 ? "its source" : "their source"
         return [
             fromBottle > 0 ? "\(was(fromBottle)) already known from the bottle." : nil,
             removed > 0 ? "\(was(removed)) removed: not in the newer export of the source." : nil,
-            excluded > 0 ? "\(was(excluded)) left out: health.excludedSources names the source." : nil,
+            excluded > 0 ? "\(was(excluded)) skipped: health.excludedSources contains \(source)." : nil,
         ].compactMap(\.self)
     }
 }

@@ -17,7 +17,7 @@ enum CSVReader {
                 line: 1,
                 reason:
                     """
-                    This is not a health file: expected XML, JSON, or CSV with a line of column names such as \
+                    The file is not a health file: expected XML, JSON, or CSV with a line of column names such as \
                     \(HealthExport.csvHeader).
                     """
             )

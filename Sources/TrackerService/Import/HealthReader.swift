@@ -134,10 +134,10 @@ enum FileHead {
     /// Rejects files that users confuse with an export, with advice.
     static func refuseOtherKinds(_ head: [UInt8]) throws(HealthFileError) {
         if head.starts(with: [0x1F, 0x8B]) {
-            throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile")
+            throw HealthFileError(reason: "The file is compressed with gzip. Unpack it first.", code: "compressedFile")
         }
         if head.starts(with: Array("SQLite format 3\0".utf8)) {
-            throw HealthFileError(reason: "This is a database, not a list of drinks.", code: "databaseFile")
+            throw HealthFileError(reason: "The file is a database, not a list of drinks.", code: "databaseFile")
         }
         if head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
             throw HealthFileError(

@@ -51,7 +51,7 @@ final class ZipReader {
             // Accept warnings, for example about a name in another character set.
             guard code >= ARCHIVE_WARN, let entry else { throw Self.damaged }
             guard archive_entry_is_data_encrypted(entry) == 0 else {
-                throw HealthFileError(reason: "The ZIP archive is encrypted: unpack it first.")
+                throw HealthFileError(reason: "The ZIP archive is encrypted. Unpack it first.")
             }
             if try read(archive, isExport, receive) { return }
         }

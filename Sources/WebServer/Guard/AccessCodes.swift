@@ -97,7 +97,7 @@ actor AccessCodes {
             let token = try make(grant, codes[index].use?.token)
             codes[index].use = (token.id, key)
             clients[client] = nil
-            log.notice("Access code used for \"\(grant.label)\": token \(token.id.prefix(8)) made.")
+            log.notice("Access code used for \"\(grant.label)\": token \(token.id.prefix(8)) created.")
             return (.accepted(grant), token)
         }
         recordWrongCode(client, now)
