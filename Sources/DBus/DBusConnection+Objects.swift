@@ -28,7 +28,7 @@ extension DBusConnection {
             let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
             return reply(to: message, .failure(DBusFailure(DBusFailure.limitsExceeded, sentence)))
         }
-        let answer: DBusAnswer
+        let answer: DBusReply
         do throws(DBusFailure) {
             answer = try tree.method(for: invocation).answer(invocation)
         } catch {

@@ -33,11 +33,11 @@ package struct DBusMethod: Sendable {
     package var input: [DBusArgument]
     package var output: [DBusArgument]
     /// The method's handler, called on the connection's queue in order. Arguments have the types of `input`.
-    package var answer: @Sendable (DBusInvocation) throws(DBusFailure) -> DBusAnswer
+    package var answer: @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
 
     package init(
         _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [],
-        answer: @escaping @Sendable (DBusInvocation) throws(DBusFailure) -> DBusAnswer
+        answer: @escaping @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
     ) {
         self.name = name
         self.input = input
@@ -64,15 +64,15 @@ package struct DBusInvocation: Sendable {
 }
 
 /// The result of a method handler.
-package enum DBusAnswer: Sendable {
+package enum DBusReply: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
     /// `DBusConnection.answer` will send the reply.
     case later
 
-    package static let done = DBusAnswer.values([])
+    package static let done = DBusReply.values([])
     /// An error with its D-Bus name and a sentence.
-    package static func failure(_ name: String, _ message: String) -> DBusAnswer {
+    package static func failure(_ name: String, _ message: String) -> DBusReply {
         .failure(DBusFailure(name, message))
     }
 }

@@ -123,7 +123,7 @@ package final class FakeNotificationServer: Sendable {
             properties: ["Inhibited": .boolean(isInhibited)])
     }
 
-    private func notify(_ call: DBusInvocation) -> DBusAnswer {
+    private func notify(_ call: DBusInvocation) -> DBusReply {
         let arguments = call.arguments
         let replaces = UInt32(arguments[1].integer ?? 0)
         let (manner, number) = state.withLock { state in

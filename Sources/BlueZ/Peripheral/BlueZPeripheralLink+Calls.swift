@@ -5,7 +5,7 @@ import Glibc
 
 /// The methods that bluetoothd calls for a central's operations, and the application's responses to them.
 extension BlueZPeripheralLink {
-    private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer {
+    private static func refusal(_ name: String, _ message: String = "") -> DBusReply {
         .failure("org.bluez.Error." + name, message)
     }
 
@@ -29,7 +29,7 @@ extension BlueZPeripheralLink {
 
     private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || eventQueue.count >= Self.eventLimit }
 
-    func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+    func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusReply {
         guard let characteristic = characteristics[uuid], characteristic.definition.properties.contains(.read) else {
             return Self.refusal("NotPermitted")
         }
@@ -45,12 +45,12 @@ extension BlueZPeripheralLink {
         return .later
     }
 
-    static func part(of value: [UInt8], from offset: Int) -> DBusAnswer {
+    static func part(of value: [UInt8], from offset: Int) -> DBusReply {
         guard (0...value.count).contains(offset) else { return refusal("InvalidOffset") }
         return .values([.bytes(Array(value[offset...]))])
     }
 
-    func writeValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+    func writeValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusReply {
         guard let characteristic = characteristics[uuid],
             !characteristic.definition.properties.isDisjoint(with: [.write, .writeWithoutResponse])
         else {
@@ -76,7 +76,7 @@ extension BlueZPeripheralLink {
 
     // MARK: - Subscriptions
 
-    func startNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
+    func startNotify(_ uuid: BluetoothUUID) -> DBusReply {
         guard characteristics[uuid]?.isNotifying == false else {
             return Self.refusal("InProgress", "already notifying")
         }
@@ -86,7 +86,7 @@ extension BlueZPeripheralLink {
         return .done
     }
 
-    func stopNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
+    func stopNotify(_ uuid: BluetoothUUID) -> DBusReply {
         guard characteristics[uuid]?.isNotifying == true else { return Self.refusal("Failed", "not notifying") }
         characteristics[uuid]?.isNotifying = false
         updateProperty(uuid, "Notifying", .boolean(false))
@@ -94,7 +94,7 @@ extension BlueZPeripheralLink {
         return .done
     }
 
-    func acquireNotify(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+    func acquireNotify(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusReply {
         let options = call.arguments[0].named ?? [:]
         guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu
         else {

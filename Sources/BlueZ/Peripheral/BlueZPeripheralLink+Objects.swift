@@ -78,7 +78,7 @@ extension BlueZPeripheralLink {
 
     private func method(
         _ name: String, _ input: [DBusArgument] = [], _ output: [DBusArgument] = [],
-        _ answer: @escaping @Sendable (isolated BlueZPeripheralLink, DBusInvocation) -> DBusAnswer
+        _ answer: @escaping @Sendable (isolated BlueZPeripheralLink, DBusInvocation) -> DBusReply
     ) -> DBusMethod {
         DBusMethod(name, input: input, output: output) { [weak self] call in
             guard let self else { return .failure("org.bluez.Error.Failed", "closed") }
