@@ -73,7 +73,7 @@ enum Restamp: String, CaseIterable, ExpressibleByArgument {
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
-extension RecordedAnswers.Mode: ExpressibleByArgument {}
+extension RecordedResponses.Mode: ExpressibleByArgument {}
 extension ProfileMachine.Mode: ExpressibleByArgument {}
 extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 extension BluetoothAddress: ExpressibleByArgument {

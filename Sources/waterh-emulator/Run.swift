@@ -36,7 +36,7 @@ struct Run: AsyncParsableCommand {
             Responses to unsupported requests: model (none), capture (as recorded), strict (as recorded; disconnects \
             if a request was not recorded)
             """)
-    var answers = RecordedAnswers.Mode.model
+    var answers = RecordedResponses.Mode.model
 
     @Option(help: "Byte 0 of records: calendar (year) or strict (1A) (default: 1A over FF02, year over FFE4)")
     var dialect: RecordDialect?
@@ -134,7 +134,7 @@ struct Run: AsyncParsableCommand {
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
-        let recorded = try Self.explained { try RecordedAnswers(answers, captures: capture, wanted: address) }
+        let recorded = try Self.explained { try RecordedResponses(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
             identity, flash: flash, faults: plan.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
             hostTime: HostClock.localTime(), at: MonotonicClock.system.now())

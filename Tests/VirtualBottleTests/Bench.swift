@@ -27,7 +27,7 @@ struct Bench {
     init(
         _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "",
         seed: UInt64 = 1,
-        answers: RecordedAnswers = .none, hostTime: LocalTime = noon
+        answers: RecordedResponses = .none, hostTime: LocalTime = noon
     ) throws {
         saved = flash
         profile = identity.profile == .draft ? .draft : .retail

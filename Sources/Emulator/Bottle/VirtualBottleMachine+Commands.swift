@@ -16,11 +16,11 @@ extension VirtualBottleMachine {
         }
         guard !injector.chance(plan[.ignore]) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
-        if recordedAnswers.mode == .strict, !recordedAnswers.contains(bytes), let central = session?.central {
+        if recordedResponses.mode == .strict, !recordedResponses.contains(bytes), let central = session?.central {
             log("disconnecting \(central): its request is not in the capture")
             return emit(.link(.disconnect(central)))
         }
-        if !supports(command), let values = recordedAnswers.next(to: bytes) {
+        if !supports(command), let values = recordedResponses.next(to: bytes) {
             log("answered with \(values.count) recorded values")
             return send(values.map { OutgoingValue(value: $0, kind: .answer) }, at: now)
         }

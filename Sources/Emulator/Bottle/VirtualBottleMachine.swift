@@ -11,7 +11,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
     package internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
-    var recordedAnswers: RecordedAnswers
+    var recordedResponses: RecordedResponses
     var session: Session?
     /// The link's reason why the bottle is not advertising; `nil` if it is.
     var offAirError: LinkError?
@@ -35,12 +35,12 @@ package struct VirtualBottleMachine: PeripheralMachine {
     package init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
         seed: UInt64 = 0,
-        answers: RecordedAnswers = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
+        answers: RecordedResponses = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
         self.flash = flash
         self.hostTime = hostTime
-        recordedAnswers = answers
+        recordedResponses = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
         application = BottleGATTTables.application(identity, hasKeepAlive: faults[.keepAlive] != 0, hasRadio: hasRadio)

@@ -3,9 +3,9 @@ import Bluetooth
 import Testing
 import Emulator
 
-@Suite struct RecordedAnswersTests {
+@Suite struct RecordedResponsesTests {
     /// A recording in which the host sent two unknown requests, one of them twice, and set the clock.
-    private func bench(_ mode: RecordedAnswers.Mode) throws -> Bench {
+    private func bench(_ mode: RecordedResponses.Mode) throws -> Bench {
         let exchanges: [(request: [UInt8], values: [[UInt8]])] = [
             (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")]),
             (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 03")]),
@@ -15,7 +15,7 @@ import Emulator
                 [hex("52 50 00 03 02 03 00")]
             ),
         ]
-        var bench = try Bench(answers: RecordedAnswers(mode, exchanges: exchanges))
+        var bench = try Bench(answers: RecordedResponses(mode, exchanges: exchanges))
         bench.connect()
         return bench
     }

@@ -3,7 +3,7 @@ import BottleProtocol
 package import Emulator
 import Replay
 
-extension RecordedAnswers {
+extension RecordedResponses {
     /// Reads the responses of a bottle from captures: of the wanted bottle, or of the one with the most requests.
     /// - Throws: if a capture cannot be read, or contains no bottle.
     package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {

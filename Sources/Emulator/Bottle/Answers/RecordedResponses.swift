@@ -1,7 +1,7 @@
 import BottleProtocol
 
 /// The responses of a recorded bottle to requests that the emulated model does not support.
-package struct RecordedAnswers: Hashable, Sendable {
+package struct RecordedResponses: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
         /// The recording is not used: unknown requests get no response.
         case model
@@ -43,7 +43,7 @@ package struct RecordedAnswers: Hashable, Sendable {
         }
     }
 
-    package static let none = RecordedAnswers(.model, exchanges: [])
+    package static let none = RecordedResponses(.model, exchanges: [])
 
     func contains(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
 
