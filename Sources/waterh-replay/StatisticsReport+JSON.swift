@@ -91,7 +91,7 @@ extension StatisticsReport {
         [
             "bottle": JSONValue(peer.address?.description),
             "readings": .int(readings.count),
-            "settings": .int(readings.settings),
+            "settings": .int(readings.setCount),
             "zoneMinutes": JSONValue(readings.zone.map { Int($0.components.seconds) / 60 }),
             "driftSeconds": JSONValue(readings.drift.map(seconds)),
             "wrongBySeconds": JSONValue(readings.error.map(seconds)),

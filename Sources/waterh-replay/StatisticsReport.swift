@@ -143,8 +143,8 @@ struct StatisticsReport {
             parts.append("\(Int(rate.rounded())) ppm \(rate >= 0 ? "fast" : "slow")".replacing("-", with: ""))
         }
         if readings.count > 0 { parts.append("reported \(readings.count == 1 ? "once" : "\(readings.count) times")") }
-        if readings.settings > 0 {
-            parts.append("set \(readings.settings == 1 ? "once" : "\(readings.settings) times")")
+        if readings.setCount > 0 {
+            parts.append("set \(readings.setCount == 1 ? "once" : "\(readings.setCount) times")")
         }
         return "clock of \(peer.label): " + parts.joined(separator: ", ")
     }

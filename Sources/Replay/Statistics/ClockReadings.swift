@@ -18,9 +18,9 @@ package struct ClockReadings: Sendable {
     package internal(set) var count = 0
     package internal(set) var first: Reading?
     package internal(set) var last: Reading?
-    /// The number of times that the host set the clock; `setting` is the last time.
-    package internal(set) var settings = 0
-    package internal(set) var setting: Reading?
+    /// The number of times that the host set the clock; `lastSet` is the last time.
+    package internal(set) var setCount = 0
+    package internal(set) var lastSet: Reading?
     /// The record that is most ahead of its delivery time. The clock was ahead by at least this difference.
     package internal(set) var latestRecord: Reading?
     /// The rate error of the bottle's clock in parts per million (positive: fast), over the longest period in which the
@@ -33,7 +33,7 @@ package struct ClockReadings: Sendable {
 
     /// The zone's offset from UTC, if the readings determine it.
     package var zone: Duration? {
-        guard let offset = setting?.offset ?? last?.offset ?? first?.offset else { return nil }
+        guard let offset = lastSet?.offset ?? last?.offset ?? first?.offset else { return nil }
         return Self.nearestZone(offset)
     }
 
@@ -57,8 +57,8 @@ package struct ClockReadings: Sendable {
 
     static func nearestZone(_ offset: Duration) -> Duration? {
         guard abs(offset) <= maximumZoneOffset + maximumDrift else { return nil }
-        let quarters = (Double(offset.components.seconds) / 900).rounded()
-        return .seconds(Int64(quarters) * 900)
+        let quarterHours = (Double(offset.components.seconds) / 900).rounded()
+        return .seconds(Int64(quarterHours) * 900)
     }
 
     mutating func read(_ clock: BottleClock, frame: Int, time: Duration?) {
@@ -75,9 +75,9 @@ package struct ClockReadings: Sendable {
     }
 
     mutating func set(_ clock: BottleClock, frame: Int, time: Duration?) {
-        settings += 1
+        setCount += 1
         (reference, referenceSpan) = (nil, .zero)
-        if let reading = Self.reading(clock, frame: frame, time: time) { setting = reading }
+        if let reading = Self.reading(clock, frame: frame, time: time) { lastSet = reading }
     }
 
     mutating func deliver(_ record: DrinkRecord, frame: Int, time: Duration?) {
