@@ -41,7 +41,7 @@ actor BenchDaySession {
             }
             try await step("scan", on: bottle) { step, _ in
                 guard let peer, setup.hasRadio else { return }
-                step.advertisements = try await bottle.scan(.seconds(10) * setup.user.pace, for: peer)
+                step.advertisements = try await bottle.scan(.seconds(10) * setup.user.waitFactor, for: peer)
             }
         }
         if await setup.user.syncs() {
@@ -163,7 +163,7 @@ actor BenchDaySession {
     }
 
     private func listen(_ span: Duration, from start: MonotonicInstant, to bottle: BenchDayConnection) async throws {
-        try await bottle.listen(from: start, within: span * setup.user.pace)
+        try await bottle.listen(from: start, within: span * setup.user.waitFactor)
     }
 
     private func readLog(_ name: String, of bottle: BenchDayConnection) async throws {
@@ -174,12 +174,12 @@ actor BenchDaySession {
     private func send(_ name: String, _ command: HostCommand, of bottle: BenchDayConnection) async throws {
         // A log has many values, and a bottle can ignore a request just after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
-        let pace = setup.user.pace
+        let waitFactor = setup.user.waitFactor
         try await step(name, sending: command, on: bottle) { _, start in
             for _ in 1...(isLog || command == .snapshot ? 3 : 1) {
                 try await bottle.write(command.encoded)
                 try await bottle.listen(
-                    from: start, within: .seconds(3) * pace, quiet: .seconds(isLog ? 2 : 0.5) * pace
+                    from: start, within: .seconds(3) * waitFactor, quiet: .seconds(isLog ? 2 : 0.5) * waitFactor
                 ) { $0.contains(BottleMessage.logEmpty.frame.encoded) }
                 if await !bottle.values(since: start).isEmpty { return }
             }

@@ -22,7 +22,7 @@ struct BenchDayUser: Sendable {
     var isEmulated: Bool { control != nil }
 
     /// The factor by which waiting times are multiplied; 1 with a real bottle.
-    var pace: Double { isEmulated ? 0.2 : 1 }
+    var waitFactor: Double { isEmulated ? 0.2 : 1 }
 
     /// Asks for a sync with the manufacturer's app. An emulated bottle has no app.
     /// - Returns: whether the user did not skip it.

@@ -26,16 +26,18 @@ enum BottleCommandParser {
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
         default:
             // The command is known, but has missing or extra arguments.
-            if let form = forms.first(where: {
+            if let syntax = syntaxes.first(where: {
                 $0.split(separator: " ").first.map(String.init) == arguments.first?.lowercased()
             }) {
-                throw invalid("'\(arguments.joined(separator: " "))' is not valid: expected \(form).")
+                throw invalid("'\(arguments.joined(separator: " "))' is not valid: expected \(syntax).")
             }
             throw invalid("'\(arguments.joined(separator: " "))' is not a command.")
         }
     }
 
-    private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
+    private static var syntaxes: [String] {
+        help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) }
+    }
 
     private static func invalid(_ sentence: String) -> CommandFailure {
         CommandFailure(.wrongUse, sentence, advice: "Commands: " + help)
