@@ -70,7 +70,7 @@ actor ServiceStore {
             adoptsFirst: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
-        let interval = try? provider.tracker().pollRhythm()
+        let interval = try? provider.tracker().pollSchedule()
         return plans.map { ScheduledBottle($0, interval: interval, holdRequest: holdRequest($0, interval)) }
     }
 
@@ -131,7 +131,7 @@ actor ServiceStore {
     }
 
     private func logNextPoll() {
-        switch try? provider.tracker().pollRhythm() {
+        switch try? provider.tracker().pollSchedule() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
         case .resting: log.debug("Next poll when drinking hours begin.")
         case nil: break
