@@ -70,18 +70,20 @@ struct Run: AsyncParsableCommand {
     var control: ControlPath?
 
     @Option(
+        name: .customLong("gadget"),
         help: ArgumentHelp("Device profile of 'waterh-replay clone', emulated instead of a bottle", valueName: "file"),
         completion: .file())
-    var gadget: String?
+    var profilePath: String?
 
     @Option(
+        name: .customLong("gadget-mode"),
         help: ArgumentHelp(
             """
             Responses of the device profile: once (in recorded order, then the last one again), loop (from the start \
             again), strict (only to requests in recorded order), new (as once; logs other requests)
             """,
             valueName: "mode"))
-    var gadgetMode: ProfileMachine.Mode?
+    var profileMode: ProfileMachine.Mode?
 
     @Flag(help: "Log nothing about the link")
     var quiet = false
@@ -92,8 +94,10 @@ struct Run: AsyncParsableCommand {
         if case .capture = link {
             throw ValidationError("invalid --link capture:FILE: fill the emulator's log with --capture FILE")
         }
-        if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode requires --gadget FILE") }
-        if gadget != nil, let option = bottleOption { throw ValidationError("\(option) cannot be used with --gadget") }
+        if profilePath == nil, profileMode != nil { throw ValidationError("--gadget-mode requires --gadget FILE") }
+        if profilePath != nil, let option = bottleOption {
+            throw ValidationError("\(option) cannot be used with --gadget")
+        }
         if let name, !(1...248).contains(name.utf8.count) {
             throw ValidationError("invalid --name: expected 1–248 bytes")
         }
@@ -128,7 +132,7 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         logOptions.redirectDiagnostics("waterh-emulator")
-        if let gadget { return try await runProfile(gadget) }
+        if let profilePath { return try await runProfile(profilePath) }
         let plan = try FaultOptions(faults)
         let store = try store.map { path in try FlashStore(path: path) }
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
@@ -163,17 +167,17 @@ struct Run: AsyncParsableCommand {
             throw CommandFailure(
                 error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        let gadget = isOverBluetoothd ? full.excluding(PeripheralProfile.stackServices) : full
-        let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, distinguishesWrites: !isOverBluetoothd)
+        let emulated = isOverBluetoothd ? full.excluding(PeripheralProfile.stackServices) : full
+        let machine = ProfileMachine(emulated, mode: profileMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
-            plan, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
-            isPeerRandom: gadget.addressType == .random)
+            plan, peer: emulated.address ?? BluetoothAddress(0xC000_0000_0001),
+            isPeerRandom: emulated.addressType == .random)
         let driver = PeripheralDriver(machine, on: link, log: log) { line in
             TextOutput.standard.line(line)
             TextOutput.standard.flush()
         }
         for remark in machine.remarks { log(remark) }
-        let omitted = full.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
+        let omitted = full.services.filter { !emulated.services.contains($0) }.compactMap { $0.uuid?.description }
         if !omitted.isEmpty {
             log(
                 "services omitted, because bluetoothd provides them: \(omitted.joined(separator: ", ")); handles differ"
@@ -186,9 +190,9 @@ struct Run: AsyncParsableCommand {
         try await serve(
             driver, link, signals, recorder,
             facts: """
-                gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
-                services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
-                exchanges=\(gadget.exchangeCount)
+                gadget=\(emulated.name ?? emulated.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
+                services=\(emulated.services.count) characteristics=\(emulated.characteristics.count) \
+                exchanges=\(emulated.exchangeCount)
                 """)
     }
 
