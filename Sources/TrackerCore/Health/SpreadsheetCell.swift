@@ -10,8 +10,8 @@ package enum SpreadsheetCell {
 
     /// The inverse of `escaped`.
     package static func unescaped(_ cell: some Collection<UInt8>) -> String {
-        let isShown = cell.first == apostrophe && beginsFormula(cell)
-        return String(decoding: isShown ? cell.dropFirst() : cell.dropFirst(0), as: UTF8.self)
+        let isEscaped = cell.first == apostrophe && beginsFormula(cell)
+        return String(decoding: isEscaped ? cell.dropFirst() : cell.dropFirst(0), as: UTF8.self)
     }
 
     /// A quoted cell (RFC 4180), for any separator.
