@@ -233,9 +233,9 @@ extension ATTPDU {
     fileprivate func isError(notOf request: ATTPDU) -> Bool {
         guard case .errorResponse(_, let handle, _) = self, handle != 0 else { return false }
         switch request {
-        case .readRequest(let own), .readBlobRequest(let own, _), .writeRequest(let own, _),
-            .prepareWriteRequest(let own, _, _):
-            return handle != own
+        case .readRequest(let requestHandle), .readBlobRequest(let requestHandle, _),
+            .writeRequest(let requestHandle, _), .prepareWriteRequest(let requestHandle, _, _):
+            return handle != requestHandle
         case .findInformationRequest(let range), .readByTypeRequest(let range, _),
             .readByGroupTypeRequest(let range, _):
             return handle < range.first || handle > range.last
