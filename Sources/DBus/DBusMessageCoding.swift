@@ -67,8 +67,8 @@ enum DBusMessageCoding {
         while UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&inner)) == UInt8(ascii: "e") {
             var pair = DBusMessageIter()
             dbus_message_iter_recurse(&inner, &pair)
-            let both = values(&pair)
-            if both.count == 2 { entries.append(.init(both[0], both[1])) }
+            let keyAndValue = values(&pair)
+            if keyAndValue.count == 2 { entries.append(.init(keyAndValue[0], keyAndValue[1])) }
             if dbus_message_iter_next(&inner) == 0 { break }
         }
         let types = element.dropFirst().dropLast()
