@@ -213,13 +213,13 @@ package struct LogAssembler: Sendable {
         else {
             return 0
         }
-        let whole = surplus.count / DrinkRecord.size * DrinkRecord.size
-        guard operation == .put, whole > 0 else {
+        let wholeRecordBytes = surplus.count / DrinkRecord.size * DrinkRecord.size
+        guard operation == .put, wholeRecordBytes > 0 else {
             reject(surplus, "bytes past the end of a frame", &events)
             return surplus.count
         }
         let transfer = LogTransfer(
-            recordBytes: Array(surplus.prefix(whole)), payload: Array(surplus), length: nil,
+            recordBytes: Array(surplus.prefix(wholeRecordBytes)), payload: Array(surplus), length: nil,
             isComplete: false, parts: packet.map { [$0] } ?? [])
         events.append(
             .unfinished(
