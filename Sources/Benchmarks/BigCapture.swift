@@ -17,20 +17,20 @@ enum BigCapture {
         else {
             throw CocoaError(.fileWriteUnknown)
         }
-        var maker = Maker()
-        try maker.connect()
+        var builder = CaptureBuilder()
+        try builder.connect()
         var written = 0
         var first = 0
         while written < notifications {
-            try maker.sent([0x52, 0x03, 0x00] + HostCommand.drinkLog.encoded)
-            try maker.received([0x1B, 0x06, 0x00] + BottleMessage.logFollows.frame.encoded)
+            try builder.sent([0x52, 0x03, 0x00] + HostCommand.drinkLog.encoded)
+            try builder.received([0x1B, 0x06, 0x00] + BottleMessage.logFollows.frame.encoded)
             let values = dump(from: first, entries: min(entriesPerDump, notifications - written))
-            for value in values { try maker.received([0x1B, 0x06, 0x00] + value) }
+            for value in values { try builder.received([0x1B, 0x06, 0x00] + value) }
             written += values.count
             first += isDistinct ? recordsPerEntry * values.count : recordsPerEntry
-            if maker.writer.output.count > 1 << 20 { try file.write(contentsOf: Data(maker.writer.takeOutput())) }
+            if builder.writer.output.count > 1 << 20 { try file.write(contentsOf: Data(builder.writer.takeOutput())) }
         }
-        try file.write(contentsOf: Data(maker.writer.takeOutput()))
+        try file.write(contentsOf: Data(builder.writer.takeOutput()))
         try file.close()
     }
 
@@ -55,7 +55,7 @@ enum BigCapture {
             clock: clock, amountMl: UInt16(20 + number * 37 % 400), sensor: (1, UInt8(97 - day % 60)))
     }
 
-    private struct Maker {
+    private struct CaptureBuilder {
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
         private var number = 0
         private var time = Duration(seconds: 1_770_000_000)
