@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct WritingTests {
-    @Test(arguments: EveryPairTests.binary)
+    @Test(arguments: FormatConversionTests.binary)
     func `a conversation is unchanged after writing and reading`(format: CaptureFormat) throws {
         let folder = try TemporaryFolder()
         let ours = try Observed(path: folder.write("capture", Conversation.sync.file(format)))
@@ -23,7 +23,7 @@ import Testing
         #expect(ours.events.contains { if case .disconnected(_, reason: 0x13) = $0 { true } else { false } })
     }
 
-    /// EveryPairTests checks every format with tshark, with shorter PDUs.
+    /// FormatConversionTests checks every format with tshark, with shorter PDUs.
     @Test(arguments: [CaptureFormat(.btsnoop, .h4), CaptureFormat(.pcap, .linkLayer)])
     func `tshark reads a conversation with fragmented PDUs`(format: CaptureFormat) async throws {
         let folder = try TemporaryFolder()

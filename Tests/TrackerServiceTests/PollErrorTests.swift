@@ -8,7 +8,7 @@ import TrackerCore
 import TrackerService
 
 /// Each row of tracker spec A8: the text, the hint, and that the next successful poll clears both.
-@Suite struct RadioTests {
+@Suite struct PollErrorTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var error: String

@@ -6,9 +6,9 @@ import Support
 import Testing
 import TrackerCore
 
-/// Late answers, and values of two frames: simulation seeds 956, 3680, 582, 1063, 4197 and 4949.
-@Suite struct LateAnswerTests {
-    /// A bottle on a link that delays the answer to a log request and all later traffic, with drinks in the meantime.
+/// Late responses, and values of two frames: simulation seeds 956, 3680, 582, 1063, 4197 and 4949.
+@Suite struct LateResponseTests {
+    /// A bottle on a link that delays the response to a log request and all later traffic, with drinks in the meantime.
     struct HeldBack: ScriptedPeer {
         var bottle: ScriptedBottle
         /// The number of the request, from 0.

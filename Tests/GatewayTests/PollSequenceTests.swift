@@ -5,7 +5,7 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-@Suite struct PoliteSyncTests {
+@Suite struct PollSequenceTests {
     @Test func `the poll sends its requests in the order of the protocol`() throws {
         var bottle = ScriptedBottle(records: [sampleRecord])
         bottle.snapshot = boostSnapshot()

@@ -3,7 +3,7 @@ import Captures
 import Testing
 
 /// Common text sources: a log in a README or an email, dumps of `hcidump` and tshark, and tshark's JSON.
-@Suite struct TextAtHandTests {
+@Suite struct CommonTextFormatTests {
     static let log = """
         nRF Connect, 2026-02-02
         WaterH-Boost-24oz (A4:C1:38:01:02:03)

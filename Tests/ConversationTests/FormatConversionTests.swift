@@ -9,7 +9,7 @@ import Testing
 /// source.
 ///
 /// Most sources of one target give the same bytes, so tshark reads each distinct file once.
-@Suite struct EveryPairTests {
+@Suite struct FormatConversionTests {
     /// The named formats, and the second byte order where a container has two.
     static let formats =
         CaptureFormat.named.map(\.format) + [

@@ -5,7 +5,7 @@ import TrackerCore
 import TrackerService
 
 /// A drink counts once for every source, and undo never makes two versions of it count.
-@Suite struct OneDrinkTests {
+@Suite struct DrinkDeduplicationTests {
     private let fixture: TrackerFixture
 
     init() throws { fixture = try TrackerFixture() }

@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 
 /// Records lost without a trace are not acknowledged, for each interpretation of an acknowledgement by the bottle.
-@Suite struct UnseenLossTests {
+@Suite struct UndetectedLossTests {
     private func isKept(_ records: [[UInt8]], _ rig: EngineRig<ScriptedBottle>) -> Bool {
         records.allSatisfy {
             rig.journal.holds($0) || rig.peer.records.contains($0) || rig.peer.overwritten.contains($0)

@@ -6,7 +6,7 @@ import Support
 import Testing
 import TrackerCore
 
-@Suite struct PromiseTests {
+@Suite struct GuaranteeTests {
     /// For every write that can fail.
     @Test(arguments: 0..<6) func `guarantee 1: the journal is written before the acknowledgement`(_ failing: Int) throws
     {
