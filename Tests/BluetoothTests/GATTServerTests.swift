@@ -120,7 +120,7 @@ import Testing
     }
 
     /// The first response serves the later parts. A read at offset 0 asks again, which the draft profile requires.
-    @Test func `a long read asks the application once`() throws {
+    @Test func `a long read requests the value from the application once`() throws {
         var conversation = try Conversation()
         let value = (0..<50).map { UInt8($0) }
         #expect(conversation.exchange("0A 0C 00", value: value) == hex([0x0B] + value[..<22]))

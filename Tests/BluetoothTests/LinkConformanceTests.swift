@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func `a second application is rejected`(kind: LinkKind) async throws {
+    func `opening a peripheral link twice is rejected`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         try await bench.peripheral.open(smallBottle)
         await #expect(throws: LinkError.self) { try await bench.peripheral.open(smallBottle) }

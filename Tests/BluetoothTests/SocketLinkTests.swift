@@ -182,7 +182,7 @@ private final class RawCentral: Sendable {
         unlink(path)
     }
 
-    @Test func `connecting to a full listen queue fails at the time limit`() async throws {
+    @Test func `connecting to a full listen queue times out`() async throws {
         let path = temporarySocket()
         let unread = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
         _ = try UnixSocket(path: path).withAddress { bind(unread, $0, $1) }

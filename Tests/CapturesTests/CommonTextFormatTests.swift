@@ -162,7 +162,7 @@ import Testing
 
         """
 
-    @Test func `data that tshark reassembled is not a packet`() {
+    @Test func `data that tshark reassembled is skipped`() {
         for text in [
             Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }),
             Self.inTwo + Self.inTwo,

@@ -193,7 +193,7 @@ import Testing
         #expect(try Data(contentsOf: folder.url("air.pcap")) == before)
     }
 
-    @Test func `a pipe is read once by every subcommand`() async throws {
+    @Test func `every subcommand reads a pipe only once`() async throws {
         let folder = try TemporaryFolder()
         // Without a discovery in the capture, the reader requires a second pass.
         let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(

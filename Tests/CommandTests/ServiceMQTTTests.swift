@@ -24,7 +24,7 @@ import Testing
     }
 
     /// With their own times. The availability topic shows the gap.
-    @Test func `publishing survives a broker restart and a killed service`() async throws {
+    @Test func `publishing resumes after a broker restart and after a killed service`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await pair.tracker("settings set mqtt.url \(broker.url)")
         let subscriber = try await broker.listen("hydration/#", as: "subscriber")

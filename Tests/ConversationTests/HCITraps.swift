@@ -76,7 +76,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// This occurs in one of six Android logs.
-    @Test func `Qualcomm diagnostics are not a connection`() {
+    @Test func `ACL data on Qualcomm's diagnostic handle is dropped`() {
         let seen = Observed(packets: [
             HCI.notification("07", handle: 0xEDC),
             HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05")),
@@ -145,7 +145,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             ]) == ["1b220007"])
     }
 
-    @Test func `a length past the packet is rejected`() {
+    @Test func `a packet shorter than its ACL data length is dropped`() {
         let seen = Observed(packets: [
             HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02"),
         ])

@@ -86,7 +86,7 @@ import TrackerCore
         #expect(report.quarantined > 64)
     }
 
-    @Test func `messages of another device are reported`() throws {
+    @Test func `a poll fails with unexpectedResponse when messages of another device arrive`() throws {
         var bottle = ScriptedBottle()
         bottle.answersLog = true
         bottle.noise = [Array("OK+CONN".utf8), Array("ERROR".utf8)]

@@ -19,7 +19,7 @@ import Testing
         #expect([1, 2, 3, 4].map { agreement.agreedCount(of: $0) } == [10, 7, 6, 0])
     }
 
-    @Test func `a gap, another order or another log discards all readings`() {
+    @Test func `a reading with a gap, another order or other records discards all readings`() {
         let others: [[RawRecord]] = [
             Array(log[0..<3] + log[4..<8]), [log[1], log[0]] + Array(log[2..<8]), Array(log[8..<12]), [],
         ]
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `drinks since the request are not acknowledged unless the ring has room`() {
+    @Test func `the acknowledgement omits one record per later drink unless the ring has room`() {
         var agreement = ReadingAgreement()
         for _ in 0..<2 { _ = agreement.add(log) }
         #expect([1, 3, 9].map { agreement.acknowledgeable(of: 2, drinks: $0, ring: 0) } == [11, 9, 6])

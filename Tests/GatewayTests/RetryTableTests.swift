@@ -23,7 +23,7 @@ import Testing
         #expect(RetryTable.rule(for: LinkError.Code(rawValue: "unheardOf")).code == .system)
     }
 
-    @Test func `each recovery step leaves time for the log within the poll`() {
+    @Test func `the time limits of one attempt add up to less than the poll's limit`() {
         let limits = PollLimits()
         #expect(limits.scan + limits.connect + limits.answer + limits.silence < limits.poll)
         #expect(limits.poll == .seconds(30), "tracker spec A8")

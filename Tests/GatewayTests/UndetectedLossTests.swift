@@ -224,7 +224,8 @@ import TrackerCore
 
     /// Simulation seed 3488620: aborted transfers of one poll must not count as a reading in the next poll, where older
     /// records are lost twice more.
-    @Test(arguments: [true, false]) func `a poll without a whole reading is incomplete`(breaksOff: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a poll is incomplete when every reading lost notifications`(breaksOff: Bool) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
         (bottle.recordsPerFrame, bottle.acknowledging) = (8, .counts)

@@ -263,7 +263,7 @@ import TrackerService
     }
 
     /// Setting names are case-insensitive, so the filter is too.
-    @Test func `Waterline settings are hidden in any spelling`() async throws {
+    @Test func `Waterline settings are hidden regardless of letter case`() async throws {
         let server = try await TestServer()
         let away = try server.token(.control)
         for name in [

@@ -34,7 +34,7 @@ import TrackerCore
     }
 
     @Test(arguments: HealthFiles.Format.allCases)
-    func `a truncated file is rejected or complete`(format: HealthFiles.Format) throws {
+    func `a truncated file is rejected or gives only whole rows`(format: HealthFiles.Format) throws {
         let bytes = Array(HealthExport.text(format, Self.drinks).utf8)
         let end = try #require(bytes.lastIndex { !FileHead.isSpace($0) })
         for cut in 0..<bytes.count {

@@ -101,7 +101,7 @@ import TrackerService
         #expect(result.exitCode == 0, "\(result.error)")
     }
 
-    @Test func `500 drinks of a week without a broker arrive in order`() async throws {
+    @Test func `500 drinks queued before the publisher connects are published in order`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker)
         rig.publisher.prepare()

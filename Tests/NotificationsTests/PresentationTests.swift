@@ -109,7 +109,7 @@ struct PresentationTests {
         await next.stop()
     }
 
-    @Test func `a notification goes to the new server as soon as it replaces the old one`() async throws {
+    @Test func `a new notification server gets notifications without a retry pause`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         var limits = DesktopFixture.patient
@@ -137,7 +137,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test func `capabilities are read from each server`() async throws {
+    @Test func `server capabilities are queried again when the server changes`() async throws {
         let (desktop, gate) = (await fixture.desktop(), DispatchSemaphore(value: 0))
         // From the query on, the desktop reads nothing until both the reply and the signal have arrived.
         let server = try await FakeNotificationServer(

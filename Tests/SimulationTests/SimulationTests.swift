@@ -5,7 +5,7 @@ import Testing
 /// Runs a few seeds, or as many as `WATERH_SIM_SEEDS`. `hardware/bench simulate` runs thousands in a release build, and
 /// replays one.
 @Suite struct SimulationTests {
-    @Test func `every seed keeps the guarantees`() async throws {
+    @Test func `simulated polls keep the guarantees for every seed`() async throws {
         let count = ProcessInfo.processInfo.environment["WATERH_SIM_SEEDS"].flatMap(UInt64.init) ?? 50
         let outcome = try await Campaign(seeds: 0..<count, workers: ProcessInfo.processInfo.activeProcessorCount).run()
         for violation in outcome.violations {

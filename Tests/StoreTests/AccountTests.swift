@@ -36,7 +36,7 @@ import TrackerCore
     }
 
     /// D4: a change of drinks replaces the files, and a modified file is repaired.
-    @Test func `health files follow the store`() throws {
+    @Test func `health files contain the stored drinks after each change`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let folder = scratch.url("health")
         func keys(_ name: String) throws -> [String] {

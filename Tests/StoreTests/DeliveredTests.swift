@@ -136,7 +136,7 @@ import TrackerCore
     }
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
-    @Test func `notifications by a slow clock are not deleted at once`() throws {
+    @Test func `a new notification is kept although stored ones have later times`() throws {
         let store = try TrackerStore(path: scratch.store)
         let through = try store.lastProcessed("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
@@ -155,7 +155,7 @@ import TrackerCore
                 && store.deliveryPositions().lastDeleted == later)
     }
 
-    @Test func `old notifications are deleted and their position is known`() throws {
+    @Test func `the position of the last deleted notification is stored`() throws {
         let store = try TrackerStore(path: scratch.store)
         let first = try deliver(store, "08:00")
         #expect(try store.deliveryPositions().lastDeleted == 0)

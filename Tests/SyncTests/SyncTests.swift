@@ -236,7 +236,7 @@ struct SyncServer {
         #expect(try store.presets().isEmpty)
     }
 
-    @Test func `a request to delete the user reaches the server`() async throws {
+    @Test func `deleteUser sends the request to the sync server`() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)
         let client = SyncClient(base: server.base)

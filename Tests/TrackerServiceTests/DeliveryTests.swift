@@ -134,7 +134,7 @@ import TrackerService
     }
 
     @Test
-    func `an unconfirmed delivery does not count`() async throws {
+    func `a notification is not recorded as shown until its delivery is confirmed`() async throws {
         let delivery = try await fixture.tracker().offer(to: [ScriptedSink("output")])
         #expect(delivery.report.notifications.map(\.isShown) == [true])
         try fixture.tracker().settle(delivery, except: "output")

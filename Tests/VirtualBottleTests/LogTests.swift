@@ -47,7 +47,7 @@ import Emulator
     }
 
     @Test(arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
-    func `an acknowledgement drops the records that it counts`(_ count: Int, _ left: Int) throws {
+    func `an acknowledgement deletes as many of the oldest records as it counts`(_ count: Int, _ left: Int) throws {
         var bench = try Bench()
         bench.sip(Array(1...20))
         bench.connect()
