@@ -40,8 +40,7 @@ enum MosquittoClient {
 
     /// libmosquitto's text for its error code, without the full stop.
     static func text(_ code: Int32) -> String {
-        guard let text = mosquitto_strerror(code).map({ String(cString: $0) }) else { return "error \(code)" }
-        return text.hasSuffix(".") ? String(text.dropLast()) : text
+        mosquitto_strerror(code).map { String(cString: $0).replacing(/\.$/, with: "") } ?? "error \(code)"
     }
 
     /// Sets the properties of CONNECT: session expiry, and maximum packet size.
