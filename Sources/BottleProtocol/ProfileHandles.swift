@@ -82,14 +82,15 @@ package struct ProfileHandles: Hashable, Sendable {
                 "\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"
             ])
         }
-        return writable.flatMap { command in
-            usable.map { response in
-                ProfileHandles(
-                    profile: profile, command: command.handle, writesCommandWithResponse: command.acceptsWrites,
-                    commandAcceptsBothWrites: command.acceptsWrites && command.acceptsWritesWithoutResponse,
-                    response: response.handle, responseCanNotify: response.notifies,
-                    responseCanBeRead: profile == .draft && response.canBeRead)
-            }
+        let pairs = writable.indices.flatMap { command in usable.indices.map { (command, $0) } }
+        // A table that has both twice has them in the same order.
+        return (pairs.filter { $0 == $1 } + pairs.filter { $0 != $1 }).map { command, response in
+            let (command, response) = (writable[command], usable[response])
+            return ProfileHandles(
+                profile: profile, command: command.handle, writesCommandWithResponse: command.acceptsWrites,
+                commandAcceptsBothWrites: command.acceptsWrites && command.acceptsWritesWithoutResponse,
+                response: response.handle, responseCanNotify: response.notifies,
+                responseCanBeRead: profile == .draft && response.canBeRead)
         }
     }
 }

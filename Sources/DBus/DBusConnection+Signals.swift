@@ -90,11 +90,6 @@ extension DBusConnection {
             sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
     }
 
-    /// Whether the name has an owner. For a unique name (`:1.42`): whether that connection exists.
-    package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool {
-        try await call(.bus("NameHasOwner", [.string(name)])).first?.bool == true
-    }
-
     /// Requests a well-known name; returns `false` if another connection owns it.
     /// - Parameter waits: whether to queue for the name.
     package func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Dispatch
 import Foundation
 import Support
 import Testing

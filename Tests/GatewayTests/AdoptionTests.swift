@@ -204,7 +204,7 @@ import TrackerCore
         let (rig, report) = try polled(
             ScriptedBottle(records: drinks(3)),
             options: options { ($0.bottle, $0.bottlesOfOtherServices) = (named, [Self.address]) })
-        #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")
+        #expect(report.failure?.kind == .notOwned && report.failure?.code == "elsewhere", "\(report)")
         #expect(rig.peer.records.count == 3 && rig.journal.entries.isEmpty && rig.journal.own.isEmpty)
     }
     @Test(arguments: [0, 1]) func `a poll reads its own bottle when two are in range`(own: Int) throws {

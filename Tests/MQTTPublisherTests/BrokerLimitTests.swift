@@ -75,8 +75,8 @@ import TrackerService
         #expect(await eventually { (try? rig.tracker().logDrink(.ml(120))) != nil })
         #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 }, "drinks are published")
         try guarded.allow("topic readwrite #\n")
-        let kept: Bool? = await event(within: 90) {
-            guard let kept = try? await guarded.broker.retainedMessages() else { return nil }
+        let isPublished = await eventually(within: 90) {
+            guard let kept = try? await guarded.broker.retainedMessages() else { return false }
             return kept.contains { $0.hasPrefix("1 \(device) {") }
                 && kept.contains { $0.contains(#""dailyTotalMl":120"#) }
         }
@@ -165,9 +165,9 @@ import TrackerService
         _ = try await rig.tracker().purge()
         try await broker.start()
         try await rig.connected(2)
-        let cleared: Bool? = await event(within: 60) {
-            guard let kept = try? await broker.retainedMessages() else { return nil }
-            return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) } ? true : nil
+        let isCleared = await eventually(within: 60) {
+            guard let kept = try? await broker.retainedMessages() else { return false }
+            return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) }
         }
         #expect(isCleared)
         #expect(try rig.tracker().staleTopicCount() == 0)

@@ -426,7 +426,7 @@ import TrackerService
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
         await rig.publisher.checkNow()
-        #expect(await event { rig.duringStateQuery.withLock { $0 == nil } ? true : nil } == true)
+        #expect(await eventually { rig.duringStateQuery.withLock { $0 == nil } })
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try rig.tracker(hours: 8).logDrink(.ml(1500)) }
@@ -669,10 +669,10 @@ import TrackerService
         let again = try PublisherRig(broker, [("mqtt.prefix", "new")], store: rig.store)
         again.start()
         try await again.connected()
-        let cleared: Bool? = await event {
-            try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true
-        }
-        #expect(cleared == true)
+        #expect(
+            await eventually {
+                (try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") }) == false
+            })
         #expect(try await broker.retainedMessages().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
     }
@@ -694,8 +694,8 @@ import TrackerService
         await second.stop()
         #expect(await eventually { (try? first.store.publisherErrors().isEmpty) == true })
         let id = try first.store.openPublisher("mqtt", makeID: { "never" }).id
-        let back: Bool? = await event {
-            guard let all = try? await broker.retainedMessages() else { return nil }
+        let isBack = await eventually {
+            guard let all = try? await broker.retainedMessages() else { return false }
             return all.contains("1 h/availability online")
                 && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) }
         }

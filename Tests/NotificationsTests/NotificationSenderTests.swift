@@ -234,7 +234,7 @@ import TrackerService
             try await eventually { try rig.store.publisherErrors().first?.message.contains("/nowhere/token") == true })
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try peer.rule("{}")
-        await rig.sender.poke()
+        await rig.sender.checkNow()
         #expect(
             try await eventually(within: 60) {
                 try rig.store.publisherErrors().isEmpty
@@ -245,7 +245,7 @@ import TrackerService
         #expect(try await eventually { try !rig.store.publisherErrors().isEmpty })
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.checkNow()
-        #expect(try await event { try rig.store.publisherErrors().isEmpty ? true : nil } == true)
+        #expect(try await eventually { try rig.store.publisherErrors().isEmpty })
         await rig.stop()
     }
 
@@ -408,7 +408,7 @@ import TrackerService
         rig.skew.withLock { $0 = 365 * 86_400 }
         if when == "when it begins" { rig.start() }
         let before = try peer.seen().count
-        await rig.sender.poke()
+        await rig.sender.checkNow()
         _ = try await peer.seen(before + 1)
         #expect(await rig.sink.deliver(notice(2, .goal)) == false)
         rig.skew.withLock { $0 = 0 }

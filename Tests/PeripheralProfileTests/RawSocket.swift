@@ -1,6 +1,5 @@
 import Bluetooth
 import Glibc
-import Support
 
 /// The host's end of a `unix:` link: one PDU per message, with a timeout of 10 s each.
 final class RawSocket: @unchecked Sendable {
@@ -10,10 +9,8 @@ final class RawSocket: @unchecked Sendable {
         descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        let socket = descriptor
-        guard withUnixAddress(path, { connect(socket, $0, $1) }) == 0 else {
-            throw Host.Failure(description: "nobody is at \(path)")
-        }
+        let result = try UnixSocket(path: path).withAddress { connect(descriptor, $0, $1) }
+        guard result == 0 else { throw Host.Failure(description: "nothing listens at \(path)") }
     }
 
     deinit { close(descriptor) }

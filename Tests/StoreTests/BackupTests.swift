@@ -326,34 +326,49 @@ import TrackerCore
 
     @Test func `a purge waits for writers of health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        for _ in 0..<5 { try purge(try newFolder() + "/waterh.sqlite", besideWriters: now) }
-    }
-
-    private func purge(_ path: String, besideWriters now: WriteContext) throws {
-        let store = try TrackerStore(path: path)
+        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("health.enabled", "true")], now)
         _ = try store.logDrink(ml: 777, now)
         try store.updateHealthFiles()
-        let errors = Mutex<[String]>([])
-        DispatchQueue.concurrentPerform(iterations: 4) { number in
-            do {
-                let store = try TrackerStore(path: path)
-                if number == 0 { return try store.purge() }
-                for ml in 1...20 {
-                    _ = try store.logDrink(ml: ml, now)
-                    try store.updateHealthFiles()
-                }
-            } catch {
-                errors.withLock { $0.append(FileErrorText.text(error)) }
+        let health = scratch.file("health")
+        /// Starts `body` while another program holds the lock. That program then runs `last` and releases it.
+        func begin(_ body: @escaping @Sendable () throws -> Void, thenBeside last: () throws -> Void) throws -> Bool {
+            let lockedFolder = open(health, O_RDONLY | O_DIRECTORY)
+            #expect(lockedFolder >= 0 && flock(lockedFolder, LOCK_EX) == 0)
+            let done = DispatchSemaphore(value: 0)
+            let hasSucceeded = Mutex(false)
+            DispatchQueue.global().async {
+                do {
+                    try body()
+                    hasSucceeded.withLock { $0 = true }
+                } catch {}
+                done.signal()
             }
             #expect(done.wait(timeout: .now() + 0.3) == .timedOut, "it waits for the lock")
             try last()
             close(lockedFolder)
             return done.wait(timeout: .now() + 10) == .success && hasSucceeded.withLock { $0 }
         }
-        #expect(errors.withLock(\.self).isEmpty)
-        let folder = URL(filePath: path).deletingLastPathComponent().appending(path: "health")
-        #expect(!FileManager.default.fileExists(atPath: folder.path))
+        let file = health + "/waterh.sqlite-drinks.csv"
+        _ = try store.logDrink(ml: 333, now)
+        let isUpdated = try begin {
+            try store.updateHealthFiles()
+        } thenBeside: {
+            try store.changeSettings([("health.enabled", "false")], now)
+            unlink(file)
+        }
+        #expect(isUpdated && !FileManager.default.fileExists(atPath: file), "no program holds the lock")
+        try store.changeSettings([("health.enabled", "true")], now)
+        try store.updateHealthFiles()
+        let isPurged = try begin {
+            try store.removeWrittenFiles { try store.purge() }
+        } thenBeside: {
+            try Data("777 ml".utf8).write(to: URL(fileURLWithPath: file))
+        }
+        #expect(
+            isPurged && !FileManager.default.fileExists(atPath: health), "it was written in the middle of the purge")
+        try store.updateHealthFiles()
+        #expect(!FileManager.default.fileExists(atPath: health))
     }
 
     private func newFolder() throws -> String {

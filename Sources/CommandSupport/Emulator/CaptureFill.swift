@@ -33,7 +33,7 @@ package struct CaptureFill: Sendable {
         for (index, part) in parts.enumerated() {
             var file = CaptureFile(part)
             do {
-                try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+                try reader.read(&file, isLast: index == parts.count - 1)
             } catch let error as CaptureError where file.facts.packets > 0 {
                 remarks.append("\(part.name): \(error)")
             }

@@ -22,6 +22,8 @@ struct Session: Sendable {
     let peer: PeerID
     var mtu: Int
     var handles: ProfileHandles?
+    /// The number of pairs of characteristics that could be the bottle's.
+    var handlePairCount = 1
     /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
     /// The number of writes whose response has not arrived.

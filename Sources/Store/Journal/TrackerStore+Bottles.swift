@@ -26,16 +26,12 @@ package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
 extension TrackerStore {
     /// The bottles in the order of their first records.
     package func bottles() throws -> [KnownBottle] {
-        try read { db in
-            try KnownBottle.fetchAll(
-                db,
-                sql: """
-                    SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
-                        (SELECT json_group_array(name) FROM bottle_name
-                            WHERE bottle = b.id AND NOT isAlias) AS identities
-                    FROM bottle b ORDER BY id
-                    """)
-        }
+        try all(
+            """
+            SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
+                (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id AND NOT isAlias) AS identities
+            FROM bottle b ORDER BY id
+            """)
     }
 
     /// Adopts a bottle before its first poll, or adds an identity to a bottle.

@@ -62,7 +62,7 @@ import TrackerCore
                 let zone = try Zone(row.zone)
                 let fields = try #require(WallTime("2000-" + row.record))
                 let resolution = RecordResolver(zone: zone).resolve(
-                    fields, hasYear: false, received: try at(received),
+                    fields, hasYear: false, received: try at(row.received),
                     evidence: .init(
                         previous: try row.previousRecord.map { try at($0) },
                         lastPollWithoutIt: try row.lastPollWithoutIt.map { try at($0) }))
