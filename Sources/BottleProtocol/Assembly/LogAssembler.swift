@@ -231,11 +231,10 @@ package struct LogAssembler: Sendable {
 
     /// Emits the open frame if it is complete or cannot become complete.
     private mutating func emitFinishedFrame(_ events: inout [AssemblyEvent]) {
-        guard let open = frame else { return }
-        if let failure = open.failure {
+        if let failure = frame?.failure, let open = frame {
             frame = nil
             events.append(.unfinished(open.transfer, failure))
-        } else if open.isComplete {
+        } else if frame?.isComplete == true {
             events += closeFrame()
         }
     }

@@ -19,6 +19,7 @@ struct PartialFrame {
     init(operation: FrameOperation, length: Int) {
         self.operation = operation
         self.length = length
+        payload.reserveCapacity(min(length, 8192))
     }
 
     /// The reason why the bytes are not a frame, neither with nor without repeated values; `nil` if they can be one.

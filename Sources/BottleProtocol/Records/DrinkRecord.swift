@@ -38,7 +38,13 @@ package struct DrinkRecord: Hashable, Sendable {
             if index < 8 { head = head << 8 | UInt64(byte) } else { tail = tail << 8 | UInt64(byte) }
             index += 1
         }
-        self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
+        try self.init(checking: head, tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
+    }
+
+    private init(
+        checking head: UInt64, _ tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth
+    ) throws(DecodeFailure) {
+        self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
         guard dialect == .strict else { return }
         guard yearByte == Int(Self.strictTypeByte) else {
             throw DecodeFailure(
@@ -79,9 +85,19 @@ package struct DrinkRecord: Hashable, Sendable {
 
     /// Decodes consecutive records, except those that the dialect rejects. Ignores an incomplete record at the end.
     package static func all(in bytes: [UInt8], dialect: RecordDialect = .calendar) -> [DrinkRecord] {
-        stride(from: 0, through: bytes.count - size, by: size).compactMap { start in
-            try? DrinkRecord(decoding: bytes[start..<(start + size)], dialect: dialect)
+        let (span, width) = (bytes.span.bytes, AmountWidth(dialect))
+        var records: [DrinkRecord] = []
+        records.reserveCapacity(bytes.count / size)
+        for start in stride(from: 0, through: bytes.count - size, by: size) {
+            let head = UInt64(bigEndian: span.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+            let middle = UInt32(bigEndian: span.unsafeLoadUnaligned(fromByteOffset: start + 8, as: UInt32.self))
+            let tail = UInt64(middle) << 8 | UInt64(bytes[start + 12])
+            guard let record = try? DrinkRecord(checking: head, tail, dialect: dialect, amountWidth: width) else {
+                continue
+            }
+            records.append(record)
         }
+        return records
     }
 
     func byte(_ offset: Int) -> UInt8 {
