@@ -139,6 +139,8 @@ enum StoreOpening {
         configuration.prepareDatabase { db in
             guard !db.configuration.readonly else { return }
             try rejectOtherDatabases(db, path: path)
+            // A statement with its triggers changes more pages than SQLite keeps of its statement journal in memory.
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
             guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
                 throw StoreError(.cannotOpen, "SQLite cannot create a WAL next to the store", at: path)
             }
