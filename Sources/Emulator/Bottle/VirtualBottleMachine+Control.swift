@@ -56,7 +56,7 @@ extension VirtualBottleMachine {
         case .sip(let ml):
             let limit = identity.dialect == .strict ? 255 : 65_535
             guard (0...limit).contains(ml) else {
-                return .refused("invalid sip \(ml) ml: expected 0–\(limit)")
+                return .refused("invalid sip \(ml) ml: expected 0–\(limit).")
             }
             sip(UInt16(ml), at: now)
         case .refill:
@@ -64,7 +64,7 @@ extension VirtualBottleMachine {
             reportSensors()
         case .battery(let percent):
             guard (0...100).contains(percent) else {
-                return .refused("invalid battery \(percent) %: expected 0–100")
+                return .refused("invalid battery \(percent) %: expected 0–100.")
             }
             change { $0.batteryPercent = UInt8(percent) }
             report(Frame(.report, [Entry(.battery, [UInt8(percent)])]))
