@@ -44,7 +44,7 @@ extension DesktopNotifications {
 
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
-        for announcement in memory.lostNotifications { _ = await show(announcement) }
+        for notice in memory.takeLost() where await !show(notice.announcement) { memory.putBack(notice) }
     }
 
     package func close(id: String) async {

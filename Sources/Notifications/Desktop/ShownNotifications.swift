@@ -95,8 +95,21 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// The resident notifications that a new server must show again.
-    var lostNotifications: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
+    /// Takes the resident notifications that a new server must show again, so that one process shows each.
+    func takeLost() -> [Notice] {
+        change { state in
+            let lost = state.notices.values.filter(\.isLost)
+            for notice in lost { state.notices[notice.kind.id] = nil }
+            return lost
+        }
+    }
+
+    /// Returns a lost notification that could not be shown again.
+    func putBack(_ notice: Notice) {
+        change { state in
+            if state.notices[notice.kind.id] == nil { state.notices[notice.kind.id] = notice }
+        }
+    }
 
     private func all() -> Contents {
         let userID = userID()
