@@ -9,7 +9,8 @@ import Testing
 
     @Test func `a request and its response are transferred`() async throws {
         let peer = try await WebPeer()
-        try peer.rule(#"{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}"#, once: true)
+        let rule = #"{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}"#
+        try peer.rule(rule, once: true)
         let body = "water 💧\u{0}\r\n"
         let answer = try await client.send(
             OutgoingRequest(
