@@ -1,8 +1,8 @@
 /// The result of an evaluation: the snapshot, the notifications to deliver, and the state to save.
 ///
 /// Use it in one transaction of the store: evaluate, save `engineDay` and `waterlineReminders`. Then offer each
-/// decision to the channels, call `accept` for each that at least one accepted, and save again. A process that ends in
-/// between offers the same decision with the same id at its next evaluation.
+/// decision to the channels. For each that at least one accepted, call `accept` of both states, and save them again. A
+/// process that ends in between offers the same decision with the same id at its next evaluation.
 package struct Evaluation: Sendable {
     package var snapshot: TrackerSnapshot
     /// The decisions, the most important first; at most one is a hydration reminder.
