@@ -5,6 +5,7 @@ import TrackerCore
 
 struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "control",
         abstract: "Control a running emulator",
         discussion: "Actions:\n"
             + ControlMessages.actions.map { "  \($0.usage): \($0.meaning)" }.joined(separator: "\n")

@@ -26,6 +26,7 @@ struct Emulator: AsyncParsableCommand {
 
 struct Faults: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "faults",
         abstract: "List faults",
         discussion: """
             A fault plan is a comma-separated list: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the \

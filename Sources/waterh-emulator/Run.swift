@@ -8,6 +8,7 @@ import Replay
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "Run an emulated bottle",
         discussion: "Runs until it is stopped. Sends systemd its state (sd_notify).")
     static var defaultControlPath: String { Paths.ofSession("waterh-emulator.sock") }

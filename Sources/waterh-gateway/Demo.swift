@@ -9,6 +9,7 @@ import TrackerService
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "Run an emulated bottle and a gateway",
         discussion:
             """

@@ -11,6 +11,7 @@ import Utilities
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Check the installation",
         discussion:
             """

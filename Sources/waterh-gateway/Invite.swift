@@ -4,6 +4,7 @@ import Foundation
 
 struct Invite: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "invite",
         abstract: "Give a browser or a script access with a code",
         discussion:
             """
@@ -57,7 +58,7 @@ struct Invite: ParsableCommand {
 
 /// The former name of `invite`.
 struct Pair: ParsableCommand {
-    static let configuration = CommandConfiguration(shouldDisplay: false)
+    static let configuration = CommandConfiguration(commandName: "pair", shouldDisplay: false)
 
     @Argument(parsing: .allUnrecognized) var rest: [String] = []
 

@@ -5,6 +5,7 @@ import Utilities
 
 struct Open: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "open",
         abstract: "Open the page, signed in as administrator",
         discussion:
             """

@@ -9,7 +9,7 @@ import TrackerCore
 import TrackerService
 
 struct Poll: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Poll the bottle once")
+    static let configuration = CommandConfiguration(commandName: "poll", abstract: "Poll the bottle once")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var storeOptions: StoreOptions

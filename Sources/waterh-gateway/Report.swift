@@ -7,6 +7,7 @@ import Utilities
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "report",
         abstract: "Create a redacted support bundle",
         discussion: """
             Contains versions, the findings of doctor, settings, failed polls, the last lines of the log and the row \

@@ -5,6 +5,7 @@ import Logging
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "Run the polling service",
         discussion:
             "Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).")

@@ -4,7 +4,8 @@ import CommandSupport
 import Gateway
 
 struct Scan: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List bottles (or all devices) in range")
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "List bottles (or all devices) in range")
 
     @OptionGroup var link: LinkOptions
 

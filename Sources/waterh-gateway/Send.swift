@@ -10,6 +10,7 @@ import TrackerService
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "send",
         abstract: "Send one command to the bottle", discussion: "Commands: " + BottleCommandParser.help)
 
     @OptionGroup var link: LinkOptions

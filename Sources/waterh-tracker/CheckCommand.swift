@@ -8,6 +8,7 @@ import TrackerService
 
 struct Check: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "check",
         abstract: "Send due reminders once",
         discussion: """
             For a timer, if no service runs. Each notification is sent once: to the desktop, if there is one, and to \

@@ -21,7 +21,7 @@ extension CommandContext {
 }
 
 struct Log: ServiceCommand {
-    static let configuration = CommandConfiguration(abstract: "Log water")
+    static let configuration = CommandConfiguration(commandName: "log", abstract: "Log water")
     @OptionGroup var options: StoreOptions
     @Argument(
         help:
@@ -63,7 +63,7 @@ extension Amount: ExpressibleByArgument {
 }
 
 struct Undo: ServiceCommand {
-    static let configuration = CommandConfiguration(abstract: "Undo the last manual change")
+    static let configuration = CommandConfiguration(commandName: "undo", abstract: "Undo the last manual change")
     @OptionGroup var options: StoreOptions
 
     func run(_ context: CommandContext) throws {
@@ -92,6 +92,7 @@ struct Undo: ServiceCommand {
 
 struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "edit",
         abstract: "Change an entry",
         discussion: "Later polls do not restore the old amount.")
     @OptionGroup var options: StoreOptions
@@ -133,6 +134,7 @@ struct Edit: StoreCommand {
 
 struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "delete",
         abstract: "Delete an entry",
         discussion: "Later polls do not restore a deleted drink. A water from the bottle is excluded from its session."
     )
@@ -150,7 +152,7 @@ struct Delete: StoreCommand {
 }
 
 struct ResetToday: StoreCommand {
-    static let configuration = CommandConfiguration(abstract: "Delete today's drinks")
+    static let configuration = CommandConfiguration(commandName: "reset-today", abstract: "Delete today's drinks")
     @OptionGroup var options: StoreOptions
 
     func run(_ context: CommandContext) throws {

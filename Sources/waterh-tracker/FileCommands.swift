@@ -8,6 +8,7 @@ import TrackerService
 
 struct Export: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Export drinks",
         discussion: """
             apple-health (XML) is for importer apps, csv for importer apps and spreadsheets, and json has every field. \
@@ -96,6 +97,7 @@ struct Export: StoreCommand {
 
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "import",
         abstract: "Import drinks",
         discussion: """
             Exports of this program, Apple Health exports (export.zip or XML) and CSV files are recognised. A drink \
@@ -124,7 +126,7 @@ extension CommandContext {
 }
 
 struct Purge: StoreCommand {
-    static let configuration = CommandConfiguration(abstract: "Delete all data")
+    static let configuration = CommandConfiguration(commandName: "purge", abstract: "Delete all data")
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
 
@@ -168,6 +170,7 @@ extension ContentsReport {
 
 struct Backup: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "backup",
         abstract: "Back up the store",
         discussion:
             """
@@ -202,6 +205,7 @@ struct Backup: StoreCommand {
 
 struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "restore",
         abstract: "Restore a backup",
         discussion:
             """

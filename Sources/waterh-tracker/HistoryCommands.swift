@@ -59,7 +59,7 @@ struct HistoryCommand: StoreCommand {
 }
 
 struct Streak: StoreCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the streak")
+    static let configuration = CommandConfiguration(commandName: "streak", abstract: "Show the streak")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .reading }
 

@@ -12,7 +12,8 @@ struct JournalCommand: ParsableCommand {
         defaultSubcommand: List.self)
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "List quarantined records and undecodable bytes")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List quarantined records and undecodable bytes")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
         @Option(help: "Number of records, and of undecodable pieces (1 or more)") var limit = 100
@@ -62,7 +63,7 @@ struct JournalCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a record")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show a record")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
@@ -85,6 +86,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Export: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "Export all records as JSON Lines",
             discussion: "Import it into the other store with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
@@ -111,6 +113,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Import: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Import another store's records",
             discussion: "All of the file is imported, or nothing. Known records are skipped.")
         @OptionGroup var options: StoreOptions
@@ -137,6 +140,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Resolve: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "resolve",
             abstract: "Date quarantined records again",
             discussion: "Every poll does so automatically. A record that counts keeps its date.")
         @OptionGroup var options: StoreOptions
@@ -157,7 +161,7 @@ struct JournalCommand: ParsableCommand {
     }
 
     struct Set: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Date a record by hand")
+        static let configuration = CommandConfiguration(commandName: "set", abstract: "Date a record by hand")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
         @Option(help: "Time of the drink: 14:00, 2026-06-15T14:00, or with an offset") var at: String

@@ -44,7 +44,7 @@ struct DrinkCommand: ServiceCommand {
 }
 
 struct Water: ServiceCommand {
-    static let configuration = CommandConfiguration(abstract: "Log a water in the session")
+    static let configuration = CommandConfiguration(commandName: "water", abstract: "Log a water in the session")
     @OptionGroup var options: StoreOptions
     @Option(
         help: "Amount in fluid ounces, or with a unit (default: waterline.defaultWaterOz)", transform: OunceText.value)
@@ -94,7 +94,7 @@ struct SessionCommand: ParsableCommand {
         defaultSubcommand: Show.self)
 
     struct Start: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Start a session")
+        static let configuration = CommandConfiguration(commandName: "start", abstract: "Start a session")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
@@ -115,7 +115,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct End: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "End the session")
+        static let configuration = CommandConfiguration(commandName: "end", abstract: "End the session")
         @OptionGroup var options: StoreOptions
         @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
         @Option(help: "End of the session: now, or the time of its last entry") var at: EndTime = .now
@@ -134,7 +134,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a session")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show a session")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
         @Argument(
@@ -148,7 +148,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "List past sessions")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List past sessions")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
         @Option(help: "Number of sessions (1 or more)") var limit = 5
@@ -177,7 +177,8 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct KeepGoing: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Mute the question about a long session for 12 hours")
+        static let configuration = CommandConfiguration(
+            commandName: "keep-going", abstract: "Mute the question about a long session for 12 hours")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
@@ -186,7 +187,8 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct Done: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Seal the last session against changes")
+        static let configuration = CommandConfiguration(
+            commandName: "done", abstract: "Seal the last session against changes")
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
@@ -261,7 +263,7 @@ struct PresetCommand: ParsableCommand {
         subcommands: [List.self, Add.self, Edit.self, Delete.self], defaultSubcommand: List.self)
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "List presets")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List presets")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
 
@@ -276,7 +278,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Add: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Add a preset")
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a preset")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Name of the preset (1–64 characters)") var name: String
         @Option(help: "Type of drink") var type: DrinkType = .cocktail
@@ -292,7 +294,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Edit: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Change a preset")
+        static let configuration = CommandConfiguration(commandName: "edit", abstract: "Change a preset")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Name or ID of the preset") var preset: String
         @Option(help: "New name (1–64 characters)") var name: String?
@@ -335,7 +337,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Delete: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a preset")
+        static let configuration = CommandConfiguration(commandName: "delete", abstract: "Delete a preset")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Name or ID of the preset") var preset: String
 

@@ -12,7 +12,7 @@ struct SettingsCommand: ParsableCommand {
         subcommands: [Get.self, Set.self], defaultSubcommand: Get.self)
 
     struct Get: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Show settings")
+        static let configuration = CommandConfiguration(commandName: "get", abstract: "Show settings")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
         @Option(
@@ -50,6 +50,7 @@ struct SettingsCommand: ParsableCommand {
 
     struct Set: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Change settings",
             discussion: """
                 All named settings change, or none. Example: \
@@ -105,6 +106,7 @@ extension SettingsReport.Line {
 
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "setup",
         abstract: "First-time setup",
         discussion: """
             It sets defaults and presets, and asks on a terminal. With --yes, options that are not given keep their \
@@ -246,7 +248,7 @@ struct TokenCommand: ParsableCommand {
         subcommands: [New.self, List.self, Revoke.self], defaultSubcommand: New.self)
 
     struct New: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Create a token")
+        static let configuration = CommandConfiguration(commandName: "new", abstract: "Create a token")
         @OptionGroup var options: StoreOptions
         @Option(help: "Label of the token (1–64 characters)") var label = "cli"
         @Option(
@@ -281,7 +283,7 @@ struct TokenCommand: ParsableCommand {
     }
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "List tokens")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List tokens")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
 
@@ -307,7 +309,7 @@ struct TokenCommand: ParsableCommand {
     }
 
     struct Revoke: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Revoke tokens")
+        static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke tokens")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Beginning of the token's ID, as token list prints it") var id: String?
         @Flag(help: "Revoke all tokens") var all = false

@@ -8,6 +8,7 @@ import Utilities
 
 struct Status: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "Show today",
         discussion: """
             The formats waybar, i3blocks, polybar, tmux and plain are one line for a status bar. With --follow, the \
