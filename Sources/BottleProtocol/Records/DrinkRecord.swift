@@ -27,10 +27,7 @@ package struct DrinkRecord: Hashable, Sendable {
     package init(
         decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) throws(DecodeFailure) {
-        guard bytes.count >= Self.size else {
-            throw DecodeFailure(
-                problem: "a drink record is incomplete", offset: bytes.count, needed: Self.size, found: bytes.count)
-        }
+        guard bytes.count >= Self.size else { throw Self.incomplete(bytes.count) }
         var head: UInt64 = 0
         var tail: UInt64 = 0
         var index = 0
@@ -39,6 +36,19 @@ package struct DrinkRecord: Hashable, Sendable {
             index += 1
         }
         try self.init(checking: head, tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
+    }
+
+    /// Decodes the first 13 bytes in memory. Large captures need this, because the generic function is slow in other
+    /// modules.
+    package init(decoding bytes: UnsafeRawBufferPointer, dialect: RecordDialect) throws(DecodeFailure) {
+        guard bytes.count >= Self.size else { throw Self.incomplete(bytes.count) }
+        let head = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        let tail = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF
+        try self.init(checking: head, tail, dialect: dialect, amountWidth: AmountWidth(dialect))
+    }
+
+    private static func incomplete(_ count: Int) -> DecodeFailure {
+        DecodeFailure(problem: "a drink record is incomplete", offset: count, needed: size, found: count)
     }
 
     private init(

@@ -2,6 +2,9 @@ import Bluetooth
 import BottleProtocol
 import Glibc
 
+/// `DrinkRecord.size` as a literal, because a division by a value of another module would be slow.
+private let recordSize = 13
+
 /// A decoded part of a response characteristic's values.
 enum LogOutput {
     /// Whole records of the drink log, in order.
@@ -34,10 +37,10 @@ struct RecordBatch {
         try bytes.withUnsafeBytes { buffer in
             var index = 0
             for source in sources {
-                while index < source.end, (index + 1) * DrinkRecord.size <= buffer.count {
+                while index < source.end, (index + 1) * recordSize <= buffer.count {
                     try body(
                         UnsafeRawBufferPointer(
-                            rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
+                            rebasing: buffer[(index * recordSize)..<((index + 1) * recordSize)]), source)
                     index += 1
                 }
             }
@@ -102,7 +105,7 @@ final class LogDecoder {
     @inline(__always)
     func appendNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         let size = value.byteCount
-        guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else {
+        guard length > 0, size >= 2 + recordSize, received + size < length, isEntry(value, at: 0) else {
             return false
         }
         if size == lastSize, hasSameRecords(value, from: 2) { return false }
@@ -135,9 +138,9 @@ final class LogDecoder {
     @inline(__always)
     private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
         let size = value.byteCount - start
-        return size >= 2 + DrinkRecord.size && Int(value.byte(start)) == size - 1
+        return size >= 2 + recordSize && Int(value.byte(start)) == size - 1
             && value.byte(start + 1) == EntryType.log.rawValue
-            && (size - 2) % DrinkRecord.size == 0
+            && (size - 2) % recordSize == 0
     }
 
     @inline(__always)
@@ -145,7 +148,7 @@ final class LogDecoder {
         value.withUnsafeBytes { bytes in records.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...])) }
         received += value.byteCount - start + 2
         lastSize = value.byteCount
-        sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
+        sources.append(RecordBatch.Source(end: records.count / recordSize, frame: frame, time: time))
     }
 
     private func endFastPath(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
@@ -206,7 +209,9 @@ final class LogDecoder {
         guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
             value.byte(1) == 0x50 || value.byte(1) == 0x54, lengthField(value) == value.byteCount - Frame.headerSize
         else { return nil }
-        return try? Frame(decoding: value.bytes())
+        return Frame(
+            FrameOperation(rawValue: 0x5200 | UInt16(value.byte(1))),
+            payload: value.extracting(Frame.headerSize..<value.byteCount).bytes())
     }
 
     /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
@@ -214,7 +219,7 @@ final class LogDecoder {
         var assembler = LogAssembler()
         var start = 0
         for (index, source) in sources.enumerated() {
-            let end = source.end * DrinkRecord.size
+            let end = source.end * recordSize
             var value = [UInt8(truncatingIfNeeded: end - start + 1), EntryType.log.rawValue] + records[start..<end]
             if index == 0 { value = Frame.header(.put, length: length) + value }
             let events = assembler.receive(value, from: PayloadPart(frame: source.frame, time: source.time))
@@ -266,16 +271,16 @@ extension RecordBatch {
             let next = at + 1 + Int(payload[at])
             guard next > at + 1 else { break }
             if payload[at + 1] == EntryType.log.rawValue {
-                var end = at + 2 + DrinkRecord.size
+                var end = at + 2 + recordSize
                 while end <= min(next, payload.count), ends.count < transfer.count {
                     ends.append(end)
-                    end += DrinkRecord.size
+                    end += recordSize
                 }
             }
             at = next
         }
         // Records after the end of their frame have no entries around them.
-        while ends.count < transfer.count { ends.append((ends.last ?? 0) + DrinkRecord.size) }
+        while ends.count < transfer.count { ends.append((ends.last ?? 0) + recordSize) }
         return ends
     }
 }

@@ -25,6 +25,32 @@ extension LocalDay: DatabaseValueConvertible {
     }
 }
 
+extension Statement {
+    /// Executes with values for the parameters in their order. `execute(arguments:)` copies them to an array first.
+    func run<each Value: StatementBinding>(_ values: repeat each Value) throws {
+        try bind(repeat each values)
+        try execute()
+    }
+
+    /// Returns the first value of a query; `nil` without a row, and for NULL.
+    func first<Found: DatabaseValueConvertible & StatementColumnConvertible, each Value: StatementBinding>(
+        _ values: repeat each Value
+    ) throws -> Found? {
+        try bind(repeat each values)
+        return try Found.fetchOne(self)
+    }
+
+    private func bind<each Value: StatementBinding>(_ values: repeat each Value) throws {
+        setUncheckedArguments(StatementArguments())  // resets the statement
+        var index: CInt = 0
+        for value in repeat each values {
+            index += 1
+            let code = value.bind(to: sqliteStatement, at: index)
+            guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
+        }
+    }
+}
+
 extension Row {
     func bytes(_ column: String) throws -> [UInt8] { [UInt8](try decode(Data.self, forColumn: column)) }
 }

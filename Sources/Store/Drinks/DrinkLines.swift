@@ -50,6 +50,11 @@ enum DrinkPositions {
     private static let bits: Int64 = 30
     private static let starts: Int64 = 1 << 22
 
+    /// The position of a new drink, as an SQL expression. An INSERT with it needs no trigger; `advance` follows it.
+    static let next = "(SELECT coalesce(max(last), 0) + 1 FROM drink_sequence)"
+    static let advance =
+        "INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1"
+
     static func last(_ db: Database) throws -> Int64 {
         try db.first("SELECT last FROM drink_sequence") ?? 0
     }

@@ -14,12 +14,42 @@ struct JournalWriter {
     private var localNames: [[String]: [String]] = [:]
     private var calendars: [String: DayCalendar] = [:]
 
+    /// Whether the store has quarantined records, or drinks of other programs: most stores do not, and need no lookups.
+    private var hasQuarantined: Bool
+    private let hasSamples: Bool
+    // Prepared once, because each record of each poll uses them.
+    private let findDated: Statement
+    private let findReading: Statement
+    private let insertRecord: Statement
+    private let insertDrink: Statement
+    private let advancePosition: Statement
+
     private typealias Bottle = (id: Int64, origin: String)
 
     init(_ db: Database, hostZone: String?) throws {
         self.db = db
         let settings = try SettingTable.settings(db)
         (dayZone, boundaryHour) = (settings.dayZone ?? hostZone, settings.boundaryHour)
+        hasQuarantined = try db.has("FROM bottle_record WHERE verdict = 'quarantined'")
+        hasSamples = try db.has("FROM drink WHERE key GLOB 'health|*'")
+        findDated = try db.cachedStatement(
+            sql: """
+                SELECT id FROM bottle_record
+                WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
+                """)
+        findReading = try db.cachedStatement(sql: "SELECT reading FROM bottle_record WHERE id = ?")
+        insertRecord = try db.cachedStatement(
+            sql: """
+                INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        insertDrink = try db.cachedStatement(
+            sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, born, place)
+                VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, \(DrinkPositions.next), \(DrinkPositions.next))
+                ON CONFLICT DO NOTHING
+                """)
+        advancePosition = try db.cachedStatement(sql: DrinkPositions.advance)
     }
 
     mutating func append(_ entry: JournalEntry) throws -> JournalOutcome { try add(entry, keepsZone: false).outcome }
@@ -30,12 +60,13 @@ struct JournalWriter {
         outcome: JournalOutcome, hasAddedDrink: Bool
     ) {
         let bottle = try bottle(entry.bottle)
-        if let row = try datedRow(entry, of: bottle.id) {
+        if let id = try datedID(entry, of: bottle.id) {
             // An accepted record is final (A2 rule 5), even if it is now too old or invalid in another dialect.
+            let row = try rowToReread(id, entry)
             if case .quarantined = entry.verdict {
-                try storeReading(entry, of: row)
+                if let row { try storeReading(entry, of: row) }
             } else {
-                try reread(row, entry, bottle)
+                if let row { try reread(row, entry, bottle) }
                 try supersede(entry.raw, bottle.id)
             }
             return (.duplicate, false)
@@ -53,23 +84,19 @@ struct JournalWriter {
         return (waiting == nil ? .stored : .promoted, try addDrink(entry, bottle, keepsZone: keepsZone))
     }
 
-    private func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
+    private mutating func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
         let (verdict, reason) = Self.columns(entry)
-        try db.run(
-            """
-            INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                bottle, Data(entry.raw), verdict == "quarantined" ? entry.wall?.description : Self.wall(entry),
-                entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.received, entry.reading, entry.about,
-            ])
+        try insertRecord.run(
+            bottle, Data(entry.raw), verdict == "quarantined" ? entry.wall?.description : Self.wall(entry),
+            entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.received, entry.reading, entry.about)
+        hasQuarantined = hasQuarantined || verdict == "quarantined"
     }
 
     // MARK: - Records without a date
 
     private func undatedRow(_ bottle: Int64, _ raw: [UInt8]) throws -> Int64? {
-        try db.first(
+        guard hasQuarantined else { return nil }
+        return try db.first(
             "SELECT id FROM bottle_record WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'",
             [bottle, Data(raw)])
     }
@@ -109,6 +136,7 @@ struct JournalWriter {
 
     /// Marks the quarantined record with these bytes as superseded: a dated record of the same drink is stored.
     private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
+        guard hasQuarantined else { return }
         try db.run(
             "UPDATE bottle_record SET verdict = 'superseded' WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'",
             [bottle, Data(raw)])
@@ -122,31 +150,34 @@ struct JournalWriter {
         let amountMl: Int
         let verdict: String
         let reason: String?
-        let reading: String?
 
         init(row: Row) throws {
             (id, wall, amountMl) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1), try row.decode(atIndex: 2))
             (verdict, reason) = (try row.decode(atIndex: 3), try row.decode(atIndex: 4))
-            reading = try row.decode(atIndex: 5)
         }
     }
 
-    private func datedRow(_ entry: JournalEntry, of bottle: Int64) throws -> DatedRow? {
-        try db.first(
-            """
-            SELECT id, wall, amountMl, verdict, reason, reading FROM bottle_record
-            WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
-            """, [bottle, Data(entry.identity), entry.isFlaggedDrink])
+    private func datedID(_ entry: JournalEntry, of bottle: Int64) throws -> Int64? {
+        try findDated.first(bottle, Data(entry.identity), entry.isFlaggedDrink)
+    }
+
+    private func datedRow(_ id: Int64) throws -> DatedRow? {
+        try db.first("SELECT id, wall, amountMl, verdict, reason FROM bottle_record WHERE id = ?", [id])
+    }
+
+    /// The row of a known record, if the entry has another reading of the same bytes.
+    private func rowToReread(_ id: Int64, _ entry: JournalEntry) throws -> DatedRow? {
+        guard let reading = entry.reading, try findReading.first(id) != reading else { return nil }
+        return try datedRow(id)
     }
 
     private func storeReading(_ entry: JournalEntry, of row: DatedRow) throws {
-        guard let reading = entry.reading, row.reading != reading else { return }
-        try db.run("UPDATE bottle_record SET reading = ? WHERE id = ?", [reading, row.id])
+        try db.run("UPDATE bottle_record SET reading = ? WHERE id = ?", [entry.reading, row.id])
     }
 
-    /// Applies a new reading of the same bytes to the row and its drink. The same reading changes nothing.
+    /// Applies a new reading of the same bytes to the row and its drink.
     private mutating func reread(_ row: DatedRow, _ entry: JournalEntry, _ bottle: Bottle) throws {
-        guard let reading = entry.reading, row.reading != reading, row.reason != Self.byHand else { return }
+        guard row.reason != Self.byHand else { return }
         guard
             row.wall != Self.wall(entry) || row.amountMl != entry.amountMl || row.verdict != Self.columns(entry).verdict
         else { return try storeReading(entry, of: row) }
@@ -194,18 +225,13 @@ struct JournalWriter {
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: Bottle, keepsZone: Bool) throws -> Bool {
         guard case .drink(let instant, let readIn) = entry.verdict else { return false }
         let zone = keepsZone ? readIn : dayZone ?? readIn
-        try db.run(
-            """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
-            VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?) ON CONFLICT DO NOTHING
-            """,
-            [
-                Self.key(entry, bottle), instant, zone, try calendar(zone).day(of: instant), entry.amountMl, bottle.id,
-                entry.received,
-            ])
+        try insertDrink.run(
+            Self.key(entry, bottle), instant, zone, try calendar(zone).day(of: instant), entry.amountMl, bottle.id,
+            entry.received)
         changedInstants.append(instant)
         guard db.changesCount > 0 else { return false }
-        try replaceSamples(of: entry, at: instant)
+        try advancePosition.execute()
+        if hasSamples { try replaceSamples(of: entry, at: instant) }
         return true
     }
 
@@ -237,7 +263,7 @@ struct JournalWriter {
         let localNames = try localNames(of: wire)
         for name in localNames {
             let bottle = try bottle(name)
-            guard try datedRow(entry, of: bottle.id) == nil else { return .duplicate }
+            guard try datedID(entry, of: bottle.id) == nil else { return .duplicate }
             if waitingName == nil, try undatedRow(bottle.id, entry.raw) != nil { waitingName = name }
         }
         if waitingName != nil, case .quarantined = entry.verdict { return .waiting }
@@ -267,7 +293,7 @@ struct JournalWriter {
         let localNames = try localNames(of: wire)
         for name in localNames {
             let bottle = try bottle(name)
-            guard let row = try datedRow(wire.entry, of: bottle.id) else { continue }
+            guard let row = try datedID(wire.entry, of: bottle.id).flatMap(datedRow) else { continue }
             return Drink.bottleKey(
                 bottle: bottle.origin, wall: row.wall ?? Self.wall(wire.entry), amountMl: row.amountMl)
         }
