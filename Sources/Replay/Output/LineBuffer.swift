@@ -118,11 +118,12 @@ package final class LineBuffer {
             limit &*= 10
         }
         digits = max(digits, min(width, 20))
-        var rest = number
-        for index in stride(from: count + digits - 1, through: count, by: -1) {
+        var (rest, index) = (number, count + digits)
+        repeat {
+            index -= 1
             block[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
-        }
+        } while index > count
         count += digits
     }
 
