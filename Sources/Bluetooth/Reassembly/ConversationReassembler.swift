@@ -113,7 +113,8 @@ package struct ConversationReassembler {
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: ConversationHandler
     ) rethrows {
-        let isOpen = table.slots[slot][direction].isOpen
+        // Not by the subscript, which copies the connection: this is done for each packet.
+        let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
         if isContinuation {
             guard isOpen else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }
             table.slots[slot][direction].append(fragment)
