@@ -51,7 +51,8 @@ struct Claims {
     let now: Instant
 
     func isFree(_ id: String, _ db: Database) throws -> Bool {
-        let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?"), arguments: [id])
         return try row.map(isFree) ?? true
     }
 
@@ -94,7 +95,8 @@ struct Claims {
     }
 
     func unfinished(_ db: Database) throws -> UnfinishedDelivery {
-        let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id"))
         guard try rows.allSatisfy(isFree) else { return .inProgress }
         let abandoned = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }
         return abandoned.isEmpty ? .nothing : .abandoned(abandoned)

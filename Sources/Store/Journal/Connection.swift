@@ -31,7 +31,7 @@ extension TrackerStore {
 
 enum ConnectionTable {
     static func problem(_ db: Database) throws -> ConnectionProblem? {
-        let row = try Row.fetchOne(db, sql: "SELECT problem, message FROM connection_state")
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT problem, message FROM connection_state"))
         // Ignores an unknown code, for example of a later version. The next poll replaces it.
         return try row.flatMap { row in
             try ConnectionProblem(code: row.decode(forColumn: "problem"), message: row.decode(forColumn: "message"))

@@ -80,7 +80,7 @@ enum SyncStateTable {
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
         let status = try OutboxTable.status(db)
-        guard let row = try Row.fetchOne(db, sql: "SELECT trouble, refused FROM sync_state") else {
+        guard let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused FROM sync_state")) else {
             return (status, SyncReport(waiting: try waiting(db)))
         }
         let report = SyncReport(
