@@ -40,7 +40,8 @@ struct JournalWriter {
         findReading = try db.cachedStatement(sql: "SELECT reading FROM bottle_record WHERE id = ?")
         insertRecord = try db.cachedStatement(
             sql: """
-                INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
+                INSERT INTO bottle_record
+                    (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         insertDrink = try db.cachedStatement(
