@@ -145,12 +145,10 @@ private struct ImportTable {
         let isOurs = sample.uuid == key
         samples += 1
         let hasRecord = isOurs && sample.bottle != nil && sample.raw != nil
-        try insert.execute(arguments: [
+        try insert.run(
             key, isOurs ? nil : sample.uuid, sample.at, sample.ml, sample.zone, sample.day, sample.source?.rawValue,
-            isOurs ? sample.original : nil,
-            isOurs ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
-            hasRecord ? sample.raw.map { Data($0) } : nil,
-        ])
+            isOurs ? sample.original : nil, isOurs ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
+            hasRecord ? sample.raw.map { Data($0) } : nil)
     }
 
     /// Replaces a bottle's name by its first one, with which the keys of its drinks start.
@@ -192,9 +190,10 @@ private struct ImportTable {
         try deleteCorrected(context, db)
         try db.execute(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead, born, place)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
-                    COALESCE(source, ?), ?, nullif(instead, key)
+                    COALESCE(source, ?), ?, nullif(instead, key), \(DrinkPositions.next) + sample.rowid,
+                    \(DrinkPositions.next) + sample.rowid
                 FROM temp.sample -- A conflict would use up a number of AUTOINCREMENT.
                 WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key)
                     AND (uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
@@ -206,6 +205,7 @@ private struct ImportTable {
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
+        try db.execute(sql: "UPDATE drink_sequence SET last = max(last, (SELECT coalesce(max(place), 0) FROM drink))")
         try journalRecords(hostZone, context, db)
     }
 
@@ -297,7 +297,6 @@ private struct ImportTable {
         }
         db.add(function: source)
         defer { db.remove(function: source) }
-        try db.execute(sql: "CREATE INDEX temp.sample_foreign ON sample (key) WHERE origin IS NOT NULL")
         let sources = exportedAt == nil ? [] : try Self.newerSources(exportedAt, db)
         let days = try exportedAt.flatMap { try Self.days(through: $0, calendar, db) }
         for name in try String.fetchAll(db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin IS NOT NULL")
@@ -307,6 +306,7 @@ private struct ImportTable {
         }
         outcome.fromBottle = try removeBottleDrinks(context, db)
         guard let days else { return }
+        try db.execute(sql: "CREATE INDEX temp.sample_foreign ON sample (key) WHERE origin IS NOT NULL")
         for name in sources {
             try replaceOlder(name, days, &outcome, context, db)
             try Counter.set("healthSource." + name, Int(exportedAt?.milliseconds ?? 0), db)
