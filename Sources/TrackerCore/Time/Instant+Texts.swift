@@ -72,28 +72,33 @@ extension Instant: CustomStringConvertible {
     /// Parses `2026-02-02T22:21:15Z` or with an offset (`+02:00`, `+0200`) and up to three decimals. Seconds are
     /// optional. `nil` for other texts and for a time without a zone.
     package init?(iso text: String) {
-        var rest = Substring(text)
+        var rest = text.utf8[...]
         var offset: Int64 = 0
-        if rest.hasSuffix("Z") {
-            rest = rest.dropLast()
-        } else if let sign = rest.dropFirst(10).lastIndex(where: { $0 == "+" || $0 == "-" }) {
-            let digits = rest[sign...].utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
+        if rest.last == UInt8(ascii: "Z") {
+            rest.removeLast()
+        } else if let sign = rest.dropFirst(10).lastIndex(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") })
+        {
+            let digits = rest[sign...].dropFirst().filter { $0 != UInt8(ascii: ":") }
             guard digits.count == 4, let value = number(digits), value / 100 <= 18, value % 100 < 60 else { return nil }
-            offset = Int64((value / 100) * 3600 + (value % 100) * 60) * (rest[sign] == "-" ? -1 : 1)
-            rest = rest[..<sign].trimmingSpaces()
+            offset = Int64((value / 100) * 3600 + (value % 100) * 60) * (rest[sign] == UInt8(ascii: "-") ? -1 : 1)
+            rest = rest[..<sign]
+            while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
+            while rest.last == UInt8(ascii: " ") { rest.removeLast() }
         } else {
             return nil
         }
         var fraction: Int64 = 0
-        if let dot = rest.lastIndex(of: ".") {
-            let digits = Array(rest[rest.index(after: dot)...].utf8)
+        if let dot = rest.lastIndex(of: UInt8(ascii: ".")) {
+            let digits = Array(rest[dot...].dropFirst())
             guard digits.count <= 3, let value = number(digits) else { return nil }
             fraction = Int64(value) * [100, 10, 1][digits.count - 1]
             rest = rest[..<dot]
         }
         // A time without seconds has one colon; the date has none.
-        if rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 { rest += ":00" }
-        guard let seconds = WallTime(String(rest))?.utcSeconds else { return nil }
+        let isWithoutSeconds = rest.count { $0 == UInt8(ascii: ":") } == 1
+        guard let seconds = WallTime(String(Substring(rest)) + (isWithoutSeconds ? ":00" : ""))?.utcSeconds else {
+            return nil
+        }
         self.init(milliseconds: Int64(clamping: Int128(seconds - offset) * 1000 + Int128(fraction)))
     }
 
