@@ -17,8 +17,18 @@ package enum SpreadsheetCell {
     /// A quoted cell (RFC 4180), for any separator.
     package static func quoted(_ text: String) -> String {
         let text = escaped(text)
-        guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return text }
+        guard text.utf8.contains(where: isSpecial) else { return text }
         return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
+    }
+
+    /// Whether a cell with this character must be quoted. A switch, because an export tests every byte.
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\""), UInt8(ascii: "\t"), UInt8(ascii: "\r"),
+            UInt8(ascii: "\n"):
+            true
+        default: false
+        }
     }
 
     /// Ignores leading apostrophes, each of which is then literal.
