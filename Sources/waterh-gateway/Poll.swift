@@ -31,9 +31,9 @@ struct Poll: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let hasNeighbours = try link.name.hasNeighbours
-        let ownBottles = Adoption.adoptedBottles(store)
+        let needsAdoption = hasNeighbours && Adoption.adoptedBottles(store).isEmpty
         let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty
-        let isUnadopted = ownBottles.isEmpty && !isNamed && hasNeighbours
+        let isUnadopted = needsAdoption && !isNamed
         guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing(link: self.link.link) }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
@@ -42,7 +42,7 @@ struct Poll: AsyncParsableCommand {
                 await driver.close()
                 throw error
             }
-        } else if ownBottles.isEmpty, hasNeighbours, Adoption.isInteractive, !json {
+        } else if needsAdoption, Adoption.isInteractive, !json {
             try provider.tracker().choose(try await Adoption.choice())
         }
         var options = try await provider.pollOptions(dialect: storeOptions.dialect ?? file.dialect)
