@@ -44,10 +44,21 @@ extension DesktopNotifications {
 
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
-        for notice in memory.takeLost() where await !show(notice.announcement) { memory.putBack(notice) }
+        let lost = memory.takeLost()
+        closedKinds = []
+        for notice in lost where !closedKinds.contains(notice.kind.id) {
+            let isShown = await show(notice.announcement)
+            // The notification can have been closed in the meantime.
+            switch (isShown, closedKinds.contains(notice.kind.id)) {
+            case (true, true): await close(id: notice.kind.id)
+            case (false, false): memory.putBack(notice)
+            default: break
+            }
+        }
     }
 
     package func close(id: String) async {
+        closedKinds.insert(id)
         memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
         memory.remove(notice.number, owner: server.owner)
