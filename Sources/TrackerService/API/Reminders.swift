@@ -332,13 +332,13 @@ package final class Pause: Sendable {
     }
 }
 
-/// Wraps a notification channel that can be unavailable, such as a desktop. When the channel is available again, it
-/// delivers missed notifications that are still valid, in order, and records the others as missed, with the reason
-/// (tracker spec C).
+/// Wraps a notification channel that can be unavailable, such as a desktop or a broker. When the channel is available
+/// again, it delivers missed notifications in order before new ones, and records the reasons for those that it skips.
 ///
-/// At most one notification of each kind is still valid, so a long absence ends with few notifications.
+/// If outdated notifications are skipped, at most one of each kind is left, so a long absence ends with few of them.
 package final class BufferedSink: NotificationSink {
     private let channel: any NotificationSink
+    private let rule: CatchUpRule
     private let tracker: @Sendable () async throws -> TrackerAPI
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let log: @Sendable (String) -> Void
@@ -348,26 +348,27 @@ package final class BufferedSink: NotificationSink {
     ///   - channel: the wrapped channel.
     ///   - tracker: creates an application API with the current time.
     ///   - wasShown: whether the channel has shown a notification. A process can end between showing and recording it.
-    ///   - log: receives a log line for each missed notification.
+    ///   - log: receives a log line for each skipped notification.
     package init(
-        _ channel: any NotificationSink, tracker: @escaping @Sendable () async throws -> TrackerAPI,
+        _ channel: any NotificationSink, _ rule: CatchUpRule = .desktop,
+        tracker: @escaping @Sendable () async throws -> TrackerAPI,
         wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false },
         say log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.channel, self.tracker, self.wasShown, self.log) = (channel, tracker, wasShown, log)
+        (self.channel, self.rule, self.tracker, self.wasShown, self.log) = (channel, rule, tracker, wasShown, log)
     }
 
     package var name: String { channel.name }
     package var timeLimit: Duration { channel.timeLimit }
 
-    /// Whether the channel is available; `false` while the user has switched desktop notifications off.
+    /// Whether the channel is available; `false` while the user has switched it off.
     package func canShow() async -> Bool {
         guard await isEnabled() else { return false }
         return await channel.canShow()
     }
 
     private func isEnabled() async -> Bool {
-        guard let store = try? await tracker().store, (try? store.settings())?.desktopNotifications == false else {
+        guard let store = try? await tracker().store, (try? store.settings()).map(rule.isEnabled) == false else {
             return true
         }
         try? store.removeChannel(name)
@@ -378,44 +379,37 @@ package final class BufferedSink: NotificationSink {
 
     package func recorded() async { await channel.recorded() }
 
-    package func catchUp() async { _ = await queue.run { await self.deliverMissed() } }
+    package func catchUp() async { await deliverMissed() }
 
-    /// Delivers missed notifications first. An urgent one is delivered even if they fail ("do not disturb").
+    /// Delivers missed notifications first. At a desktop, an urgent one is delivered even if they fail ("do not
+    /// disturb").
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await queue.run { [self] in
             let isComplete = await deliverMissed(before: notification)
-            guard isComplete || notification.urgency == .critical, await channel.deliver(notification) else {
-                return false
-            }
+            guard isComplete || rule.skipsOutdated && notification.urgency == .critical,
+                await channel.deliver(notification)
+            else { return false }
             if !isComplete { await saveOvertaken(before: notification) }
             return true
         }
     }
 
     /// Delivers the notifications that this channel has missed.
-    /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
-    private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {
-        guard await canShow(), let tracker = try? await tracker(), let delivered = try? recorded(tracker) else {
-            return false
-        }
+    @discardableResult
+    package func deliverMissed() async -> Bool { await queue.run { await self.deliverMissed(before: nil) } }
+
+    /// - Parameter next: the notification to deliver afterwards; it replaces missed ones of its kind.
+    private func deliverMissed(before next: TrackerNotification?) async -> Bool {
+        guard await canShow() else { return false }
         do {
-            let validity = NotificationValidity(try tracker.store.facts(tracker.context), now: tracker.now)
-            for entry in delivered {
-                var missed: MissedReason?
-                if !entry.sinks.contains(name) {
-                    let (kind, place) = (entry.decision.kind.id, entry.place)
-                    let isReplaced =
-                        next?.kind.id == kind || delivered.contains { $0.place > place && $0.decision.kind.id == kind }
-                    missed = isReplaced ? .replaced : validity.reasonNotToShow(entry.decision)
-                    if missed == nil {
-                        guard await channel.deliver(entry.decision) else { return false }
-                    } else if await wasShown(entry.decision) {
-                        missed = nil
-                    }
-                }
+            let tracker = try await tracker()
+            for missed in try tracker.missed(by: name, rule, before: next) {
+                var action = missed.action
+                if action == .deliver { guard await channel.deliver(missed.decision) else { return false } }
+                if case .skip = action, await wasShown(missed.decision) { action = .none }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                try saveResult(entry, missed, tracker)
+                try saveResult(missed.entry, action, tracker)
             }
             return true
         } catch {
@@ -423,27 +417,25 @@ package final class BufferedSink: NotificationSink {
         }
     }
 
-    /// The notifications of all channels after the last one whose result this channel has recorded.
-    private func recorded(_ tracker: TrackerAPI) throws -> [DeliveredNotification] {
-        try tracker.store.deliveries(after: tracker.store.lastProcessed(name))
-    }
-
-    private func saveResult(_ entry: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
-        try tracker.store.recordProcessed(
-            [entry], name, missed: missed.map { [entry.place: $0] } ?? [:], through: entry.place)
-        guard let missed else { return }
+    private func saveResult(_ entry: DeliveredNotification, _ action: MissedNotification.Action, _ tracker: TrackerAPI)
+        throws
+    {
+        guard case .skip(let reason) = action else {
+            return try tracker.store.recordProcessed(action == .hide ? [] : [entry], name, through: entry.place)
+        }
+        try tracker.store.recordProcessed([entry], name, missed: [entry.place: reason], through: entry.place)
         log(
             """
             Notification \(entry.decision.kind.id) (\(entry.decision.notificationId)) skipped while the desktop was \
-            unavailable: \(missed.rawValue).
+            unavailable: \(reason.rawValue).
             """)
     }
 
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func saveOvertaken(before notification: TrackerNotification) async {
-        guard let tracker = try? await tracker(), let delivered = try? recorded(tracker) else { return }
-        for entry in delivered where entry.place < notification.place && !entry.sinks.contains(name) {
-            try? saveResult(entry, .overtaken, tracker)
+        guard let tracker = try? await tracker(), let missed = try? tracker.missed(by: name, rule) else { return }
+        for one in missed where one.entry.place < notification.place && one.action != .none {
+            try? saveResult(one.entry, .skip(.overtaken), tracker)
         }
     }
 }
