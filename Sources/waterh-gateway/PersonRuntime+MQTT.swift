@@ -8,7 +8,8 @@ import TrackerService
 extension PersonRuntime {
     /// The MQTT publisher, if a broker is configured.
     func mqttPublisher(
-        _ channel: MQTTChannel, _ service: ServiceClient, canNotify: @escaping @Sendable () -> Bool,
+        _ channel: MQTTChannel, _ notifications: BufferedSink, _ service: ServiceClient,
+        canNotify: @escaping @Sendable () -> Bool,
         storeChanged: @escaping @Sendable () async -> Void
     ) -> MQTTPublisher {
         let (store, plan, watch, log, path) = (store, plan, watch, log, store.path)
@@ -44,6 +45,6 @@ extension PersonRuntime {
                 case .accepted(let text): log.notice("MQTT: \(text)")
                 }
             })
-        return MQTTPublisher(dependencies, channel: channel)
+        return MQTTPublisher(dependencies, channel: channel, notifications: notifications)
     }
 }

@@ -23,6 +23,7 @@ final class PersonRuntime: Sendable {
     /// The notification channel of the open pages.
     private let pageSink = EventSink()
     private let mqttChannel = MQTTChannel()
+    private let mqttNotifications: BufferedSink
     private let activePublisher = Mutex<MQTTPublisher?>(nil)
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
@@ -56,7 +57,11 @@ final class PersonRuntime: Sendable {
         ) { log.notice("\($0)") }
         pages = desktopPages
         senders = Self.senders(provider.store, plan, watch, log: log)
-        sinks = [pageSink, mqttChannel, bufferedSink] + senders
+        mqttNotifications = BufferedSink(
+            mqttChannel,
+            CatchUpRule(skipsOutdated: false) { [store = provider.store] in plan.sharesWaterline(store) },
+            tracker: { await tracker.tracker() })
+        sinks = [pageSink, mqttNotifications, bufferedSink] + senders
         let reminders = ReminderLoop(
             sinks: sinks, tracker: { await tracker.tracker() },
             reportError: { log.warning("Reminders: \($0)") },
@@ -143,7 +148,7 @@ final class PersonRuntime: Sendable {
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, client) = (store, reminders, client(service, scanner))
         lights.connect(to: service)
-        let publisher = mqttPublisher(mqttChannel, client, canNotify: { reminders.hasReceivers }) {
+        let publisher = mqttPublisher(mqttChannel, mqttNotifications, client, canNotify: { reminders.hasReceivers }) {
             await reminders.checkNow()
         }
         saveSharing()

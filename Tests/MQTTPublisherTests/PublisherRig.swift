@@ -11,7 +11,7 @@ import TrackerService
 final class PublisherRig: Sendable {
     let broker: Broker
     let store: TrackerStore
-    let channel: MQTTChannel
+    let channel: BufferedSink
     let publisher: MQTTPublisher
     let events = Mutex<[MQTTPublisher.LogEvent]>([])
     let sent = Mutex<[[String]]>([])
@@ -34,7 +34,6 @@ final class PublisherRig: Sendable {
         _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
         limit: Duration = .seconds(6), isInFile: Bool = false
     ) throws {
-        channel = MQTTChannel(timeLimit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
@@ -46,6 +45,10 @@ final class PublisherRig: Sendable {
                     now: Self.now().advanced(seconds: boxed.rig?.skew.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
                     makeID: { UUID().uuidString.lowercased() }))
         }
+        let mqtt = MQTTChannel(timeLimit: limit)
+        let sharesWaterline: @Sendable () -> Bool = { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }
+        channel = BufferedSink(
+            mqtt, CatchUpRule(skipsOutdated: false, sharesWaterline: sharesWaterline), tracker: tracker)
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
         _ = try TrackerAPI(address, tracker().context).set(given)
@@ -67,10 +70,10 @@ final class PublisherRig: Sendable {
         publisher = MQTTPublisher(
             .init(
                 tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: service,
-                sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
+                sharesWaterline: sharesWaterline, version: "test",
                 watch: store.path == ":memory:" ? nil : StoreWatch(store.path),
                 log: { event in boxed.rig?.events.withLock { $0.append(event) } }, randomFraction: { 0 }),
-            channel: channel)
+            channel: mqtt, notifications: channel)
         boxed.rig = self
     }
 

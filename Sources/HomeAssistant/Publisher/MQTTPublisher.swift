@@ -80,6 +80,8 @@ package actor MQTTPublisher {
 
     nonisolated let dependencies: Dependencies
     nonisolated let channel: MQTTChannel
+    /// The channel with the notifications that it missed.
+    nonisolated let notifications: BufferedSink
     nonisolated let denials: Denials
     /// Whether the store has had an id at brokers. If it has none now, it was purged.
     private nonisolated let hadIdentity = Mutex(false)
@@ -98,8 +100,9 @@ package actor MQTTPublisher {
     private(set) var unrecordedChanges: Set<DrinkChange> = []
     nonisolated let startTime = ContinuousClock.now
 
-    package init(_ dependencies: Dependencies, channel: MQTTChannel) {
-        (self.dependencies, self.channel) = (dependencies, channel)
+    /// - Parameter notifications: delivers to the channel, and first those that it missed.
+    package init(_ dependencies: Dependencies, channel: MQTTChannel, notifications: BufferedSink) {
+        (self.dependencies, self.channel, self.notifications) = (dependencies, channel, notifications)
         denials = Denials { sentence, isDenied in dependencies.log(isDenied ? .denied(sentence) : .accepted(sentence)) }
     }
 

@@ -1,6 +1,7 @@
 import Store
 import TrackerCore
 import TrackerService
+import Utilities
 
 /// One connection of the publisher. Publishes everything at its start, then changes, until the settings change.
 struct MQTTSession {
@@ -37,6 +38,9 @@ struct MQTTSession {
     private var lastHeartbeat = ContinuousClock.now
     private var lastHealth: ContinuousClock.Instant?
     private var lastSettings = ContinuousClock.now
+    /// The time until which missed notifications are not published, because no client subscribes.
+    private var pausedUntil = ContinuousClock.now
+    private var pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
 
     private var topics: Topics { plan.topics }
     private var dependencies: MQTTPublisher.Dependencies { publisher.dependencies }
@@ -123,7 +127,7 @@ struct MQTTSession {
             try await publishSips()
             try await publishDay()
             // Publish notifications after the devices, whose entities show them.
-            await publisher.channel.catchUp(atOnce: events.isHomeAssistantStarted)
+            await publishMissedNotifications(atOnce: events.isHomeAssistantStarted)
             try await publishHealth()
             if ContinuousClock.now - lastSettings > Self.settingsInterval {
                 lastSettings = .now
@@ -283,6 +287,16 @@ struct MQTTSession {
             version: dependencies.version, id: identity.id, connection: connectionID, prefix: topics.prefix,
             commands: plan.acceptsCommands ? commands.sorted() : [], discovery: plan.discovery,
             bottles: bottles.map(BottlePayload.id), sharesWaterline: sharesWaterline)
+    }
+
+    /// - Parameter atOnce: ignores the pause, because a client might have subscribed.
+    private mutating func publishMissedNotifications(atOnce: Bool) async {
+        if atOnce { pauses.reset() } else if pausedUntil > .now { return }
+        if await publisher.notifications.deliverMissed() {
+            pauses.reset()
+        } else {
+            pausedUntil = .now + pauses.next(jitter: 1)
+        }
     }
 
     private mutating func publishHealth() async throws {
