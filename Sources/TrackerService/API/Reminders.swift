@@ -441,18 +441,11 @@ package final class BufferedSink: NotificationSink {
 }
 
 /// Runs asynchronous closures one at a time, in the order of the calls.
-package final class SerialQueue: Sendable {
+private final class SerialQueue: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
-    package init() {}
-
-    package func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
-        await enqueue(body).value
-    }
-
-    /// Enqueues a closure without waiting for its end.
-    package func enqueue<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
-        last.withLock { last in
+    func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+        let task = last.withLock { last in
             let before = last
             let task = Task {
                 await before?.value
@@ -461,6 +454,7 @@ package final class SerialQueue: Sendable {
             last = Task { _ = await task.value }
             return task
         }
+        return await task.value
     }
 }
 
