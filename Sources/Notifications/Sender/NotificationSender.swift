@@ -55,6 +55,7 @@ package actor NotificationSender: NotificationSink {
 
     /// The time for which a delivery waits for the server. A later acceptance counts at the next evaluation.
     static let deliveryWait = Duration.seconds(4)
+    private static let stateInterval = Duration.milliseconds(20)
 
     nonisolated let channel: NotificationChannel
     nonisolated let dependencies: Dependencies
@@ -67,11 +68,12 @@ package actor NotificationSender: NotificationSink {
     private let pause = Pause()
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
     private var pausedUntil: ContinuousClock.Instant?
+    /// The time since which the server has accepted nothing. Monotonic, because the wall clock can be wrong.
+    private var failingSince: ContinuousClock.Instant?
     private var lastProblem: String?
-    /// Deliveries that wait for a result, by notification id.
-    private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
-    /// The time since which each message is queued, by sequence number. Monotonic, because the wall clock can be wrong.
-    private var waitStarts: [Int64: ContinuousClock.Instant] = [:]
+    private var isStopped = false
+    /// The ids of the notifications whose deliveries wait for the server.
+    private var awaited: Set<String> = []
     /// The sequence numbers of sent messages that the store has not recorded yet.
     private var unrecorded: Set<Int64> = []
 
@@ -86,6 +88,7 @@ package actor NotificationSender: NotificationSink {
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
         let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.checkNow() }
         defer { waking?.cancel() }
+        isStopped = false
         while !Task.isCancelled {
             var length = checkInterval
             do {
@@ -99,7 +102,7 @@ package actor NotificationSender: NotificationSink {
             }
             await pause.wait { [length] in try? await Task.sleep(for: length) }
         }
-        for id in waiting.keys { finishDelivery(id, false) }
+        isStopped = true
     }
 
     /// Checks the queue and the settings at once.
@@ -109,31 +112,29 @@ package actor NotificationSender: NotificationSink {
 
     package nonisolated func canShow() async -> Bool { (try? currentTarget()) != nil }
 
-    /// Stores the notification, sends earlier ones first, and waits a few seconds for the server.
+    /// Stores the notification after earlier ones, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         guard (try? currentTarget()) != nil, channel.sends(notification.kind),
             !notification.kind.isWaterline || dependencies.sharesWaterline()
         else { return false }
+        let (id, start) = (notification.notificationId, ContinuousClock.now)
+        awaited.insert(id)
+        defer { awaited.remove(id) }
         do {
             let tracker = try dependencies.tracker()
             try queueMissed(tracker, before: notification)
-            guard try post(notification, since: tracker.now, tracker) == .waiting else {
-                return try tracker.store.queuedState(notification.notificationId, at: name) == .sent
+            try post(notification, since: tracker.now, tracker)
+            checkNow()
+            // During a pause, the message stays queued and is sent afterwards. Another process can send it, too.
+            while try tracker.store.queuedState(id, at: name) == .waiting, remainingPause == nil, !isStopped,
+                .now - start < Self.deliveryWait
+            {
+                try await Task.sleep(for: Self.stateInterval)
             }
+            return try tracker.store.queuedState(id, at: name) == .sent
         } catch {
             report("\(error)")
             return false
-        }
-        // During a pause, the message stays queued and is sent afterwards.
-        if let pausedUntil, pausedUntil > .now { return false }
-        let id = notification.notificationId
-        checkNow()
-        return await withCheckedContinuation { continuation in
-            waiting[id, default: []].append(continuation)
-            Task {
-                try? await Task.sleep(for: Self.deliveryWait)
-                finishDelivery(id, false)
-            }
         }
     }
 
@@ -145,70 +146,57 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - Sending
 
+    private var remainingPause: Duration? { pausedUntil.flatMap { $0 > .now ? $0 - .now : nil } }
+
     /// Sends the queue in order, until it is empty or the server requires a pause.
     /// - Returns: the time until the next attempt.
     private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
         guard let target else { return checkInterval }
         while !Task.isCancelled {
-            if let pausedUntil, pausedUntil > .now { return pausedUntil - .now }
+            if let remainingPause { return remainingPause }
             let tracker = try dependencies.tracker()
             let message: QueuedNotification
             switch try tracker.store.claimNextNotification(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
-            case .busy: return try min(DayObserver.shortCheckInterval, checkOtherProcesses(tracker.store))
-            case .nothing: return try checkOtherProcesses(tracker.store)
+            case .busy: return awaited.isEmpty ? DayObserver.shortCheckInterval : .milliseconds(100)
+            case .nothing: return checkInterval
             }
             // A message that was sent and could not be recorded (full disk) is not sent again.
             let outcome = unrecorded.contains(message.sequence) ? .sent : await attempt(message, target, tracker)
             let after = try dependencies.tracker()
+            func finish(_ state: QueuedNotification.State) throws {
+                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, state)
+            }
             switch outcome {
             case .sent:
                 unrecorded.insert(message.sequence)
-                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .sent)
+                try finish(.sent)
                 unrecorded.remove(message.sequence)
-                waitStarts[message.sequence] = nil
-                backoff.reset()
-                pausedUntil = nil
+                endPause()
                 try after.store.clearChannelProblem(of: name)
                 if lastProblem != nil { dependencies.log(.resumed) }
                 lastProblem = nil
-                if !finishDelivery(message.announcement.id, true) { await arrivedLate() }
+                if !awaited.contains(message.announcement.id) { await arrivedLate() }
             case .refused(let problem):
-                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .refused)
+                try finish(.refused)
                 dependencies.log(.dropped(problem))
-                finishDelivery(message.announcement.id, false)
             case .later(let problem, let pause):
                 storeProblem(problem)
-                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .waiting)
+                try finish(.waiting)
+                failingSince = failingSince ?? .now
                 pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: dependencies.randomFraction()))
-                if channel.sendsLate { try startWaits(after.store) }
                 report(problem)
-                for id in waiting.keys { finishDelivery(id, false) }
-            case nil:
-                try after.store.finishNotification(message, from: name, as: senderID, at: after.now, .dropped)
-                finishDelivery(message.announcement.id, false)
+            case nil: try finish(.dropped)
             }
         }
         return checkInterval
-    }
-
-    /// Checks whether another process has sent an awaited message.
-    /// - Returns: the time until the next check.
-    private func checkOtherProcesses(_ store: TrackerStore) throws -> Duration {
-        for id in waiting.keys {
-            let state = try store.queuedState(id, at: name)
-            if state != .waiting { finishDelivery(id, state == .sent) }
-        }
-        return waiting.isEmpty ? checkInterval : .milliseconds(100)
     }
 
     /// Sends a message. Returns `nil` if it no longer applies.
     private func attempt(_ message: QueuedNotification, _ target: NotificationTarget, _ tracker: TrackerAPI) async
         -> DeliveryOutcome?
     {
-        let age = age(of: message, tracker)
-        guard age < .seconds(channel.lifetime) else {
-            waitStarts[message.sequence] = nil
+        guard !isOld(message, at: tracker.now) else {
             let reason = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
             dependencies.log(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
             return nil
@@ -223,44 +211,39 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// The time for which a message is queued. The wall clock, which can be wrong, is used only for ntfy messages that
-    /// were queued before this process started.
-    private func age(of message: QueuedNotification, _ tracker: TrackerAPI) -> Duration {
-        if let since = waitStarts[message.sequence] { return .now - since }
-        guard channel.sendsLate else { return .seconds(message.since.seconds(to: tracker.now).magnitude) }
-        waitStarts[message.sequence] = .now
-        return .zero
+    /// Whether to drop a message. The wall clock can be wrong, so a webhook must also have failed for that time.
+    private func isOld(_ message: QueuedNotification, at now: Instant) -> Bool {
+        guard message.since.seconds(to: now).magnitude >= channel.lifetime else { return false }
+        return !channel.sendsLate || failingSince.map { .now - $0 >= .seconds(channel.lifetime) } ?? false
     }
 
-    /// Starts to measure the waiting time of all queued messages.
-    private func startWaits(_ store: TrackerStore) throws {
-        let all = Set(try store.waitingNotifications(for: name))
-        waitStarts = waitStarts.filter { all.contains($0.key) }
-        for sequence in all where waitStarts[sequence] == nil { waitStarts[sequence] = .now }
+    private func endPause() {
+        (pausedUntil, failingSince) = (nil, nil)
+        backoff.reset()
     }
 
-    /// Resumes the deliveries that wait for the result of this notification.
-    /// - Returns: whether a delivery waited for the result.
-    @discardableResult
-    private func finishDelivery(_ id: String, _ isShown: Bool) -> Bool {
-        guard let all = waiting.removeValue(forKey: id) else { return false }
-        for continuation in all { continuation.resume(returning: isShown) }
-        return true
+    /// Queues the notifications that other channels have delivered, in order and once each. ntfy does not get those
+    /// that no longer apply, that a later one replaced, or that are 15 minutes old.
+    /// - Parameter next: the notification to deliver next.
+    private func queueMissed(_ tracker: TrackerAPI, before next: TrackerNotification? = nil) throws {
+        let rule = CatchUpRule(
+            skipsOutdated: !channel.sendsLate, lifetime: channel.sendsLate ? .infinity : channel.lifetime,
+            sharesWaterline: dependencies.sharesWaterline)
+        let missed = try tracker.missed(by: name, rule, before: next)
+        guard let last = missed.last else { return }
+        for decision in missed.filter({ $0.action == .deliver }).map(\.decision) where channel.sends(decision.kind) {
+            guard try tracker.store.queuedState(decision.notificationId, at: name) == nil else { continue }
+            try post(decision, since: decision.decidedAt ?? tracker.now, tracker)
+        }
+        try tracker.store.recordProcessed([], name, through: last.entry.place)
     }
 
-    func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws
-        -> QueuedNotification.State
-    {
-        let (state, sequence, droppedCount) = try tracker.store.enqueue(
+    private func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws {
+        let droppedCount = try tracker.store.enqueue(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
         if droppedCount > 0 {
             dependencies.log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
         }
-        // The age of an ntfy message is measured from the decision.
-        if state == .waiting, !channel.sendsLate || waitStarts[sequence] == nil {
-            waitStarts[sequence] = .now - .seconds(channel.sendsLate ? 0 : max(0, since.seconds(to: tracker.now)))
-        }
-        return state
     }
 
     private nonisolated func currentTarget() throws -> NotificationTarget? {
@@ -287,8 +270,8 @@ package actor NotificationSender: NotificationSink {
         // New settings might resolve the error.
         if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
         target = new
-        (lastProblem, pausedUntil) = (nil, nil)
-        backoff.reset()
+        lastProblem = nil
+        endPause()
         return new != nil
     }
 

@@ -40,19 +40,15 @@ extension TrackerStore {
     /// - Parameters:
     ///   - sendsLate: `false` drops the waiting notifications of the same kind.
     ///   - makeKey: creates a secret for its buttons.
-    /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
+    /// - Returns: the number of dropped notifications because of `queueLimit`.
     package func enqueue(
         _ announcement: Announcement, to channel: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
-    ) throws -> (state: QueuedNotification.State, sequence: Int64, droppedCount: Int) {
+    ) throws -> Int {
         try write { db in
-            let known = try Row.fetchOne(
-                db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
-                arguments: [channel, announcement.id])
-            if let known, let state = QueuedNotification.State(rawValue: try known.decode(atIndex: 1)),
-                state == .sent || state == .refused
-            {
-                return (state, try known.decode(atIndex: 0), 0)
-            }
+            let isFinished = try db.has(
+                "FROM pocket_message WHERE outlet = ? AND id = ? AND state IN ('sent', 'refused')",
+                [channel, announcement.id])
+            guard !isFinished else { return 0 }
             if !sendsLate {
                 try db.run(
                     """
@@ -79,9 +75,7 @@ extension TrackerStore {
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [channel, Self.finishedLimit])
-            let sequence: Int64? = try db.first(
-                "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?", [channel, announcement.id])
-            return (.waiting, sequence ?? 0, droppedCount)
+            return droppedCount
         }
     }
 
@@ -128,19 +122,6 @@ extension TrackerStore {
     package func queuedState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
         try first("SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", [channel, id])
             .flatMap(QueuedNotification.State.init(rawValue:))
-    }
-
-    /// The states of all notifications at a channel, by notification id.
-    package func queuedStates(at channel: String) throws -> [String: QueuedNotification.State] {
-        let states: [(String, String)] = try read { db in
-            try db.pairs("SELECT id, state FROM pocket_message WHERE outlet = ?", [channel])
-        }
-        return Dictionary(uniqueKeysWithValues: states).compactMapValues(QueuedNotification.State.init(rawValue:))
-    }
-
-    /// The sequence numbers of waiting notifications of a channel.
-    package func waitingNotifications(for channel: String) throws -> [Int64] {
-        try all("SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq", [channel])
     }
 
     /// Drops the waiting notifications of a kind that no longer apply.
