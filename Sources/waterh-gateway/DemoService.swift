@@ -41,7 +41,7 @@ struct DemoService: Sendable {
             listen: "off")
         let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         // Skip the first-time setup, so that the page shows the day.
-        _ = try await host.runtime.tracker.tracker().setUp([], notifications: "Not asked for.")
+        _ = try await host.tracker.tracker().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
         let server = HTTPServer(host.page, log: log)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -19,14 +19,14 @@ struct ServicePages: Sendable {
 
     init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
         (self.host, self.log) = (host, log)
-        let settings = try? host.runtime.store.settings()
+        let settings = try? host.store.settings()
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
 
     /// Serves until the task is cancelled. An address in use is reported and retried while polls continue.
     /// - Parameter printsLink: prints a sign-in link when the page is ready.
     func run(printsLink: Bool) async {
-        let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.runtime.store.path)
+        let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.store.path)
         let server = HTTPServer(
             host.page, log: log,
             addresses: {

@@ -5,18 +5,16 @@ import Store
 import TrackerCore
 import TrackerService
 
-extension PersonRuntime {
-    static func senders(_ store: TrackerStore, _ plan: ServicePlan, _ watch: StoreWatch?, log: Logger)
-        -> [NotificationSender]
-    {
+extension ServicePlan {
+    func senders(_ store: TrackerStore, _ watch: StoreWatch?, log: Logger) -> [NotificationSender] {
         NotificationChannel.allCases.map { channel in
             let title = channel.title
             return NotificationSender(
                 channel,
                 .init(
-                    tracker: { try plan.tracker(of: store, source: "pocket") },
-                    overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
-                    sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
+                    tracker: { try tracker(of: store, source: "pocket") },
+                    overlay: { try file.notificationSettings(over: $0) }, person: instance,
+                    sharesWaterline: { sharesWaterline(store) }, watch: watch,
                     log: { event in
                         switch event {
                         case .enabled(let text): log.notice("Notifications go to \(text).")

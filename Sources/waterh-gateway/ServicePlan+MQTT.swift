@@ -5,18 +5,17 @@ import Store
 import TrackerCore
 import TrackerService
 
-extension PersonRuntime {
-    /// The MQTT publisher, if a broker is configured.
-    func mqttPublisher(
-        _ channel: MQTTChannel, _ notifications: BufferedSink, _ service: ServiceClient,
-        canNotify: @escaping @Sendable () -> Bool,
-        storeChanged: @escaping @Sendable () async -> Void
-    ) -> MQTTPublisher {
-        let (store, plan, watch, log, path) = (store, plan, watch, log, store.path)
-        let dependencies = MQTTPublisher.Dependencies(
-            tracker: { try plan.tracker(of: store, source: "mqtt", canNotify: canNotify()) },
-            overlay: { try plan.file.mqttSettings(over: $0) }, service: service,
-            sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, storeChanged: storeChanged,
+extension ServicePlan {
+    /// The environment of the MQTT publisher.
+    func mqttDependencies(
+        _ store: TrackerStore, _ service: ServiceClient, _ reminders: ReminderLoop, _ watch: StoreWatch?, log: Logger
+    ) -> MQTTPublisher.Dependencies {
+        let path = store.path
+        return MQTTPublisher.Dependencies(
+            tracker: { try tracker(of: store, source: "mqtt", canNotify: reminders.hasReceivers) },
+            overlay: { try file.mqttSettings(over: $0) }, service: service,
+            sharesWaterline: { sharesWaterline(store) }, version: ProgramVersion.text,
+            storeChanged: { await reminders.checkNow() },
             claim: { client in
                 // If the lock cannot be used, the broker detects a second client.
                 guard let lock = try? ProcessLock(Paths.ofSession("\(client).lock")) else { return nil }
@@ -45,6 +44,5 @@ extension PersonRuntime {
                 case .accepted(let text): log.notice("MQTT: \(text)")
                 }
             })
-        return MQTTPublisher(dependencies, channel: channel, notifications: notifications)
     }
 }

@@ -3,11 +3,11 @@ import Logging
 import Store
 import TrackerService
 
-extension PersonRuntime {
+extension ServiceHost {
     /// The interval between checks of the health import directory.
     private static let inboxInterval = Duration.seconds(60)
 
-    func importInbox() async {
+    static func importInbox(_ tracker: ServiceStore, _ reminders: ReminderLoop, _ log: Logger) async {
         var reported: Set<String> = []
         while !Task.isCancelled {
             var current: Set<String> = []
@@ -25,7 +25,7 @@ extension PersonRuntime {
             }
             for problem in current.subtracting(reported) { log.warning("Health: \(problem)") }
             reported = current
-            try? await Task.sleep(for: Self.inboxInterval)
+            try? await Task.sleep(for: inboxInterval)
         }
     }
 }
