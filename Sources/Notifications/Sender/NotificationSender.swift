@@ -231,7 +231,8 @@ package actor NotificationSender: NotificationSink {
             sharesWaterline: dependencies.sharesWaterline)
         let missed = try tracker.missed(by: name, rule, before: next)
         guard let last = missed.last else { return }
-        for decision in missed.filter({ $0.action == .deliver }).map(\.decision) where channel.sends(decision.kind) {
+        for (entry, action) in missed where action == .deliver && channel.sends(entry.decision.kind) {
+            let decision = entry.decision
             guard try tracker.store.queuedState(decision.notificationId, at: name) == nil else { continue }
             try post(decision, since: decision.decidedAt ?? tracker.now, tracker)
         }

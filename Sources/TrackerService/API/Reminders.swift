@@ -361,18 +361,15 @@ package final class BufferedSink: NotificationSink {
     package var name: String { channel.name }
     package var timeLimit: Duration { channel.timeLimit }
 
-    /// Whether the channel is available; `false` while the user has switched it off.
+    /// Whether the channel is available; `false` for a desktop while the user has switched its notifications off.
     package func canShow() async -> Bool {
-        guard await isEnabled() else { return false }
-        return await channel.canShow()
-    }
-
-    private func isEnabled() async -> Bool {
-        guard let store = try? await tracker().store, (try? store.settings()).map(rule.isEnabled) == false else {
-            return true
+        if rule.sharesWaterline == nil, let store = try? await tracker().store,
+            (try? store.settings())?.desktopNotifications == false
+        {
+            try? store.removeChannel(name)
+            return false
         }
-        try? store.removeChannel(name)
-        return false
+        return await channel.canShow()
     }
 
     package func close(id: String) async { await channel.close(id: id) }
@@ -404,12 +401,12 @@ package final class BufferedSink: NotificationSink {
         guard await canShow() else { return false }
         do {
             let tracker = try await tracker()
-            for missed in try tracker.missed(by: name, rule, before: next) {
-                var action = missed.action
-                if action == .deliver { guard await channel.deliver(missed.decision) else { return false } }
-                if case .skip = action, await wasShown(missed.decision) { action = .none }
+            for (entry, missedAction) in try tracker.missed(by: name, rule, before: next) {
+                var action = missedAction
+                if action == .deliver { guard await channel.deliver(entry.decision) else { return false } }
+                if case .skip = action, await wasShown(entry.decision) { action = .none }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                try saveResult(missed.entry, action, tracker)
+                try saveResult(entry, action, tracker)
             }
             return true
         } catch {
@@ -417,8 +414,7 @@ package final class BufferedSink: NotificationSink {
         }
     }
 
-    private func saveResult(_ entry: DeliveredNotification, _ action: MissedNotification.Action, _ tracker: TrackerAPI)
-        throws
+    private func saveResult(_ entry: DeliveredNotification, _ action: CatchUpRule.Action, _ tracker: TrackerAPI) throws
     {
         guard case .skip(let reason) = action else {
             return try tracker.store.recordProcessed(action == .hide ? [] : [entry], name, through: entry.place)
@@ -434,8 +430,8 @@ package final class BufferedSink: NotificationSink {
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func saveOvertaken(before notification: TrackerNotification) async {
         guard let tracker = try? await tracker(), let missed = try? tracker.missed(by: name, rule) else { return }
-        for one in missed where one.entry.place < notification.place && one.action != .none {
-            try? saveResult(one.entry, .skip(.overtaken), tracker)
+        for (entry, action) in missed where entry.place < notification.place && action != .none {
+            try? saveResult(entry, .skip(.overtaken), tracker)
         }
     }
 }
