@@ -12,17 +12,10 @@ extension TrackerAPI {
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let delivery = try await offer(to: sinks) { banner, offer in
             try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
-            for sink in sinks {
-                await result(within: sink.timeLimit) { await sink.recorded() }
-            }
+            await Self.call(sinks) { await $0.recorded() }
         }
         afterCommit()
         return delivery.report
-    }
-
-    /// Delivers due notifications without recording them. Call `settle` once the output has reached its reader.
-    package func offer(to sinks: [any NotificationSink]) async throws -> Delivery {
-        try await offer(to: sinks) { _, _ in }
     }
 
     /// Records the delivered notifications.
@@ -43,13 +36,12 @@ extension TrackerAPI {
     /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
     private static let claimRenewalSeconds: Double = 10
 
-    private func offer(
-        to sinks: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void
+    /// Delivers due notifications without recording them. Call `settle` once the output has reached its reader.
+    package func offer(
+        to sinks: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void = { _, _ in }
     ) async throws -> Delivery {
-        var available: [any NotificationSink] = []
-        for sink in sinks where await result(within: sink.timeLimit, of: { await sink.canShow() }) == true {
-            available.append(sink)
-        }
+        let canShow = await Self.call(sinks) { await $0.canShow() }
+        let available = zip(sinks, canShow).filter { $1 == true }.map(\.0)
         let first = try await offer(toAvailable: available, delivered)
         guard first.isAbandoned else { return Delivery(offers: [first]) }
         // Settle the unfinished delivery of another process before new decisions.
@@ -61,20 +53,10 @@ extension TrackerAPI {
     private func offer(
         toAvailable available: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void
     ) async throws -> Offer {
-        await withTaskGroup(of: Void.self) { group in
-            for sink in available {
-                group.addTask {
-                    await result(within: sink.timeLimit) { await sink.catchUp() }
-                }
-            }
-        }
+        await Self.call(available) { await $0.catchUp() }
         let start = ContinuousClock.now
         var offer = try store.offer(context, canNotify: !available.isEmpty)
-        for id in offer.evaluation.idsToClose {
-            for sink in available {
-                await result(within: sink.timeLimit) { await sink.close(id: id) }
-            }
-        }
+        for id in offer.evaluation.idsToClose { await Self.call(available) { await $0.close(id: id) } }
         let banners = offer.banners
         offer.banners = []
         for var banner in banners {
@@ -83,25 +65,25 @@ extension TrackerAPI {
                 try available.isEmpty || elapsed < Self.claimRenewalSeconds
                     || store.renewClaims(banner, of: offer, at: context.now.advanced(seconds: elapsed))
             else { continue }
-            banner.shownBy = await Self.deliver(banner.shown, to: available)
+            let isShown = await Self.call(available) { [shown = banner.shown] in await $0.deliver(shown) }
+            banner.shownBy = zip(available, isShown).filter { $1 == true }.map(\.0.name)
             try await delivered(banner, offer)
             offer.banners.append(banner)
         }
         return offer
     }
 
-    /// Delivers a notification, and returns the names of the channels that accepted it.
-    private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String]
-    {
-        let shown = await withTaskGroup(of: (Int, Bool).self) { group in
+    /// Calls all channels at the same time. A result is `nil` after the channel's time limit.
+    @discardableResult
+    private static func call<Value: Sendable>(
+        _ sinks: [any NotificationSink], _ body: @escaping @Sendable (any NotificationSink) async -> Value
+    ) async -> [Value?] {
+        await withTaskGroup(of: (Int, Value?).self) { group in
             for (index, sink) in sinks.enumerated() {
-                group.addTask {
-                    (index, await result(within: sink.timeLimit) { await sink.deliver(notification) } == true)
-                }
+                group.addTask { (index, await result(within: sink.timeLimit) { await body(sink) }) }
             }
-            return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
+            return await group.reduce(into: Array(repeating: nil, count: sinks.count)) { $0[$1.0] = $1.1 }
         }
-        return sinks.indices.filter(shown.contains).map { sinks[$0].name }
     }
 }
 
@@ -456,7 +438,6 @@ private final class SerialQueue: Sendable {
 
 /// Returns the result of a call, or `nil` after the time limit. It then cancels the call and does not wait for its end.
 /// Cancellation of the calling task has no effect.
-@discardableResult
 private func result<Value: Sendable>(within limit: Duration, of body: @escaping @Sendable () async -> Value) async
     -> Value?
 {
