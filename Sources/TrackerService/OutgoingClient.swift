@@ -43,22 +43,15 @@ package struct OutgoingClient: Hashable, Sendable {
     }
 }
 
-package struct OutgoingRequest: Hashable, Sendable {
+package struct OutgoingRequest: Sendable {
     /// The method in upper case, and an `http://` or `https://` URL.
     package var method: String, url: String
     /// The headers in the order of transmission.
-    package var headers: [Header]
+    package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
 
-    package struct Header: Hashable, Sendable {
-        package var name: String, value: String
-
-        package init(name: String, value: String) { (self.name, self.value) = (name, value) }
-    }
-
     package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
-        (self.method, self.url, self.body) = (method, url, body)
-        self.headers = headers.map { Header(name: $0.name, value: $0.value) }
+        (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
     }
 
     /// Throws if the method, the URL or a header has characters that HTTP does not allow, such as a line break.
@@ -83,10 +76,10 @@ package struct OutgoingRequest: Hashable, Sendable {
     }
 }
 
-package struct OutgoingResponse: Hashable, Sendable {
+package struct OutgoingResponse: Sendable {
     package var status: Int
     /// The headers in the order of receipt.
-    package var headers: [OutgoingRequest.Header] = []
+    package var headers: [(name: String, value: String)] = []
     /// The body, within the client's limit.
     package var body: [UInt8] = []
 
@@ -269,7 +262,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         if line.hasPrefix("HTTP/") { response.headers = [] }
         if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
-            response.headers.append(.init(name: String(line[..<colon]), value: value))
+            response.headers.append((String(line[..<colon]), value))
         }
         return bytes.count
     }

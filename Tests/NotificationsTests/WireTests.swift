@@ -38,7 +38,7 @@ import TrackerService
         let request = try plan.request(message(notice(urgency: .critical)), now: now)
         #expect(
             request.method == "POST" && request.url == "https://ntfy.example/"
-                && request.headers.contains(.init(name: "Authorization", value: "Bearer tk_1")))
+                && request.headers.contains { $0 == ("Authorization", "Bearer tk_1") })
         let expected: NSDictionary = [
             "topic": "my-water", "sequence_id": "hydration-reminder", "title": "Hydration Reminder",
             "message": "Time to hydrate! You're 100ml behind pace.", "priority": 4,
@@ -108,8 +108,9 @@ import TrackerService
             try plan(
                 .ntfy, [("ntfy.url", "https://ntfy.example/hard-to-guess"), ("ntfy.tokenFile", folder.file("token"))]))
         #expect(
-            try plan.request(message(notice()), now: now).headers.contains(
-                .init(name: "Authorization", value: "Bearer tk_s3cret")))
+            try plan.request(message(notice()), now: now).headers.contains {
+                $0 == ("Authorization", "Bearer tk_s3cret")
+            })
         #expect("\(plan)" == "ntfy at https://ntfy.example, with a token")
     }
 
