@@ -229,7 +229,5 @@ import TrackerService
         await work.value
         let lengths = pauses.withLock { $0 }
         #expect(lengths.allSatisfy { $0 <= DayObserver.longestPause && $0 > .zero })
-        let idle = ReminderLoop(sinks: [], tracker: { fixture.requiredTracker("12:00") }, reportError: { _ in })
-        await idle.run()
     }
 }

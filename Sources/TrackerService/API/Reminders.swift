@@ -141,9 +141,8 @@ package actor ReminderLoop {
     /// Whether a channel was available at the last evaluation. The state has this as `notifications`.
     package nonisolated var hasReceivers: Bool { isChannelAvailable.withLock { $0 } }
 
-    /// Runs until its task is cancelled. Returns at once without a channel.
+    /// Runs until its task is cancelled.
     package func run() async {
-        guard !sinks.isEmpty else { return }
         let sleep = sleep
         while !Task.isCancelled {
             let length = await evaluate()
@@ -222,7 +221,7 @@ package actor DayObserver {
 
     /// - Parameters:
     ///   - writes: one element per write.
-    ///   - settling: the pauses between evaluations after the last write; not empty.
+    ///   - pausesAfterWrite: the pauses between evaluations after the last write; not empty.
     ///   - sleep: must return early when its task is cancelled.
     ///   - evaluate: returns the time until the next change.
     package init(
