@@ -169,21 +169,12 @@ extension SyncClient {
     /// - Throws: `SyncProblem` if the credential's file cannot be read.
     package static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
         guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
-        let token = try settings.service.syncToken ?? settings.service.syncTokenFile.map(token(inFile:))
+        let token =
+            try settings.service.syncToken
+            ?? settings.service.syncTokenFile.map {
+                try SmallFile.secret($0, setting: "sync.tokenFile", kind: "token") { SyncProblem($0) }
+            }
         return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
-    }
-
-    private static func token(inFile path: String) throws -> String {
-        let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw SyncProblem("The file \(path) (sync.tokenFile) \(error.reason).")
-        }
-        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        let token = line.trimmingCharacters(in: .whitespaces)
-        guard Settings.isToken(token) else {
-            throw SyncProblem("The first line of \(path) (sync.tokenFile) is not a valid token.")
-        }
-        return token
     }
 }
 

@@ -25,7 +25,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         acceptsCommands = settings.mqttCommands
         discovery = settings.mqttDiscovery ? settings.mqttDiscoveryPrefix : nil
         user = settings.mqttUser
-        password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
+        password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.password)
         (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
         if password != nil, user == nil {
             throw WrongInput("mqttUserMissing", "mqtt.password is set without mqtt.user: set mqtt.user.")
@@ -57,21 +57,11 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         return (["\(address) at \(topics.prefix)"] + details.compactMap(\.self)).joined(separator: ", ")
     }
 
-    static func firstLine(of path: String) throws -> String {
-        let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("mqttPasswordFile", "The file \(path) (mqtt.passwordFile) \(error.reason).")
+    private static func password(inFile path: String) throws -> String {
+        func invalid(_ sentence: String) -> WrongInput { WrongInput("mqttPasswordFile", sentence) }
+        guard (try? SmallFile.read(path, limit: 1))?.isEmpty != true else {
+            throw invalid("The file \(path) (mqtt.passwordFile) is empty: write the password in its first line.")
         }
-        guard !data.isEmpty else {
-            throw WrongInput(
-                "mqttPasswordFile",
-                "The file \(path) (mqtt.passwordFile) is empty: write the password in its first line.")
-        }
-        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        guard Settings.isToken(line) else {
-            throw WrongInput(
-                "mqttPasswordFile", "The first line of \(path) (mqtt.passwordFile) is not a valid password.")
-        }
-        return line
+        return try SmallFile.secret(path, setting: "mqtt.passwordFile", kind: "password", failure: invalid)
     }
 }

@@ -20,7 +20,14 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         let channelSettings = settings[channel]
         guard let url = channelSettings.url else { return nil }
         (self.channel, self.url, self.person) = (channel, url, person)
-        token = try channelSettings.token ?? channelSettings.tokenFile.map { try Self.firstLine(of: $0, channel) }
+        let setting = "\(channel.rawValue).\(channel.credentialSetting)File"
+        token =
+            try channelSettings.token
+            ?? channelSettings.tokenFile.map { path in
+                try SmallFile.secret(path, setting: setting, kind: channel.credentialSetting) {
+                    WrongInput("\(channel.rawValue)TokenFile", $0)
+                }
+            }
         authorities = channelSettings.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         let name = channel.rawValue
@@ -57,23 +64,6 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
 
     func page(_ path: String) -> String? {
         publicURL.map { $0 + path }
-    }
-
-    private static func firstLine(of path: String, _ channel: NotificationChannel) throws -> String {
-        let name = "\(channel.rawValue).\(channel.credentialSetting)File"
-        let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path) (\(name)) \(error.reason).")
-        }
-        let line =
-            (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
-            .trimmingCharacters(in: .whitespaces)
-        guard Settings.isToken(line) else {
-            throw WrongInput(
-                "\(channel.rawValue)TokenFile",
-                "The first line of \(path) (\(name)) is not a valid \(channel.credentialSetting).")
-        }
-        return line
     }
 }
 

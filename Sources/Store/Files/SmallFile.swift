@@ -1,4 +1,5 @@
 package import Foundation
+import TrackerCore
 
 /// Reads a small file that the user named, for example with a password. Rejects files that are not regular: a FIFO
 /// would block, and a device has no end.
@@ -29,6 +30,26 @@ package enum SmallFile {
         } catch {
             throw Failure(reason: "cannot be read: \(FileErrorText.text(error))")
         }
+    }
+
+    /// The secret in the first line of a file.
+    /// - Parameters:
+    ///   - setting: the setting that names the file.
+    ///   - kind: the kind of secret for messages, such as `token`.
+    ///   - failure: creates the error from its sentence.
+    package static func secret(
+        _ path: String, setting: String, kind: String, failure: (String) -> any Error
+    ) throws -> String {
+        let data: Data
+        do { data = try read(path, limit: 8192) } catch {
+            throw failure("The file \(path) (\(setting)) \(error.reason).")
+        }
+        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
+        let secret = line.trimmingCharacters(in: .whitespaces)
+        guard Settings.isToken(secret) else {
+            throw failure("The first line of \(path) (\(setting)) is not a valid \(kind).")
+        }
+        return secret
     }
 
     /// The reason why the path is not a regular file; `nil` if it is one or does not exist.
