@@ -49,13 +49,7 @@ extension TrackerStore {
                 "FROM pocket_message WHERE outlet = ? AND id = ? AND state IN ('sent', 'refused')",
                 [channel, announcement.id])
             guard !isFinished else { return 0 }
-            if !sendsLate {
-                try db.run(
-                    """
-                    UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND
-                    state = 'waiting'
-                    """, [channel, announcement.kind.id, announcement.id])
-            }
+            if !sendsLate { try Self.drop(announcement.kind.id, from: channel, except: announcement.id, db) }
             try db.run(
                 """
                 INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key)
@@ -126,11 +120,15 @@ extension TrackerStore {
 
     /// Drops the waiting notifications of a kind that no longer apply.
     package func dropNotifications(_ kind: String, from channel: String) throws {
-        try write { db in
-            try db.run(
-                "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
-                [channel, kind])
-        }
+        try write { try Self.drop(kind, from: channel, $0) }
+    }
+
+    private static func drop(_ kind: String, from channel: String, except id: String? = nil, _ db: Database) throws {
+        try db.run(
+            """
+            UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id IS NOT ? AND
+            state = 'waiting'
+            """, [channel, kind, id])
     }
 
     /// The notification whose buttons this key authorises.

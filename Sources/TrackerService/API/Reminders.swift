@@ -131,11 +131,8 @@ package actor ReminderLoop {
         afterEvaluation: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
-        self.sinks = sinks
-        self.tracker = tracker
-        self.reportError = reportError
-        self.afterEvaluation = afterEvaluation
-        self.sleep = sleep
+        (self.sinks, self.tracker, self.reportError) = (sinks, tracker, reportError)
+        (self.afterEvaluation, self.sleep) = (afterEvaluation, sleep)
     }
 
     /// Whether a channel was available at the last evaluation. The state has this as `notifications`.
