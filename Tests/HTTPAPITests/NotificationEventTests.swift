@@ -157,10 +157,8 @@ import WebServer
         try day.set("08:00")
         try await day.tracker().deliver([NamedSink("desktop")])
         let client = try await day.serve()
-        let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-        _ = try await tool.run([
-            day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)",
-        ])
+        try await sqlite(
+            day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)")
         let late = try EventStream(client.server, "shows=notifications", lastID: "5")
         let all = try await beginning(of: late, client, total: 10)
         try #require(all.map(\.kind) == ["state", "gap", "notify"])

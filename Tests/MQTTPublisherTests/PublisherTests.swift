@@ -95,12 +95,6 @@ import TrackerService
         #expect(ear.payloads(at: "h/sip").count == 3)
     }
 
-    private func sqlite(_ store: String, _ sql: String) async throws {
-        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-            .run(["-cmd", ".timeout 5000", store, sql])
-        #expect(result.exitCode == 0, "\(result.error)")
-    }
-
     @Test func `500 drinks queued before the publisher connects are published in order`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker)

@@ -76,14 +76,6 @@ import TrackerService
         #expect(try peer.seen().count == 1)
     }
 
-    @discardableResult
-    private func sqlite(_ store: String, _ sql: String) async throws -> String {
-        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-            .run(["-cmd", ".timeout 5000", store, sql])
-        #expect(result.exitCode == 0, "\(result.error)")
-        return result.output
-    }
-
     static let bad: [(String, String)] = [
         (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"),
         (#"{"close": true}"#, "failed"),

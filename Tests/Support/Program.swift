@@ -225,3 +225,14 @@ package func concurrently<Element: Sendable>(
         try await group.waitForAll()
     }
 }
+
+/// Runs SQL on a store with sqlite3, as another program. Returns its output.
+@discardableResult
+package func sqlite(_ store: String, _ sql: String) async throws -> String {
+    guard let tool = Program(system: "sqlite3") else {
+        throw Broker.Missing(description: "this test needs sqlite3: apt-get install sqlite3")
+    }
+    let result = try await tool.run(["-cmd", ".timeout 5000", store, sql])
+    guard result.exitCode == 0 else { throw Broker.Missing(description: result.error) }
+    return result.output
+}
