@@ -346,16 +346,16 @@ import TrackerService
         try await rig.connected()
         func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
         // The broker gets it before other sinks.
-        try await rig.tracker(hours: 3.5).deliver([rig.channel, Screen()])
+        try await rig.tracker(hours: 3.5).deliver([rig.channel, MemorySink()])
         #expect(await eventually { heard().count == 1 }, "\(ear.output)")
         // Otherwise the broker sends the listener the first one again. With SIGTERM it saves that.
         #expect(await eventually { broker.log.contains("Received PUBACK from ear") }, "\(broker.log)")
         try await broker.stop(SIGTERM)
         #expect(await eventually { await !rig.channel.canShow() })
-        try await rig.tracker(hours: 7).deliver([rig.channel, Screen()])
+        try await rig.tracker(hours: 7).deliver([rig.channel, MemorySink()])
         _ = try rig.tracker(hours: 8).logDrink(.ml(2000))
         _ = try rig.tracker(hours: 8).logDrink(.ml(600))
-        try await rig.tracker(hours: 8).deliver([rig.channel, Screen()])
+        try await rig.tracker(hours: 8).deliver([rig.channel, MemorySink()])
         try await broker.start()
         #expect(await eventually(within: 60) { heard().count >= 3 }, "\(ear.output) \(rig.events.withLock { $0 })")
         let told = try rig.store.deliveries(after: 0).map(\.decision)
@@ -396,14 +396,14 @@ import TrackerService
         #expect(await eventually { await !rig.channel.canShow() })
         _ = try rig.tracker().startSession()
         _ = try rig.tracker().drink()
-        try await rig.tracker().deliver([rig.channel, Screen()])
+        try await rig.tracker().deliver([rig.channel, MemorySink()])
         let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
         #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
         // As the service does after a configuration change, with or without the broker.
         try rig.store.recordSharing(true)
         _ = try rig.tracker().drink()
-        try await rig.tracker().deliver([rig.channel, Screen()])
+        try await rig.tracker().deliver([rig.channel, MemorySink()])
         let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -414,8 +414,8 @@ import TrackerService
 
     @Test func `undelivered notifications reach a later subscriber`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        for hours in [4.0, 7] { try await rig.tracker(hours: hours).deliver([rig.channel, Screen()]) }
-        #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
+        for hours in [4.0, 7] { try await rig.tracker(hours: hours).deliver([rig.channel, MemorySink()]) }
+        #expect(try rig.store.notifications().map(\.sinks) == [["memory"], ["memory"]])
         // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
@@ -431,11 +431,6 @@ import TrackerService
         #expect(await eventually { heard() == told }, "\(heard()) of \(told)")
         release.finish()
         await rig.stop()
-    }
-
-    private struct Screen: NotificationSink {
-        let name = "screen"
-        func deliver(_ notification: TrackerNotification) async -> Bool { true }
     }
 
     /// Waits until a client has subscribed to reminders.

@@ -9,12 +9,6 @@ import TrackerService
 @testable import Notifications
 
 @Suite struct CatchingUpTests {
-    /// A sink that accepts everything, as the desktop of a timer's check.
-    private struct Screen: NotificationSink {
-        let name = "desktop"
-        func deliver(_ notification: TrackerNotification) async -> Bool { true }
-    }
-
     /// The state at this hour of the day, independent of the time of the test.
     private func tracker(_ store: TrackerStore, _ hours: Double) throws -> TrackerAPI {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
@@ -46,10 +40,10 @@ import TrackerService
         #expect(await eventually { (try? rig.store.lastProcessed("webhook")) != nil })
         #expect(await rig.logs { if case .enabled = $0 { true } else { false } })
         await rig.stop()
-        try await tracker(rig.store, 3.5).deliver([Screen()])
-        try await tracker(rig.store, 7).deliver([Screen()])
+        try await tracker(rig.store, 3.5).deliver([MemorySink()])
+        try await tracker(rig.store, 7).deliver([MemorySink()])
         for _ in 0..<2 { _ = try tracker(rig.store, 8).logDrink(.ml(1500)) }
-        try await tracker(rig.store, 8).deliver([Screen()])
+        try await tracker(rig.store, 8).deliver([MemorySink()])
         let told = try rig.store.deliveries(after: 0).map(\.decision)
         #expect(told.count == 3)
         rig = try PhoneRig(.webhook, [], store: rig.store)
@@ -62,7 +56,7 @@ import TrackerService
         // The delivery is listed.
         #expect(
             await eventually {
-                (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true
+                (try? rig.store.notifications().allSatisfy { $0.sinks == ["memory", "webhook"] }) == true
             })
         await rig.stop()
         let last = try PhoneRig(.webhook, [], store: rig.store)
@@ -78,7 +72,7 @@ import TrackerService
         let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         _ = try rig.store.lastProcessed("webhook")
-        try await tracker(rig.store, 3.5).deliver([Screen()])
+        try await tracker(rig.store, 3.5).deliver([MemorySink()])
         let missed = try #require(try rig.store.deliveries(after: 0).first?.decision)
         try turn(rig, 3.6)
         #expect(await rig.sink.deliver(notice(9)) == false)
@@ -96,8 +90,8 @@ import TrackerService
         let rig = try PhoneRig.ntfy(peer)
         try turn(rig, 3.1)
         _ = try rig.store.lastProcessed("ntfy")
-        try await tracker(rig.store, 3.5).deliver([Screen()])
-        try await tracker(rig.store, 7).deliver([Screen()])
+        try await tracker(rig.store, 3.5).deliver([MemorySink()])
+        try await tracker(rig.store, 7).deliver([MemorySink()])
         #expect(
             try rig.store.deliveries(after: 0).map(\.decision.kind.id) == ["hydration-reminder", "hydration-reminder"])
         try turn(rig, 7 + hoursLater)
@@ -115,7 +109,7 @@ import TrackerService
         let rig = try PhoneRig.ntfy(peer)
         try turn(rig, 3.1)
         _ = try rig.store.lastProcessed("ntfy")
-        try await tracker(rig.store, 7).deliver([Screen()])
+        try await tracker(rig.store, 7).deliver([MemorySink()])
         _ = try tracker(rig.store, 7.02).logDrink(.ml(2000))
         try turn(rig, 7.05)
         rig.start()
@@ -133,7 +127,7 @@ import TrackerService
         _ = try rig.tracker().set([("webhook.url", "unset")])
         await rig.sender.checkNow()
         #expect(await rig.logs { $0 == .disabled })
-        try await tracker(rig.store, 3.5).deliver([Screen()])
+        try await tracker(rig.store, 3.5).deliver([MemorySink()])
         _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])
         #expect(await rig.delivers(notice(9)))
         #expect(try ids(peer) == [notice(9).notificationId])
@@ -147,7 +141,7 @@ import TrackerService
         _ = try rig.store.lastProcessed("webhook")
         _ = try tracker(rig.store, 16).startSession()
         _ = try tracker(rig.store, 16.1).drink()
-        try await tracker(rig.store, 16.2).deliver([Screen()])
+        try await tracker(rig.store, 16.2).deliver([MemorySink()])
         #expect(try rig.store.deliveries(after: 0).contains { $0.decision.kind.isWaterline })
         try turn(rig, 16.3)
         rig.shares.withLock { $0 = true }
@@ -157,7 +151,7 @@ import TrackerService
         // Later notifications are sent there, also if the service is stopped at that time.
         await rig.stop()
         for _ in 0..<3 { _ = try tracker(rig.store, 16.4).drink() }
-        try await tracker(rig.store, 16.5).deliver([Screen()])
+        try await tracker(rig.store, 16.5).deliver([MemorySink()])
         rig.start()
         #expect(try await eventually { try ids(peer).contains { $0.hasPrefix("waterline-") } }, "\(rig.events)")
         await rig.stop()
