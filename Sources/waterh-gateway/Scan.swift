@@ -37,31 +37,21 @@ struct Scan: AsyncParsableCommand {
             await central.close()
         }
         defer { end.cancel() }
-        let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
-            await withTaskCancellationHandler {
-                await Self.list(
-                    central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
-                    ownBottles: ownBottles)
-            } onCancel: {
-                Task { await central.close() }
-            }
+        // The cancellation of a stop signal also ends the link's events.
+        let (outcome, stopped) = await Interruptible.stoppable {
+            await Self.list(
+                central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
+                ownBottles: ownBottles)
         }
-        if stopped != nil {
-            await central.close()
-            throw ExitCode(ExitStatus.interrupted.rawValue)
-        }
+        await central.close()
+        if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
+        let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio)
         switch outcome {
         case .failure(let error):
-            await central.close()
-            throw CommandFailure(
-                .noLink, sentence(error.description),
-                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
+            throw CommandFailure(.noLink, sentence(error.description), advice: advice.about(error.code))
         case .success(0):
-            throw CommandFailure(
-                .noLink, "No bottle was seen in \(seconds) s.",
-                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(.notFound))
-        case .success:
-            break
+            throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: advice.about(.notFound))
+        case .success: break
         }
     }
 
