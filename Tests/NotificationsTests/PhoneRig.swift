@@ -29,12 +29,9 @@ final class PhoneRig: Sendable {
         self.store = store
         let boxed = Boxed()
         sender = NotificationSender(
-            service,
-            .init(
-                tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
-                sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
-                log: { event in boxed.rig?.log.withLock { $0.append(event) } }, randomFraction: { 0 },
-                limit: .seconds(2)))
+            service, tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
+            sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
+            log: { event in boxed.rig?.log.withLock { $0.append(event) } }, randomFraction: { 0 }, limit: .seconds(2))
         boxed.rig = self
         _ = try tracker().set(settings)
     }

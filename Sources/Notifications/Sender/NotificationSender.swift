@@ -10,38 +10,6 @@ import Utilities
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
-    package struct Dependencies: Sendable {
-        /// Creates an application API for one request.
-        package var tracker: @Sendable () throws -> TrackerAPI
-        /// Applies the configuration to the settings.
-        package var overlay: @Sendable (Settings) throws -> Settings
-        /// The service's instance name.
-        package var person: String?
-        /// Whether Waterline is shown on other machines.
-        package var sharesWaterline: @Sendable () -> Bool
-        /// Reports writes to the store by any process. If `nil`, the store is polled.
-        package var watch: StoreWatch?
-        /// Receives events for the log.
-        package var log: @Sendable (LogEvent) -> Void
-        /// Returns a random number from 0 to 1.
-        package var randomFraction: @Sendable () -> Double
-        package var limit: Duration
-
-        package init(
-            tracker: @escaping @Sendable () throws -> TrackerAPI,
-            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool,
-            watch: StoreWatch? = nil,
-            log: @escaping @Sendable (LogEvent) -> Void,
-            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
-        ) {
-            (self.tracker, self.overlay, self.person, self.sharesWaterline, self.watch) = (
-                tracker, overlay, person, sharesWaterline, watch
-            )
-            (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
-        }
-    }
-
     /// Events for the log; a repeated one is reported once.
     package enum LogEvent: Hashable, Sendable {
         case enabled(String)
@@ -57,13 +25,20 @@ package actor NotificationSender: NotificationSink {
     static let deliveryWait = Duration.seconds(4)
     private static let stateInterval = Duration.milliseconds(20)
 
-    nonisolated let channel: NotificationChannel
-    nonisolated let dependencies: Dependencies
+    private let channel: NotificationChannel
+    private let makeTracker: @Sendable () throws -> TrackerAPI
+    private let overlay: @Sendable (Settings) throws -> Settings
+    private let person: String?
+    private let sharesWaterline: @Sendable () -> Bool
+    private let watch: StoreWatch?
+    private let log: @Sendable (LogEvent) -> Void
+    private let randomFraction: @Sendable () -> Double
+    private let limit: Duration
     /// The name of the channel in reports and in the store.
     package nonisolated let name: String
     private let senderID: String
     /// The interval between checks of the settings, and of the messages that other processes send.
-    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: dependencies.watch != nil) }
+    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: watch != nil) }
     private var target: NotificationTarget?
     private let pause = Pause()
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
@@ -77,8 +52,25 @@ package actor NotificationSender: NotificationSink {
     /// The sequence numbers of sent messages that the store has not recorded yet.
     private var unrecorded: Set<Int64> = []
 
-    package init(_ channel: NotificationChannel, _ dependencies: Dependencies) {
-        (self.channel, self.dependencies, name) = (channel, dependencies, channel.rawValue)
+    /// - Parameters:
+    ///   - tracker: creates an application API for one request.
+    ///   - overlay: applies the configuration to the settings.
+    ///   - person: the service's instance name.
+    ///   - sharesWaterline: returns whether Waterline is shown on other machines.
+    ///   - watch: reports writes to the store by any process. If `nil`, the store is polled.
+    ///   - log: receives events for the log.
+    ///   - randomFraction: returns a random number from 0 to 1.
+    ///   - limit: the time limit of a request.
+    package init(
+        _ channel: NotificationChannel, tracker: @escaping @Sendable () throws -> TrackerAPI,
+        overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
+        sharesWaterline: @escaping @Sendable () -> Bool, watch: StoreWatch? = nil,
+        log: @escaping @Sendable (LogEvent) -> Void,
+        randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
+    ) {
+        (self.channel, name, makeTracker, self.overlay) = (channel, channel.rawValue, tracker, overlay)
+        (self.person, self.sharesWaterline, self.watch) = (person, sharesWaterline, watch)
+        (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
         senderID =
             "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
@@ -86,14 +78,14 @@ package actor NotificationSender: NotificationSink {
     /// Runs until its task is cancelled.
     /// - Parameter arrivedLate: called when a message is accepted after its delivery has stopped waiting.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayObserver.waking(dependencies.watch) { [weak self] in await self?.checkNow() }
+        let waking = DayObserver.waking(watch) { [weak self] in await self?.checkNow() }
         defer { waking?.cancel() }
         isStopped = false
         while !Task.isCancelled {
             var length = checkInterval
             do {
                 if try updateTarget() {
-                    try queueMissed(dependencies.tracker())
+                    try queueMissed(makeTracker())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
@@ -115,13 +107,13 @@ package actor NotificationSender: NotificationSink {
     /// Stores the notification after earlier ones, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         guard (try? currentTarget()) != nil, channel.sends(notification.kind),
-            !notification.kind.isWaterline || dependencies.sharesWaterline()
+            !notification.kind.isWaterline || sharesWaterline()
         else { return false }
         let (id, start) = (notification.notificationId, ContinuousClock.now)
         awaited.insert(id)
         defer { awaited.remove(id) }
         do {
-            let tracker = try dependencies.tracker()
+            let tracker = try makeTracker()
             try queueMissed(tracker, before: notification)
             try post(notification, since: tracker.now, tracker)
             checkNow()
@@ -141,7 +133,7 @@ package actor NotificationSender: NotificationSink {
     /// Removes a notification that no longer applies from the queue. A webhook receives all notifications.
     package func close(id: String) async {
         guard !channel.sendsLate else { return }
-        try? dependencies.tracker().store.dropNotifications(id, from: name)
+        try? makeTracker().store.dropNotifications(id, from: name)
     }
 
     // MARK: - Sending
@@ -154,7 +146,7 @@ package actor NotificationSender: NotificationSink {
         guard let target else { return checkInterval }
         while !Task.isCancelled {
             if let remainingPause { return remainingPause }
-            let tracker = try dependencies.tracker()
+            let tracker = try makeTracker()
             let message: QueuedNotification
             switch try tracker.store.claimNextNotification(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
@@ -163,7 +155,7 @@ package actor NotificationSender: NotificationSink {
             }
             // A message that was sent and could not be recorded (full disk) is not sent again.
             let outcome = unrecorded.contains(message.sequence) ? .sent : await attempt(message, target, tracker)
-            let after = try dependencies.tracker()
+            let after = try makeTracker()
             func finish(_ state: QueuedNotification.State) throws {
                 try after.store.finishNotification(message, from: name, as: senderID, at: after.now, state)
             }
@@ -174,17 +166,17 @@ package actor NotificationSender: NotificationSink {
                 unrecorded.remove(message.sequence)
                 endPause()
                 try after.store.clearChannelProblem(of: name)
-                if lastProblem != nil { dependencies.log(.resumed) }
+                if lastProblem != nil { log(.resumed) }
                 lastProblem = nil
                 if !awaited.contains(message.announcement.id) { await arrivedLate() }
             case .refused(let problem):
                 try finish(.refused)
-                dependencies.log(.dropped(problem))
+                log(.dropped(problem))
             case .later(let problem, let pause):
                 storeProblem(problem)
                 try finish(.waiting)
                 failingSince = failingSince ?? .now
-                pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: dependencies.randomFraction()))
+                pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: randomFraction()))
                 report(problem)
             case nil: try finish(.dropped)
             }
@@ -198,13 +190,13 @@ package actor NotificationSender: NotificationSink {
     {
         guard !isOld(message, at: tracker.now) else {
             let reason = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
-            dependencies.log(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
+            log(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
             return nil
         }
-        guard !message.announcement.kind.isWaterline || dependencies.sharesWaterline() else { return nil }
+        guard !message.announcement.kind.isWaterline || sharesWaterline() else { return nil }
         do {
             return target.outcome(
-                try await target.client(limit: dependencies.limit).send(try target.request(message, now: tracker.now)),
+                try await target.client(limit: limit).send(try target.request(message, now: tracker.now)),
                 now: tracker.now)
         } catch {
             return .later("\(error)", after: nil)
@@ -228,7 +220,7 @@ package actor NotificationSender: NotificationSink {
     private func queueMissed(_ tracker: TrackerAPI, before next: TrackerNotification? = nil) throws {
         let rule = CatchUpRule(
             skipsOutdated: !channel.sendsLate, lifetime: channel.sendsLate ? .infinity : channel.lifetime,
-            sharesWaterline: dependencies.sharesWaterline)
+            sharesWaterline: sharesWaterline)
         let missed = try tracker.missed(by: name, rule, before: next)
         guard let last = missed.last else { return }
         for (entry, action) in missed where action == .deliver && channel.sends(entry.decision.kind) {
@@ -243,14 +235,14 @@ package actor NotificationSender: NotificationSink {
         let droppedCount = try tracker.store.enqueue(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
         if droppedCount > 0 {
-            dependencies.log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
+            log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
         }
     }
 
     private nonisolated func currentTarget() throws -> NotificationTarget? {
         try NotificationTarget(
-            channel, try dependencies.overlay(dependencies.tracker().store.settings()).service,
-            person: dependencies.person)
+            channel, try overlay(makeTracker().store.settings()).service,
+            person: person)
     }
 
     /// Reads the settings. Returns whether they name a server.
@@ -262,12 +254,12 @@ package actor NotificationSender: NotificationSink {
             if !(error is StoreError) { storeProblem("\(error)") }
             throw error
         }
-        let store = try dependencies.tracker().store
+        let store = try makeTracker().store
         if new == nil { try store.clearChannelProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
-        if let new { dependencies.log(.enabled("\(new)")) } else { dependencies.log(.disabled) }
+        if let new { log(.enabled("\(new)")) } else { log(.disabled) }
         // New settings might resolve the error.
         if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
         target = new
@@ -279,12 +271,12 @@ package actor NotificationSender: NotificationSink {
     private func report(_ problem: String) {
         guard problem != lastProblem, !Task.isCancelled else { return }
         lastProblem = problem
-        dependencies.log(.failed(problem))
+        log(.failed(problem))
     }
 
     /// Stores an error, which `status` and `doctor` show.
     private func storeProblem(_ problem: String) {
-        guard !Task.isCancelled, let tracker = try? dependencies.tracker() else { return }
+        guard !Task.isCancelled, let tracker = try? makeTracker() else { return }
         try? tracker.store.recordChannelProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
     }
 }
