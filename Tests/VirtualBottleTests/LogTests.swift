@@ -24,6 +24,20 @@ import Emulator
     }
 
     @Test
+    func `a log that is too long for one frame is sent in several`() throws {
+        let records = (0..<5000).map { number in
+            DrinkRecord(
+                clock: BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0),
+                amountMl: UInt16(number), tdsPpm: 0, sensor: (1, 97)
+            ).raw
+        }
+        var bench = try Bench(flash: BottleFlash(records: records, capacity: 5000))
+        bench.connect()
+        #expect(bench.poll().map(\.amountMl) == Array(0..<5000))
+        #expect(bench.status.records == 0)
+    }
+
+    @Test
     func `an empty log is reported`() throws {
         var bench = try Bench()
         bench.connect()

@@ -18,12 +18,14 @@ struct OutgoingValue: Hashable, Sendable {
 /// Encodes the log as values to send (protocol spec P3).
 enum DrinkLogPackets {
     static let recordsPerEntry = 8
+    /// The maximum number of records in a frame, whose length field has 16 bits.
+    static let maximumPerFrame = 4680
 
     /// The values of the retail profile: PT frames of at most `perFrame` records each. If it is 0, one frame has
-    /// them all.
+    /// as many as possible.
     static func retail(_ records: [BottleFlash.StoredRecord], perFrame: Int) -> [OutgoingValue] {
-        let maximum = perFrame > 0 ? perFrame : records.count
-        return stride(from: 0, to: records.count, by: max(1, maximum)).flatMap { start in
+        let maximum = perFrame > 0 ? perFrame : maximumPerFrame
+        return stride(from: 0, to: records.count, by: maximum).flatMap { start in
             frame(Array(records[start..<min(start + maximum, records.count)]))
         }
     }

@@ -51,7 +51,10 @@ package enum BottleFault: String, CaseIterable, Sendable {
         case .forget: (percent, 50, "N percent of the acknowledgements are ignored: those records are sent again")
         case .counts: (nil, 1, "an acknowledgement of N records deletes the N oldest ones, even if they were not sent")
         case .frame:
-            (0...4680, 16, "the retail log is sent in frames of at most N records (one frame without this fault)")
+            (
+                0...DrinkLogPackets.maximumPerFrame, 16,
+                "the retail log is sent in frames of at most N records (one frame without this fault)"
+            )
         case .resend: (0...500, 8, "the last N acknowledged records are sent again with the next ones")
         case .ring: (1...5000, 20, "the log has room for N records and loses its oldest (500 without this fault)")
         case .drift: (-100_000...100_000, 200, "the clock is N millionths fast, or slow if negative")
