@@ -71,10 +71,14 @@ enum Restamp: String, CaseIterable, ExpressibleByArgument {
     case today, keep
 }
 
+/// The value of `--answers`: the source of the responses to requests that the emulated model does not support.
+enum ResponseSource: String, CaseIterable, ExpressibleByArgument {
+    case model, capture, strict
+}
+
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
-extension RecordedResponses.Mode: ExpressibleByArgument {}
 extension ProfileMachine.Mode: ExpressibleByArgument {}
 extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 extension BluetoothAddress: ExpressibleByArgument {

@@ -37,7 +37,7 @@ struct Run: AsyncParsableCommand {
             Responses to unsupported requests: model (none), capture (as recorded), strict (as recorded; disconnects \
             if a request was not recorded)
             """)
-    var answers = RecordedResponses.Mode.model
+    var answers = ResponseSource.model
 
     @Option(help: "Byte 0 of records: calendar (year) or strict (1A) (default: 1A over FF02, year over FFE4)")
     var dialect: RecordDialect?
@@ -139,10 +139,13 @@ struct Run: AsyncParsableCommand {
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
-        let recorded = try Self.explained { try RecordedResponses(answers, captures: capture, wanted: address) }
+        let responses = try Self.explained {
+            try RecordedResponses(
+                captures: answers == .model ? [] : capture, wanted: address, isStrict: answers == .strict)
+        }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: plan.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
-            hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+            identity, flash: flash, faults: plan.bottle, seed: seed, responses: responses,
+            hasRadio: self.link.hasRadio, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = PeripheralDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         try await open(driver, recorder)
         let server = try listen(driver)

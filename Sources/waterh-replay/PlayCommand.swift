@@ -5,7 +5,7 @@ import Captures
 import CommandSupport
 import Emulator
 import Foundation
-package import Replay
+import Replay
 import Synchronization
 
 struct PlayCommand: AsyncParsableCommand {
@@ -33,12 +33,14 @@ struct PlayCommand: AsyncParsableCommand {
     var flush = false
 
     @Option(help: "Response to requests that are not in the capture: once (emulated) or strict (disconnect)")
-    var mode: RecordedBottleMachine.Mode = .once
+    var mode = Mode.once
 
     @OptionGroup var attribution: AttributionArguments
 
     @Option(help: ArgumentHelp("Bottle of the capture, by its address", valueName: "address"))
     var bottle: BluetoothAddress?
+
+    enum Mode: String, CaseIterable, ExpressibleByArgument { case once, strict }
 
     func validate() throws {
         // The delays at a lower speed could exceed the range of a clock.
@@ -61,8 +63,8 @@ struct PlayCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
-        let machine = RecordedBottleMachine(
-            script, mode: mode, speed: flush ? nil : speed, hostTime: HostClock.localTime(),
+        let machine = VirtualBottleMachine(
+            script, isStrict: mode == .strict, speed: flush ? nil : speed, hostTime: HostClock.localTime(),
             at: MonotonicClock.system.now())
         let mismatches = Mutex(0)
         let driver = PeripheralDriver(machine, on: peripheral, log: log) { line in
@@ -151,8 +153,6 @@ struct PlayCommand: AsyncParsableCommand {
         return found
     }
 }
-
-extension RecordedBottleMachine.Mode: ExpressibleByArgument {}
 
 extension LinkName: ExpressibleByArgument {
     package init?(argument: String) { try? self.init(argument) }

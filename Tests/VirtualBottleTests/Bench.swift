@@ -27,13 +27,13 @@ struct Bench {
     init(
         _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "",
         seed: UInt64 = 1,
-        answers: RecordedResponses = .none, hostTime: LocalTime = noon
+        responses: RecordedResponses = RecordedResponses(), hostTime: LocalTime = noon
     ) throws {
         saved = flash
         profile = identity.profile == .draft ? .draft : .retail
         machine = VirtualBottleMachine(
-            identity, flash: flash, faults: try BottleFaults(faults), seed: seed, answers: answers, hostTime: hostTime,
-            at: now)
+            identity, flash: flash, faults: try BottleFaults(faults), seed: seed, responses: responses,
+            hostTime: hostTime, at: now)
     }
 
     /// The central's profile: retail where the bottle supports it.

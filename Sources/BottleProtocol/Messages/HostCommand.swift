@@ -55,8 +55,7 @@ package enum HostCommand: Hashable, Sendable {
                 let count = entries[0].number
             else { return nil }
             self = .acknowledge(bytes: count)
-        default:
-            return nil
+        default: return nil
         }
     }
 
@@ -118,6 +117,8 @@ package enum HostCommand: Hashable, Sendable {
 }
 
 extension HostCommand {
+    package var requestsLog: Bool { if case .draftDump = self { true } else { self == .drinkLog } }
+
     package var meaning: String {
         switch self {
         case .snapshot: "ask for a snapshot"

@@ -1,20 +1,20 @@
 package import Bluetooth
-import BottleProtocol
 package import Emulator
 import Replay
 
 extension RecordedResponses {
     /// Reads the responses of a bottle from captures: of the wanted bottle, or of the one with the most requests.
+    /// - Parameter isStrict: whether a request that is not in the captures ends the connection.
     /// - Throws: if a capture cannot be read, or contains no bottle.
-    package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
-        var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
-        for path in mode == .model ? [] : captures {
+    package init(captures: [String], wanted: BluetoothAddress?, isStrict: Bool) throws {
+        var exchanges: [RecordedExchange] = []
+        for path in captures {
             let scripts = try ResponseScript.read(CapturePart(path: path)).scripts
             let chosen =
                 scripts.first { $0.address != nil && $0.address == wanted }
                 ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
-            exchanges += chosen?.exchanges.map { ($0.request, $0.values.map(\.bytes)) } ?? []
+            exchanges += chosen?.exchanges ?? []
         }
-        self.init(mode, exchanges: exchanges)
+        self.init(exchanges, isStrict: isStrict)
     }
 }

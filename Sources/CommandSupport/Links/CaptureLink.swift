@@ -49,8 +49,7 @@ package final class CaptureLink: CentralLink {
     private static func bottle(
         _ script: ResponseScript, _ label: String, _ hostTime: LocalTime, _ instruments: LinkInstruments
     ) -> Bottle {
-        let machine = RecordedBottleMachine(
-            script, mode: .once, speed: nil, hostTime: hostTime, at: MonotonicClock.system.now())
+        let machine = VirtualBottleMachine(script, hostTime: hostTime, at: MonotonicClock.system.now())
         let (central, peripheral) = MemoryLink.pair(name: label, central: instruments)
         let driver = PeripheralDriver(machine, on: peripheral, log: instruments.log)
         Task {

@@ -10,7 +10,7 @@ struct Session: Sendable {
         var notBefore: MonotonicInstant
     }
 
-    /// The maximum number of unsent values. A whole log in small pieces fits.
+    /// The number of unsent values from which further responses are dropped. A whole log in small pieces fits.
     static let capacity = 8192
 
     let central: CentralID

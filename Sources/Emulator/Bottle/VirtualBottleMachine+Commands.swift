@@ -16,13 +16,17 @@ extension VirtualBottleMachine {
         }
         guard !injector.chance(plan[.ignore]) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
-        if recordedResponses.mode == .strict, !recordedResponses.contains(bytes), let central = session?.central {
+        if recordedResponses.isStrict, !recordedResponses.contains(bytes), let central = session?.central {
             log("disconnecting \(central): its request is not in the capture")
+            emit(.unrecorded(recordedResponses.mismatch(bytes, command)))
             return emit(.link(.disconnect(central)))
         }
-        if !supports(command), let values = recordedResponses.next(to: bytes) {
-            log("answered with \(values.count) recorded values")
-            return send(values.map { OutgoingValue(value: $0, kind: .answer) }, at: now)
+        if recordedResponses.isPreferred || !supports(command) {
+            if let exchange = recordedResponses.next(to: bytes) {
+                if case .acknowledge(let bytes) = command { acknowledge(Int(bytes)) }
+                return send(exchange, at: now)
+            }
+            if recordedResponses.isPreferred { log("no recorded response, the emulated model responds") }
         }
         switch command {
         case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
@@ -60,6 +64,24 @@ extension VirtualBottleMachine {
 
     private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
         send(injector.applyFaults(answer: frame.encoded), at: now)
+    }
+
+    /// Sends a recorded response.
+    private mutating func send(_ exchange: RecordedExchange, at now: MonotonicInstant) {
+        log("responding as recorded in frame \(exchange.frame)")
+        if recordedResponses.isPreferred {
+            if exchange.command.requestsLog { session?.sent = Array(Set(exchange.records)) }
+            session?.readable = []
+            // Send the rest of the previous response first, because this host sends requests faster than the recorded
+            // one.
+            for index in session?.outbox.indices ?? 0..<0 { session?.outbox[index].notBefore = now }
+        }
+        // A central that reads before a value is due would receive the end of the log.
+        let keepsDelays = session?.isListening == true
+        let values = exchange.values.map { bytes, delay in
+            OutgoingValue(value: bytes, kind: .answer, delay: keepsDelays ? recordedResponses.delay(delay) : .zero)
+        }
+        send(values, at: now)
     }
 
     // MARK: Log

@@ -149,14 +149,15 @@ extension VirtualBottleMachine {
         let characteristic = session.profile.response
         let waiting = values.map {
             Session.QueuedValue(
-                outgoing: $0, characteristic: characteristic, notBefore: now.advanced(by: .milliseconds(plan[.slow])))
+                outgoing: $0, characteristic: characteristic,
+                notBefore: now.advanced(by: .milliseconds(plan[.slow]) + $0.delay))
         }
         if session.isListening {
-            guard session.outbox.count + values.count <= Session.capacity else {
+            guard session.outbox.count < Session.capacity else {
                 return log("too many unsent responses to \(session.central): a response is dropped")
             }
             self.session?.outbox += waiting
-        } else if session.profile == .draft, session.readable.count + values.count <= Session.capacity {
+        } else if session.profile == .draft, session.readable.count < Session.capacity {
             self.session?.readable += waiting
         } else {
             log("a response is dropped: \(session.central) has not subscribed to \(characteristic)")

@@ -30,17 +30,17 @@ package struct VirtualBottleMachine: PeripheralMachine {
     /// - Parameters:
     ///   - flash: a new flash, or one that an earlier run has saved.
     ///   - hasRadio: whether centrals know the bottle's address. Otherwise the serial number contains it.
-    ///   - answers: recorded responses for unknown requests.
+    ///   - responses: the responses of a recorded bottle.
     ///   - hostTime: the host's local time at `now`. The flash contains the offset of the bottle's clock from it.
     package init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
-        seed: UInt64 = 0,
-        answers: RecordedResponses = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
+        seed: UInt64 = 0, responses: RecordedResponses = RecordedResponses(), hasRadio: Bool = false,
+        hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
         self.flash = flash
         self.hostTime = hostTime
-        recordedResponses = answers
+        recordedResponses = responses
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
         application = BottleGATTTables.application(identity, hasKeepAlive: faults[.keepAlive] != 0, hasRadio: hasRadio)

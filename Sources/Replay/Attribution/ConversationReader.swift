@@ -410,7 +410,7 @@ final class ConversationReader {
         let value = bytes.bytes()
         let isLog = FrameFormat.isLog(value)
         let draftWrites = side.guess.shortWrites.filter {
-            HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle
+            HostCommand(decoding: $0.bytes).requestsLog && $0.handle != handle
         }
         let wasRequested = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
         guard isLog || (wasRequested && FrameFormat.isMessage(value)) else { return }

@@ -177,16 +177,3 @@ enum FrameFormat {
         return decoded.allSatisfy { $0 != nil } && decoded.contains { $0?.isSuspect == false }
     }
 }
-
-extension HostCommand {
-    var isDraftDump: Bool {
-        if case .draftDump = self { true } else { false }
-    }
-
-    var requestsLog: Bool {
-        switch self {
-        case .drinkLog, .draftDump: true
-        default: false
-        }
-    }
-}

@@ -1,36 +1,19 @@
 package import Bluetooth
 package import BottleProtocol
 import Captures
+package import Emulator
 
-/// The recorded requests and responses of one bottle, which `RecordedBottleMachine` repeats.
+/// The recorded requests and responses of one bottle.
 package struct ResponseScript: Sendable {
-    package struct Value: Sendable, Equatable {
-        package var bytes: [UInt8]
-        /// The delay after the request.
-        package var delay: Duration
-    }
-
-    /// A request with the values that followed until the next request.
-    package struct Exchange: Sendable, Equatable {
-        package var request: [UInt8]
-        /// The number of the request's record in the capture.
-        package var frame: Int
-        /// The values of the response characteristic until the next request.
-        package var values: [Value] = []
-        /// The whole log records in the values, 13 bytes each, in order.
-        package var records: [[UInt8]] = []
-
-        package var command: HostCommand { HostCommand(decoding: request) }
-    }
-
     package internal(set) var address: BluetoothAddress?
     package internal(set) var name: String?
     /// The model of the recorded bottle; `nil` if the capture does not show it.
     package internal(set) var model: BottleModel?
     package internal(set) var profile: BottleProfile
     /// The exchanges in the order of the capture, over all connections.
-    package internal(set) var exchanges: [Exchange] = []
-    /// Every distinct log record of the capture, including those without a request or in incomplete transfers.
+    package internal(set) var exchanges: [RecordedExchange] = []
+    /// Every distinct log record of the capture, including those without a request or in incomplete transfers. The
+    /// exchanges number them from 1.
     package internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
@@ -48,6 +31,30 @@ package struct ResponseScript: Sendable {
             throw ResponseScriptError(description: "no WaterH bottle in \(part.name)")
         }
         return (scripts, readingError)
+    }
+}
+
+extension VirtualBottleMachine {
+    /// Creates a bottle that responds as recorded. A repeated request gets the next recorded response, a log request
+    /// the recorded logs in order, and after the last one all records that were not acknowledged.
+    ///
+    /// - Parameters:
+    ///   - isStrict: whether a request that is not in the capture ends the connection, with a message that shows the
+    ///     sent and the recorded request. Otherwise the emulated bottle of the recorded model responds.
+    ///   - speed: the recorded delays are divided by it; `nil` sends without delay.
+    ///   - hostTime: the host's local wall clock at `now`.
+    package init(
+        _ script: ResponseScript, isStrict: Bool = false, speed: Double? = nil, hostTime: LocalTime,
+        at now: MonotonicInstant
+    ) {
+        // The calendar dialect sends the recorded bytes of a record unchanged.
+        let identity = BottleIdentity(
+            profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name,
+            address: script.address, dialect: .calendar)
+        self.init(
+            identity, flash: BottleFlash(records: script.records, capacity: script.records.count),
+            responses: RecordedResponses(script.exchanges, isPreferred: true, isStrict: isStrict, speed: speed),
+            hostTime: hostTime, at: now)
     }
 }
 
@@ -75,12 +82,13 @@ private final class ScriptBuilder: EventReader {
 
     private final class Draft {
         let peer: BottlePeer
-        var exchanges: [ResponseScript.Exchange] = []
+        var exchanges: [RecordedExchange] = []
         /// The time of the last request; `nil` before the first one of this connection.
         var requestedAt: Duration?
         var isRequested = false
         var records: [[UInt8]] = []
-        var known: Set<[UInt8]> = []
+        /// The numbers of the records, from 1.
+        var numbers: [[UInt8]: UInt64] = [:]
 
         init(_ peer: BottlePeer) { self.peer = peer }
     }
@@ -118,7 +126,7 @@ private final class ScriptBuilder: EventReader {
             guard let draft = drafts[ObjectIdentifier(peer)], peer.isBottle || !draft.exchanges.isEmpty else {
                 return nil
             }
-            let isDraft = draft.exchanges.contains { $0.command.isDraftDump }
+            let isDraft = draft.exchanges.contains { $0.command.requestsLog && $0.request.count == 1 }
             var script = ResponseScript(profile: peer.profile ?? (isDraft ? .draft : .retail))
             (script.address, script.name, script.model) = (peer.address, peer.name, peer.model)
             (script.exchanges, script.records) = (draft.exchanges, draft.records)
@@ -144,7 +152,7 @@ private final class ScriptBuilder: EventReader {
         let draft = draft(origin.side.peer)
         switch traffic {
         case .command(_, let value, _):
-            draft.exchanges.append(ResponseScript.Exchange(request: value, frame: origin.observation.frame))
+            draft.exchanges.append(RecordedExchange(request: value, frame: origin.observation.frame))
             draft.requestedAt = origin.observation.time
             if !draft.isRequested { openDrafts.append(draft) }
             draft.isRequested = true
@@ -152,9 +160,10 @@ private final class ScriptBuilder: EventReader {
         case .records(let batch):
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
-                if draft.known.insert(record).inserted { draft.records.append(record) }
+                let number = draft.numbers[record] ?? UInt64(draft.records.count + 1)
+                if draft.numbers.updateValue(number, forKey: record) == nil { draft.records.append(record) }
                 if draft.isRequested, let last = draft.exchanges.indices.last {
-                    draft.exchanges[last].records.append(record)
+                    draft.exchanges[last].records.append(number)
                 }
                 bytes += 64
             }
@@ -168,8 +177,7 @@ private final class ScriptBuilder: EventReader {
         let draft = draft(transfer.side.peer)
         guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
         let delay = transfer.time.flatMap { time in draft.requestedAt.map { time - $0 } } ?? .zero
-        draft.exchanges[last].values.append(
-            ResponseScript.Value(bytes: transfer.bytes, delay: max(.zero, min(Self.longestDelay, delay))))
+        draft.exchanges[last].values.append((transfer.bytes, max(.zero, min(Self.longestDelay, delay))))
         bytes += transfer.bytes.count + 64
     }
 }

@@ -13,6 +13,8 @@ struct OutgoingValue: Hashable, Sendable {
     var value: [UInt8]
     var kind: Kind
     var records: [UInt64] = []
+    /// The recorded delay after the request.
+    var delay = Duration.zero
 }
 
 /// Encodes the log as values to send (protocol spec P3).

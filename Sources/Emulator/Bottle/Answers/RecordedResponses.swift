@@ -1,57 +1,88 @@
-import BottleProtocol
+package import BottleProtocol
 
-/// The responses of a recorded bottle to requests that the emulated model does not support.
-package struct RecordedResponses: Hashable, Sendable {
-    package enum Mode: String, CaseIterable, Sendable {
-        /// The recording is not used: unknown requests get no response.
-        case model
-        /// The recording answers requests that the model does not support.
-        case capture
-        /// Like `capture`, but a request that was not recorded ends the connection.
-        case strict
+/// A recorded request with the values of the response characteristic until the next request.
+package struct RecordedExchange: Sendable {
+    package var request: [UInt8]
+    /// The number of the request's record in the capture.
+    package var frame: Int
+    /// The values in order, each with its delay after the request.
+    package var values: [(bytes: [UInt8], delay: Duration)] = []
+    /// The numbers of the whole log records in the values, as in the flash of the recorded bottle.
+    package var records: [UInt64] = []
+
+    package var command: HostCommand { HostCommand(decoding: request) }
+
+    package init(request: [UInt8], frame: Int) {
+        self.request = request
+        self.frame = frame
+    }
+}
+
+/// The responses of a recorded bottle.
+package struct RecordedResponses: Sendable {
+    /// Whether the recorded responses take precedence over those of the emulated model. The flash must contain the
+    /// recorded log then. Otherwise they are for requests that the model does not support.
+    let isPreferred: Bool
+    /// Whether a request that was not recorded ends the connection.
+    let isStrict: Bool
+    private let exchanges: [RecordedExchange]
+    private let speed: Double?
+    /// The indices of the exchanges whose response was sent.
+    private var used: Set<Int> = []
+
+    /// - Parameters:
+    ///   - exchanges: the recorded requests in order.
+    ///   - speed: the recorded delays are divided by it; `nil` sends without delay.
+    package init(
+        _ exchanges: [RecordedExchange] = [], isPreferred: Bool = false, isStrict: Bool = false, speed: Double? = nil
+    ) {
+        self.exchanges = exchanges
+        self.isPreferred = isPreferred
+        self.isStrict = isStrict
+        self.speed = speed
     }
 
-    package let mode: Mode
-    /// The values of each response, by request and occurrence.
-    private var answers: [[UInt8]: [[[UInt8]]]] = [:]
-    private var shapes: Set<Shape> = []
-    private var used: [[UInt8]: Int] = [:]
+    /// Whether the request was recorded. If the model responds first, other numbers in the request are allowed.
+    func contains(_ request: [UInt8]) -> Bool {
+        if isPreferred { return exchanges.contains { $0.request == request } }
+        let shape = Self.shape(request)
+        return exchanges.contains { Self.shape($0.request) == shape }
+    }
 
-    /// The part of a request that remains without its numbers, such as clock times and acknowledged bytes.
-    private struct Shape: Hashable {
-        let prefix: [UInt8]
-        let entries: [[Int]]
-
-        init(_ request: [UInt8]) {
-            let frame = try? Frame(decoding: request)
-            if let frame, let entries = try? frame.entries(), !entries.isEmpty {
-                prefix = Array(request.prefix(2))
-                self.entries = entries.map { [Int($0.type.rawValue), $0.data.count] }
-            } else {
-                prefix = request
-                entries = []
-            }
+    /// The next recorded response to this request; the last one repeats. A recorded log is sent once. `nil` if the
+    /// model must respond.
+    mutating func next(to request: [UInt8]) -> RecordedExchange? {
+        let isLog = isPreferred && HostCommand(decoding: request).requestsLog
+        let matching = exchanges.indices.filter { index in
+            // Strict mode repeats the recording, including empty logs. Otherwise every log with records is sent, so
+            // that one client gets all of them.
+            isLog && !isStrict
+                ? exchanges[index].command.requestsLog && !exchanges[index].records.isEmpty
+                : exchanges[index].request == request
         }
+        let repeated = isLog ? nil : matching.last
+        guard let next = matching.first(where: { !used.contains($0) }) ?? repeated else { return nil }
+        used.insert(next)
+        return exchanges[next]
     }
 
-    /// - Parameter exchanges: the recorded requests in order, each with the values of its response.
-    package init(_ mode: Mode, exchanges: [(request: [UInt8], values: [[UInt8]])]) {
-        self.mode = mode
-        for exchange in exchanges {
-            answers[exchange.request, default: []].append(exchange.values)
-            shapes.insert(Shape(exchange.request))
+    func delay(_ recorded: Duration) -> Duration { speed.map { recorded / $0 } ?? .zero }
+
+    /// A message with the host's request, which is not in the capture, and the next one of the capture.
+    func mismatch(_ request: [UInt8], _ command: HostCommand) -> String {
+        let text = "the host wrote \(hexText(request)) (\(command.meaning)), which is not in the capture"
+        guard let next = exchanges.indices.first(where: { !used.contains($0) }).map({ exchanges[$0] }) else {
+            return text + "; the recorded host wrote nothing after that"
         }
+        return text
+            + "; the recorded host wrote \(hexText(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
     }
 
-    package static let none = RecordedResponses(.model, exchanges: [])
-
-    func contains(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
-
-    /// The next recorded response to this request; the last one repeats. `nil` if there is none.
-    mutating func next(to request: [UInt8]) -> [[UInt8]]? {
-        guard mode != .model, let recorded = answers[request], !recorded.isEmpty else { return nil }
-        let index = min(used[request, default: 0], recorded.count - 1)
-        used[request] = index + 1
-        return recorded[index]
+    /// A request without its numbers, such as clock times and acknowledged bytes: the types and sizes of its entries.
+    private static func shape(_ request: [UInt8]) -> [[Int]] {
+        guard let entries = try? Frame(decoding: request).entries(), !entries.isEmpty else {
+            return [request.map(Int.init)]
+        }
+        return [request.prefix(2).map(Int.init)] + entries.map { [Int($0.type.rawValue), $0.data.count] }
     }
 }

@@ -8,7 +8,8 @@ import Emulator
 
 /// A host connected to the replayed bottle: writes, receives notifications, reads.
 struct Host {
-    var machine: RecordedBottleMachine
+    var machine: VirtualBottleMachine
+    private let profile: BottleProfile
     var now = MonotonicInstant(nanoseconds: 0)
     var notified: [[UInt8]] = []
     var times: [Duration] = []
@@ -19,19 +20,18 @@ struct Host {
     let central = CentralID("host")
 
     init(
-        _ script: ResponseScript, _ mode: RecordedBottleMachine.Mode = .once, speed: Double? = nil,
-        subscribes: Bool = true
+        _ script: ResponseScript, isStrict: Bool = false, speed: Double? = nil, subscribes: Bool = true
     ) {
-        machine = RecordedBottleMachine(script, mode: mode, speed: speed, hostTime: LocalTime(milliseconds: 0), at: now)
+        profile = script.profile
+        machine = VirtualBottleMachine(
+            script, isStrict: isStrict, speed: speed, hostTime: LocalTime(milliseconds: 0), at: now)
         connect(subscribes: subscribes)
     }
 
     mutating func connect(subscribes: Bool = true) {
         isConnected = true
         feed(.link(.connected(central)))
-        if subscribes {
-            feed(.link(.subscribed(central, BluetoothUUID(machine.script.profile.responseCharacteristic))))
-        }
+        if subscribes { feed(.link(.subscribed(central, BluetoothUUID(profile.responseCharacteristic)))) }
     }
 
     mutating func disconnect() {
@@ -44,18 +44,14 @@ struct Host {
     mutating func write(_ bytes: [UInt8]) -> [[UInt8]] {
         notified = []
         times = []
-        feed(
-            .link(
-                .write(central, BluetoothUUID(machine.script.profile.commandCharacteristic), value: bytes, token: nil)))
+        feed(.link(.write(central, BluetoothUUID(profile.commandCharacteristic), value: bytes, token: nil)))
         settle()
         return notified
     }
 
     mutating func read() -> [UInt8] {
         token += 1
-        feed(
-            .link(.read(central, BluetoothUUID(machine.script.profile.responseCharacteristic), offset: 0, token: token))
-        )
+        feed(.link(.read(central, BluetoothUUID(profile.responseCharacteristic), offset: 0, token: token)))
         return reads[token] ?? []
     }
 
@@ -89,7 +85,7 @@ struct Host {
     }
 }
 
-@Suite struct RecordedBottleMachineTests {
+@Suite struct ResponseScriptTests {
     static let ask: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0x06]
     static let snapshot: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0xFF]
     static let follows: [UInt8] = [0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01]
@@ -138,10 +134,7 @@ struct Host {
     static func records(_ values: [[UInt8]]) -> [[UInt8]] {
         var assembler = LogAssembler()
         return values.flatMap { assembler.receive($0) }.flatMap { event -> [[UInt8]] in
-            guard case .log(let transfer) = event else { return [] }
-            return stride(from: 0, to: transfer.recordBytes.count, by: 13).map {
-                Array(transfer.recordBytes[$0..<($0 + 13)])
-            }
+            if case .log(let transfer) = event { transfer.records().map(\.raw) } else { [] }
         }
     }
 
@@ -185,7 +178,7 @@ struct Host {
     }
 
     @Test func `strict mode also sends empty responses in the recorded order`() throws {
-        var host = Host(try Self.script(), .strict)
+        var host = Host(try Self.script(), isStrict: true)
         #expect(Self.records(host.write(Self.ask)) == Self.first)
         host.write(HostCommand.acknowledge(bytes: 130).encoded)
         #expect(host.write(Self.ask) == [Self.empty])
@@ -198,7 +191,7 @@ struct Host {
         var once = Host(try Self.script())
         #expect(once.write(goal) == [[0x52, 0x50, 0x00, 0x04, 0x03, 0x05, 0x09, 0xC4]])
         #expect(once.isConnected)
-        var strict = Host(try Self.script(), .strict)
+        var strict = Host(try Self.script(), isStrict: true)
         #expect(strict.write(goal).isEmpty)
         #expect(!strict.isConnected)
         #expect(
