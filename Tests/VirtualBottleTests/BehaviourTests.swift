@@ -77,12 +77,12 @@ import Emulator
     func `today's amount grows with drinks and restarts at midnight`() throws {
         var bench = try Bench()
         bench.sip([100, 50])
-        #expect(bench.status.amountMl == 150 && bench.status.levelMl == 380)
+        #expect(bench.status.amountMl == 150 && bench.status.flash.levelMl == 380)
         bench.wait(.seconds(12 * 3600))
         #expect(bench.status.amountMl == 0)
         bench.control(.refill)
         bench.control(.sip(ml: 40))
-        #expect(bench.status.amountMl == 40 && bench.status.levelMl == 490)
+        #expect(bench.status.amountMl == 40 && bench.status.flash.levelMl == 490)
     }
 
     @Test
@@ -92,7 +92,7 @@ import Emulator
         bench.write(.register)
         bench.notified = []
         bench.control(.press)
-        #expect(bench.notified == [hex("52 54 00 03 02 1C 03")] && bench.status.isRegistered)
+        #expect(bench.notified == [hex("52 54 00 03 02 1C 03")] && bench.status.flash.isRegistered)
         bench.write(.register)
         bench.notified = []
         bench.wait(.seconds(31))
@@ -105,7 +105,7 @@ import Emulator
         bench.connect()
         bench.write(command)
         bench.wait(.seconds(2))
-        #expect(bench.notified == [hex("52 54 00 03 02 \(type) 01")] && bench.status.levelMl == level)
+        #expect(bench.notified == [hex("52 54 00 03 02 \(type) 01")] && bench.status.flash.levelMl == level)
     }
 
     // MARK: Connection
@@ -203,7 +203,7 @@ import Emulator
         #expect(Set(outlets) == [0xFF02, 0xFFE4])
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: 39))
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
     }
 
     @Test
@@ -262,7 +262,7 @@ import Emulator
         bench.write(.acknowledge(bytes: 13))
         let later = LocalTime(milliseconds: Bench.noon.milliseconds + 3_600_000)
         var restarted = try Bench(flash: bench.saved, hostTime: later)
-        #expect(restarted.status.goalMl == 1234 && restarted.status.reminder == Self.reminder)
+        #expect(restarted.status.flash.goalMl == 1234 && restarted.status.flash.reminder == Self.reminder.encoded)
         #expect(restarted.status.clock.description == "2026-11-21T14:11:15")
         restarted.connect()
         #expect(restarted.poll().map(\.amountMl) == [2, 3])

@@ -60,7 +60,7 @@ import Emulator
                 }
                 let remaining = Set(bench.machine.flash.records.map { Int($0.bytes[7]) })
                 let lost = Set(1...40).subtracting(kept).subtracting(remaining)
-                #expect(lost.count == bench.status.overwritten, "\(word) seed \(seed) \(profile): lost \(lost)")
+                #expect(lost.count == bench.status.flash.overwritten, "\(word) seed \(seed) \(profile): lost \(lost)")
             }
         }
     }
@@ -159,11 +159,11 @@ import Emulator
         #expect(try poll("lie=100").values == [hex("52 50 00 03 02 06 00")])
         var bench = try poll("forget=100").bench
         bench.write(.acknowledge(bytes: 13))
-        #expect(bench.status.records == 40)
+        #expect(bench.status.flash.records.count == 40)
         bench = try poll("resend=2").bench
         bench.write(.acknowledge(bytes: 520))
         bench.sip([99])
-        #expect(bench.poll().map(\.amountMl) == [39, 40, 99] && bench.status.records == 0)
+        #expect(bench.poll().map(\.amountMl) == [39, 40, 99] && bench.status.flash.records.count == 0)
         bench = try Bench(faults: "keep-alive")
         bench.connect()
         bench.link(.subscribed(Bench.central, 0xFFE6))

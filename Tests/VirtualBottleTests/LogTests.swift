@@ -34,7 +34,7 @@ import Emulator
         var bench = try Bench(flash: BottleFlash(records: records, capacity: 5000))
         bench.connect()
         #expect(bench.poll().map(\.amountMl) == Array(0..<5000))
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
     }
 
     @Test
@@ -67,7 +67,7 @@ import Emulator
         bench.connect()
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: UInt16(13 * count)))
-        #expect(bench.status.records == left)
+        #expect(bench.status.flash.records.count == left)
         #expect(bench.poll(acknowledge: false).map(\.amountMl) == Array((1...20).suffix(left)))
     }
 
@@ -77,7 +77,7 @@ import Emulator
         bench.sip([1, 2])
         bench.connect()
         bench.write(.acknowledge(bytes: 26))
-        #expect(bench.status.records == 2, "nothing was sent yet")
+        #expect(bench.status.flash.records.count == 2, "nothing was sent yet")
         bench.write(.drinkLog)
         bench.sip([3])
         bench.write(.acknowledge(bytes: 39))
@@ -86,10 +86,10 @@ import Emulator
         bench.disconnect()
         bench.connect()
         bench.write(.acknowledge(bytes: 13))
-        #expect(bench.status.records == 1, "a new connection cannot acknowledge earlier records")
+        #expect(bench.status.flash.records.count == 1, "a new connection cannot acknowledge earlier records")
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: 12))
-        #expect(bench.status.records == 1, "12 bytes are no record")
+        #expect(bench.status.flash.records.count == 1, "12 bytes are no record")
     }
 
     @Test
@@ -118,10 +118,10 @@ import Emulator
     func `the ring keeps 500 records and drops its oldest`() throws {
         var bench = try Bench()
         for index in 0..<510 { bench.control(.sip(ml: index)) }
-        #expect(bench.status.records == 500 && bench.status.overwritten == 10)
+        #expect(bench.status.flash.records.count == 500 && bench.status.flash.overwritten == 10)
         bench.connect()
         #expect(bench.poll().map(\.amountMl) == Array(10..<510))
-        #expect(bench.status.records == 0 && bench.status.dropped == 500)
+        #expect(bench.status.flash.records.count == 0 && bench.status.flash.dropped == 500)
     }
 
     @Test
@@ -154,7 +154,7 @@ import Emulator
         bench.sip([1, 2])
         bench.connect()
         #expect(bench.write(.clearLog) == [hex("52 50 00 03 02 1C 06")])
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
     }
 
     @Test
@@ -206,7 +206,7 @@ import Emulator
         #expect(packets.map { originalAppRecords($0).map(\.amountMl) }.prefix(2) == [Array(2...20), [1]])
         #expect(bench.notified.isEmpty)
         bench.write(.acknowledge(bytes: 260))
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
     }
 
     @Test(arguments: [(nil, 0x1A), (.strict, 0x1A), (.calendar, 0x1B)] as [(RecordDialect?, Int)])
@@ -247,7 +247,7 @@ import Emulator
             bench.disconnect()
             bench.wait(.seconds(2880))
         }
-        #expect(seen.count == 90 && bench.status.records == 90)
+        #expect(seen.count == 90 && bench.status.flash.records.count == 90)
     }
 
     @Test
@@ -289,7 +289,7 @@ import Emulator
         #expect(values.map(\.count) == [110, 32, 4])
         #expect(bench.effects.contains(.link(.respond(token: 1, .value([])))))
         bench.write(.acknowledge(bytes: 130))
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
         #expect(bench.write([0x01]) == [hex("50 54 00 00")])
     }
 
@@ -310,7 +310,7 @@ import Emulator
         let values = bench.write([byte])
         #expect(
             values.isEmpty != isTaken && values.contains { $0.starts(with: [0x50, 0x54]) } == isTaken
-                && bench.status.records == 1)
+                && bench.status.flash.records.count == 1)
     }
 
     @Test
@@ -324,7 +324,7 @@ import Emulator
         bench.wait(.milliseconds(1))
         #expect(bench.notified.map { Array($0.prefix(2)) } == [Array("RP".utf8), Array("PT".utf8)])
         bench.write(.acknowledge(bytes: 26))
-        #expect(bench.status.records == 0)
+        #expect(bench.status.flash.records.count == 0)
         bench.disconnect()
         bench.connect()
         bench.write(.snapshot)

@@ -102,19 +102,20 @@ package enum ControlMessages {
     }
 
     package static func json(_ status: BottleStatus) -> JSONValue {
-        [
+        let flash = status.flash
+        return [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),
             "profile": .string(status.identity.profile.rawValue), "model": .string(status.identity.model.rawValue),
             "connected": .bool(status.central != nil), "central": JSONValue(status.central?.text),
             "subscribed": .bool(status.isSubscribed),
-            "mtu": JSONValue(status.mtu), "connections": .int(status.connections), "records": .int(status.records),
-            "acknowledged": .int(status.dropped), "overwritten": .int(status.overwritten),
-            "clock": .string(status.clock.description),
-            "batteryPercent": .int(status.batteryPercent), "charging": .string(status.charging.description),
-            "goalMl": .int(status.goalMl),
-            "amountMl": .int(status.amountMl), "levelMl": .int(status.levelMl),
-            "reminder": JSONValue(status.reminder?.description),
-            "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered),
+            "mtu": JSONValue(status.mtu), "connections": .int(status.connections),
+            "records": .int(flash.records.count), "acknowledged": .int(flash.dropped),
+            "overwritten": .int(flash.overwritten), "clock": .string(status.clock.description),
+            "batteryPercent": .int(Int(flash.batteryPercent)),
+            "charging": .string(ChargingState(rawValue: flash.charging).description),
+            "goalMl": .int(Int(flash.goalMl)), "amountMl": .int(status.amountMl), "levelMl": .int(Int(flash.levelMl)),
+            "reminder": JSONValue(ReminderSetting(flash.reminder)?.description),
+            "light": JSONValue(ReminderLight(flash.light)?.description), "registered": .bool(flash.isRegistered),
             "blinks": .int(status.blinks),
             "onAir": .bool(status.offAirError == nil), "offAirReason": JSONValue(status.offAirError.map { "\($0)" }),
         ]

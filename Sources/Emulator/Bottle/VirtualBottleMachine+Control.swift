@@ -24,20 +24,10 @@ package enum ControlReply: Hashable, Sendable {
 /// The state of the emulated bottle, for the control socket.
 package struct BottleStatus: Hashable, Sendable {
     package var identity: BottleIdentity
-    package var records: Int
-    package var overwritten: Int
-    package var dropped: Int
-    package var batteryPercent: Int
-    package var charging: ChargingState
+    package var flash: BottleFlash
     package var clock: BottleClock
-    package var goalMl: Int
+    /// Today's amount in millilitres.
     package var amountMl: Int
-    package var levelMl: Int
-    /// The bottle's own reminders; `nil` if never set.
-    package var reminder: ReminderSetting?
-    /// The reminder light; `nil` if never set.
-    package var light: ReminderLight?
-    package var isRegistered: Bool
     package var blinks: Int
     package var connections: Int
     package var central: CentralID?
@@ -130,13 +120,8 @@ extension VirtualBottleMachine {
 
     package func status(at now: MonotonicInstant) -> BottleStatus {
         BottleStatus(
-            identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,
-            batteryPercent: Int(flash.batteryPercent), charging: ChargingState(rawValue: flash.charging),
-            clock: clock.reading(at: now),
-            goalMl: Int(flash.goalMl), amountMl: Int(amount(at: now)), levelMl: Int(flash.levelMl),
-            reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light),
-            isRegistered: flash.isRegistered, blinks: blinks,
-            connections: connections, central: session?.central, mtu: session?.mtu,
+            identity: identity, flash: flash, clock: clock.reading(at: now), amountMl: Int(amount(at: now)),
+            blinks: blinks, connections: connections, central: session?.central, mtu: session?.mtu,
             isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true },
             offAirError: offAirError)
     }
