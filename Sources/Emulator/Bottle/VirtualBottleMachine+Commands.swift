@@ -183,23 +183,14 @@ extension VirtualBottleMachine {
         clock.time(at: now).day == flash.amountDay ? flash.amountMl : 0
     }
 
+    /// Responds with the entry of that type, as in the snapshots of all models.
     private mutating func get(_ type: EntryType, at now: MonotonicInstant) {
-        let measuresWater = identity.model.measuresWater
-        let entry: Entry? =
-            switch type {
-            case .battery: Entry(type, [flash.batteryPercent])
-            case .clock: Entry(type, clock.reading(at: now).encoded)
-            case .amount: Entry(type, amount(at: now))
-            case .goal: Entry(type, flash.goalMl)
-            case .charging: Entry(type, [flash.charging])
-            case .language: Entry(type, [flash.language])
-            case .reminder: Entry(type, flash.reminder)
-            case .level: Entry(type, flash.levelMl)
-            case .temperature: measuresWater ? Entry(type, [UInt8(bitPattern: flash.temperatureC)]) : nil
-            case .tds: measuresWater ? Entry(type, flash.tdsPpm) : nil
-            default: nil
-            }
-        if let entry { answer(Frame(.response, [entry]), at: now) }
+        guard Self.answered.contains(type), identity.model.measuresWater || ![.temperature, .tds].contains(type) else {
+            return
+        }
+        let snapshot = snapshot(at: now)
+        let entries = BottleModel.allCases.compactMap { try? snapshot.frame($0).entries() }.joined()
+        if let entry = entries.first(where: { $0.type == type }) { answer(Frame(.response, [entry]), at: now) }
     }
 
     // MARK: Settings and actions
