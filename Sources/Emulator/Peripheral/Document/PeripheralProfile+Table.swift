@@ -13,12 +13,11 @@ extension PeripheralProfile {
         package var secondary: Bool?
         /// Whether the capture has the discovery of the service, or only its traffic.
         package var source: Source
-        package var includes: [Include]
+        package var includes: [Include] = []
         package var characteristics: [Characteristic]
 
         package init(
             uuid: BluetoothUUID?, handle: UInt16, end: UInt16, secondary: Bool? = nil, source: Source = .discovered,
-            includes: [Include] = [],
             characteristics: [Characteristic] = []
         ) {
             self.uuid = uuid
@@ -26,7 +25,6 @@ extension PeripheralProfile {
             self.end = end
             self.secondary = secondary
             self.source = source
-            self.includes = includes
             self.characteristics = characteristics
         }
     }

@@ -28,9 +28,9 @@ package struct PeripheralProfile: Hashable, Sendable {
     package var advertisement: Octets?
     /// The AD structures of the last scan response; `nil` if the capture has none.
     package var scanResponse: Octets?
-    package var services: [Service]
+    package var services: [Service] = []
     /// The recorded exchanges, one conversation for each connection, in order.
-    package var conversations: [Conversation]
+    package var conversations: [Conversation] = []
     /// Rules, written by hand, for requests that are not in the capture. The first matching rule applies.
     package var rules: [Rule] = []
     /// Notes about data that the capture lacks, one sentence each.
@@ -39,17 +39,10 @@ package struct PeripheralProfile: Hashable, Sendable {
     /// The version of written documents, and the newest readable one.
     package static let currentVersion = 1
 
-    package init(
-        address: BluetoothAddress? = nil, addressType: AddressType? = nil, name: String? = nil, mtu: Int? = nil,
-        services: [Service] = [],
-        conversations: [Conversation] = []
-    ) {
+    package init(address: BluetoothAddress? = nil, addressType: AddressType? = nil, mtu: Int? = nil) {
         self.address = address
         self.addressType = addressType
-        self.name = name
         self.mtu = mtu
-        self.services = services
-        self.conversations = conversations
     }
 
     package var characteristics: [Characteristic] { services.flatMap(\.characteristics) }

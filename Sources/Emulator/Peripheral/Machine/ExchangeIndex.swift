@@ -6,21 +6,17 @@ struct ExchangeIndex: Sendable {
         var value: [UInt8]
     }
 
-    let exchanges: [PeripheralProfile.Exchange]
+    private(set) var exchanges: [PeripheralProfile.Exchange] = []
     /// The index of each connection's first exchange.
-    let starts: [Int]
+    private(set) var starts: [Int] = []
     private var positions: [Key: [Int]] = [:]
     private var nextPositions: [Key: Int] = [:]
 
     init(_ profile: PeripheralProfile) {
-        var exchanges: [PeripheralProfile.Exchange] = []
-        var starts: [Int] = []
         for conversation in profile.conversations {
             starts.append(exchanges.count)
             exchanges += conversation.exchanges
         }
-        self.exchanges = exchanges
-        self.starts = starts
         for (index, exchange) in exchanges.enumerated() {
             guard let handle = exchange.handle else { continue }
             positions[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []]
