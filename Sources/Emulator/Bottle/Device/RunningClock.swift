@@ -36,21 +36,15 @@ struct RunningClock: Sendable {
         return clock
     }
 
-    mutating func set(_ time: LocalTime, at now: MonotonicInstant) {
+    mutating func set(_ time: LocalTime, isLost: Bool = false, at now: MonotonicInstant) {
         since = now
         base = time
-        isLost = false
+        self.isLost = isLost
     }
 
     mutating func step(milliseconds: Int64, at now: MonotonicInstant) {
-        let stepped = LocalTime(milliseconds: time(at: now).milliseconds + milliseconds)
-        since = now
-        base = stepped
+        set(LocalTime(milliseconds: time(at: now).milliseconds + milliseconds), isLost: isLost, at: now)
     }
 
-    mutating func losePower(at now: MonotonicInstant) {
-        since = now
-        base = LocalTime(milliseconds: 0)
-        isLost = true
-    }
+    mutating func losePower(at now: MonotonicInstant) { set(LocalTime(milliseconds: 0), isLost: true, at: now) }
 }
