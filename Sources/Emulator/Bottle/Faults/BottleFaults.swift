@@ -16,7 +16,7 @@ package enum BottleFault: String, CaseIterable, Sendable {
     var defaultNumber: Int { self == .ring ? 500 : 0 }
 
     private var definition: (range: ClosedRange<Int>?, example: Int, meaning: String) {
-        let (percent, milliseconds) = (0...100, 0...600_000)
+        let (percent, milliseconds, perFrame) = (0...100, 0...600_000, 0...DrinkLogPackets.maximumPerFrame)
         return switch self {
         case .drop: (percent, 5, "N percent of the notifications are lost")
         case .twice: (percent, 10, "N percent of the notifications are sent twice")
@@ -51,10 +51,7 @@ package enum BottleFault: String, CaseIterable, Sendable {
         case .forget: (percent, 50, "N percent of the acknowledgements are ignored: those records are sent again")
         case .counts: (nil, 1, "an acknowledgement of N records deletes the N oldest ones, even if they were not sent")
         case .frame:
-            (
-                0...DrinkLogPackets.maximumPerFrame, 16,
-                "the retail log is sent in frames of at most N records (one frame without this fault)"
-            )
+            (perFrame, 16, "the retail log is sent in frames of at most N records (one frame without this fault)")
         case .resend: (0...500, 8, "the last N acknowledged records are sent again with the next ones")
         case .ring: (1...5000, 20, "the log has room for N records and loses its oldest (500 without this fault)")
         case .drift: (-100_000...100_000, 200, "the clock is N millionths fast, or slow if negative")
@@ -111,12 +108,10 @@ package struct BottleFaults: Hashable, Sendable {
     }
 
     /// The faults that are set, in the format of `init(_:)`.
-    package var text: String { words.joined(separator: ",") }
-
-    package var words: [String] {
-        BottleFault.allCases.compactMap { fault in
-            guard let number = numbers[fault] else { return nil }
-            return fault.range == nil ? fault.rawValue : "\(fault.rawValue)=\(number)"
+    package var text: String {
+        let words = BottleFault.allCases.compactMap { fault in
+            numbers[fault].map { fault.range == nil ? fault.rawValue : "\(fault.rawValue)=\($0)" }
         }
+        return words.joined(separator: ",")
     }
 }

@@ -88,7 +88,7 @@ struct FaultInjector: Sendable {
             chance(plan[.length])
         else { return }
         let length = Int(value[2]) << 8 | Int(value[3])
-        let corrupted = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
+        let corrupted = UInt16(clamping: length + ([-7, -1, 1, 13, 15, 300].randomElement(using: &generator) ?? 1))
         value[2] = UInt8(corrupted >> 8)
         value[3] = UInt8(truncatingIfNeeded: corrupted)
     }
@@ -96,7 +96,7 @@ struct FaultInjector: Sendable {
     private mutating func corruptEntry(_ value: inout [UInt8]) {
         let at = value.first == 0x50 ? Frame.headerSize : 0
         guard value.count > at, chance(plan[.entry]) else { return }
-        value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
+        value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator) ?? 0
     }
 
     /// A frame of another manufacturer's bottle, which uses the same characteristics.
@@ -105,12 +105,6 @@ struct FaultInjector: Sendable {
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],
             [0xFF],
         ]
-        return frames.randomElement(using: &generator, or: [0xFF])
-    }
-}
-
-extension Array {
-    fileprivate func randomElement(using generator: inout SplitMix64, or fallback: Element) -> Element {
-        randomElement(using: &generator) ?? fallback
+        return frames.randomElement(using: &generator) ?? [0xFF]
     }
 }
