@@ -20,8 +20,6 @@ enum BottleGATTTables {
     /// - Parameter hasRadio: whether centrals know the bottle's address. Otherwise the serial number in a Device
     ///   Information service contains it; real bottles do not have this service.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
-        let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
-        let retail = table(.retail, hasKeepAlive: hasKeepAlive)
         let serial = LocalCharacteristic(
             uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
         let information = LocalService(uuid: deviceInformation, characteristics: [serial])
@@ -32,14 +30,12 @@ enum BottleGATTTables {
             ])
         // Bottles on sale advertise no service. Clients of the draft profile scan for its service.
         let advertised = identity.profile.contains(.draft) ? [BluetoothUUID(BottleProfile.draft.commandService)] : []
-        let tables: [LocalService] =
-            switch identity.profile {
-            case .draft: draft
-            case .retail: retail + [firmware]
-            case .both: draft + retail + [firmware]
-            }
-        return GATTApplication(
-            name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
+        var services = hasRadio ? [] : [information]
+        for profile in identity.profile.profiles {
+            services += table(profile, hasKeepAlive: hasKeepAlive && profile == identity.profile.profiles.last)
+        }
+        if identity.profile.contains(.retail) { services.append(firmware) }
+        return GATTApplication(name: identity.name, advertisedServices: advertised, services: services)
     }
 
     private static func table(_ profile: BottleProfile, hasKeepAlive: Bool) -> [LocalService] {
