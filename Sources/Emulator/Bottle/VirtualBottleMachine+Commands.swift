@@ -198,12 +198,9 @@ extension VirtualBottleMachine {
     /// Handles each entry of a PUT command. The responses are in one frame.
     private mutating func put(_ command: HostCommand, at now: MonotonicInstant) {
         guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
-        var answers: [Entry] = []
-        for entry in entries {
-            if let reply = put(entry, at: now) { answers.append(reply) }
-        }
+        let responses = entries.compactMap { put($0, at: now) }
         blinks += entries.isEmpty ? 0 : 1
-        if !answers.isEmpty { answer(Frame(.response, answers), at: now) }
+        if !responses.isEmpty { answer(Frame(.response, responses), at: now) }
     }
 
     private mutating func put(_ entry: Entry, at now: MonotonicInstant) -> Entry? {
