@@ -27,7 +27,6 @@ package struct Snapshot: Hashable, Sendable {
     package var reminder: ReminderSetting?
     /// The language number; its meaning is unknown.
     package var language: UInt8?
-    package var unknownEntries: [Entry] = []
 
     /// The types that the emulator sends for the entries of unknown type (`xx` above). The decoder uses their position.
     static let firmwareType = EntryType(0x0B)
@@ -75,7 +74,7 @@ package struct Snapshot: Hashable, Sendable {
             case .level: levelMl = entry.number.map(Int.init)
             case .reminder: reminder = ReminderSetting(entry.data)
             case .language: language = entry.byte
-            default: unknownEntries.append(entry)
+            default: break
             }
         }
     }
