@@ -67,14 +67,10 @@ struct FaultOptions {
 }
 
 /// The value of `--restamp`: whether to keep recorded times or to shift them to today.
-enum Restamp: String, CaseIterable, ExpressibleByArgument {
-    case today, keep
-}
+enum Restamp: String, CaseIterable, ExpressibleByArgument { case today, keep }
 
 /// The value of `--answers`: the source of the responses to requests that the emulated model does not support.
-enum ResponseSource: String, CaseIterable, ExpressibleByArgument {
-    case model, capture, strict
-}
+enum ResponseSource: String, CaseIterable, ExpressibleByArgument { case model, capture, strict }
 
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}

@@ -107,9 +107,7 @@ struct Run: AsyncParsableCommand {
         }
         if notifications != nil, !isOverBluetoothd { throw ValidationError("--notifications requires --link bluez") }
         let plan: FaultOptions
-        do {
-            plan = try FaultOptions(faults)
-        } catch {
+        do { plan = try FaultOptions(faults) } catch {
             throw ValidationError("\(error). List the faults with: waterh-emulator faults")
         }
         if let refusal = plan.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
@@ -127,8 +125,7 @@ struct Run: AsyncParsableCommand {
     private var isOverBluetoothd: Bool { if case .bluez = link { true } else { false } }
 
     private var log: @Sendable (String) -> Void {
-        let isQuiet = quiet
-        return { line in if !isQuiet { Diagnostics.line(line) } }
+        { [quiet] line in if !quiet { Diagnostics.line(line) } }
     }
 
     func run() async throws {
