@@ -12,7 +12,7 @@ package protocol PeripheralMachine: Sendable {
 
 package enum PeripheralMachineEvent: Hashable, Sendable {
     case link(PeripheralEvent)
-    /// A user's action on an emulated bottle, answered by `.reply`.
+    /// A user's action on an emulated bottle, with the effect `.reply`.
     case control(ControlAction)
     case tick
 }
@@ -80,7 +80,7 @@ package actor PeripheralDriver {
     @discardableResult
     private func feed(_ event: PeripheralMachineEvent) -> ControlReply? {
         var isSaved = true
-        var answer: ControlReply?
+        var controlReply: ControlReply?
         for effect in machine.handle(event, at: clock.now()) {
             switch effect {
             case .save(let flash): isSaved = saveFlash(flash)
@@ -88,13 +88,13 @@ package actor PeripheralDriver {
                 let unlikelyError: UInt8 = 0x0E
                 link.perform(.respond(token: token, .error(unlikelyError)))
             case .link(let request): link.perform(request)
-            case .reply(let reply): answer = isSaved ? reply : .refused("saving the bottle's flash failed")
+            case .reply(let reply): controlReply = isSaved ? reply : .refused("saving the bottle's flash failed")
             case .log(let line): log(line)
             case .unrecorded(let line): unrecorded(line)
             }
         }
         setTimer()
-        return answer
+        return controlReply
     }
 
     private func saveFlash(_ flash: BottleFlash) -> Bool {

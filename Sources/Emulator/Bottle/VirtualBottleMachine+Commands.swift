@@ -29,7 +29,7 @@ extension VirtualBottleMachine {
             if recordedResponses.isPreferred { log("no recorded response, the emulated model responds") }
         }
         switch command {
-        case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
+        case .snapshot: respond(snapshot(at: now).frame(identity.model), at: now)
         case .drinkLog: dumpRetail(at: now)
         case .draftDump where session?.profile == .draft: dumpDraft(at: now)
         case .draftDump(let byte) where Self.retailDumps.contains(byte): dumpRetail(at: now)
@@ -46,24 +46,24 @@ extension VirtualBottleMachine {
         switch command {
         case .unknown: false
         case .draftDump(let byte): session?.profile == .draft || Self.retailDumps.contains(byte)
-        case .get(let type): Self.answered.contains(type)
-        case .put(let entries): !entries.isEmpty && entries.allSatisfy { Self.understood.contains($0.type) }
+        case .get(let type): Self.readableTypes.contains(type)
+        case .put(let entries): !entries.isEmpty && entries.allSatisfy { Self.writableTypes.contains($0.type) }
         default: true
         }
     }
 
     /// The one-byte commands with which early clients request the log of retail bottles.
     private static let retailDumps: Set<UInt8> = [0x03, 0x04]
-    private static let answered: Set<EntryType> = [
+    private static let readableTypes: Set<EntryType> = [
         .battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds,
     ]
-    private static let understood: Set<EntryType> = [
+    private static let writableTypes: Set<EntryType> = [
         .goal, .amount, .reminder, .clock, .light, .language, .registration, .recalibrateFull, .recalibrateEmpty,
         .flash, .factoryMode,
     ]
 
-    private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
-        send(injector.applyFaults(answer: frame.encoded), at: now)
+    private mutating func respond(_ frame: Frame, at now: MonotonicInstant) {
+        send(injector.applyFaults(response: frame.encoded), at: now)
     }
 
     /// Sends a recorded response.
@@ -79,7 +79,7 @@ extension VirtualBottleMachine {
         // A central that reads before a value is due would receive the end of the log.
         let keepsDelays = session?.isListening == true
         let values = exchange.values.map { bytes, delay in
-            OutgoingValue(value: bytes, kind: .answer, delay: keepsDelays ? recordedResponses.delay(delay) : .zero)
+            OutgoingValue(value: bytes, kind: .response, delay: keepsDelays ? recordedResponses.delay(delay) : .zero)
         }
         send(values, at: now)
     }
@@ -90,7 +90,7 @@ extension VirtualBottleMachine {
         let records = beginDump()
         let hasRecords = !records.isEmpty
         let reportsRecords = injector.chance(plan[.lie]) ? !hasRecords : hasRecords
-        answer((reportsRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
+        respond((reportsRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, reportsRecords else { return }
         sendLog(
             session?.isListening == true
@@ -104,7 +104,7 @@ extension VirtualBottleMachine {
 
     /// Sends state and log to a client without a request (fault `unasked`).
     mutating func sendState(at now: MonotonicInstant) {
-        answer(snapshot(at: now).frame(identity.model), at: now)
+        respond(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
         if !records.isEmpty {
             sendLog(
@@ -185,12 +185,11 @@ extension VirtualBottleMachine {
 
     /// Responds with the entry of that type, as in the snapshots of all models.
     private mutating func get(_ type: EntryType, at now: MonotonicInstant) {
-        guard Self.answered.contains(type), identity.model.measuresWater || ![.temperature, .tds].contains(type) else {
-            return
-        }
+        guard Self.readableTypes.contains(type), identity.model.measuresWater || ![.temperature, .tds].contains(type)
+        else { return }
         let snapshot = snapshot(at: now)
         let entries = BottleModel.allCases.compactMap { try? snapshot.frame($0).entries() }.joined()
-        if let entry = entries.first(where: { $0.type == type }) { answer(Frame(.response, [entry]), at: now) }
+        if let entry = entries.first(where: { $0.type == type }) { respond(Frame(.response, [entry]), at: now) }
     }
 
     // MARK: Settings and actions
@@ -200,7 +199,7 @@ extension VirtualBottleMachine {
         guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
         let responses = entries.compactMap { put($0, at: now) }
         blinks += entries.isEmpty ? 0 : 1
-        if !responses.isEmpty { answer(Frame(.response, responses), at: now) }
+        if !responses.isEmpty { respond(Frame(.response, responses), at: now) }
     }
 
     private mutating func put(_ entry: Entry, at now: MonotonicInstant) -> Entry? {

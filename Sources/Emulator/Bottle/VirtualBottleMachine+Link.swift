@@ -18,10 +18,10 @@ extension VirtualBottleMachine {
             session?.outbox.removeAll { $0.characteristic == uuid }
             if uuid == BottleGATTTables.keepAlive { session?.keepAliveAt = nil }
         case .read(let central, let uuid, let offset, let token):
-            answerRead(central, uuid, offset: offset, token: token, at: now)
+            respondToRead(central, uuid, offset: offset, token: token, at: now)
         case .write(let central, let uuid, let value, let token):
             processWrite(value, to: uuid, from: central, token: token, at: now)
-        case .notified(let uuid) where profile(answering: uuid) != nil:
+        case .notified(let uuid) where profile(respondingBy: uuid) != nil:
             let next = now.advanced(by: .milliseconds(plan[.gap]))
             session?.confirmationDeadline = nil
             session?.earliestNext = next
@@ -71,7 +71,7 @@ extension VirtualBottleMachine {
 
     private mutating func subscribe(_ uuid: BluetoothUUID, at now: MonotonicInstant) {
         session?.subscriptions.insert(uuid)
-        if let profile = profile(answering: uuid) {
+        if let profile = profile(respondingBy: uuid) {
             session?.subscribedAt = now
             session?.profile = profile
             let unrequestedAt = now.advanced(by: .milliseconds(plan[.unasked]))
@@ -80,7 +80,7 @@ extension VirtualBottleMachine {
         if uuid == BottleGATTTables.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
     }
 
-    private func profile(answering uuid: BluetoothUUID) -> BottleProfile? {
+    private func profile(respondingBy uuid: BluetoothUUID) -> BottleProfile? {
         identity.profile.profiles.first { $0.response == uuid }
     }
 
@@ -98,7 +98,7 @@ extension VirtualBottleMachine {
             return respond(token, .value([]))
         }
         switch uuid {
-        case _ where profile(answering: uuid) != nil:
+        case _ where profile(respondingBy: uuid) != nil:
             guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else {
                 return respond(token, .error(writeNotPermitted))
             }
@@ -117,7 +117,7 @@ extension VirtualBottleMachine {
     }
 
     /// Responds to a read: at offset 0 with the next packet or an empty frame, at another offset with the rest of that.
-    private mutating func answerRead(
+    private mutating func respondToRead(
         _ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant
     ) {
         let (readNotPermitted, invalidOffset) = (UInt8(0x02), UInt8(0x07))

@@ -19,7 +19,7 @@ package struct Anomaly: Sendable, Equatable {
         case clockDrift
         case clockRate
         case recorderClock
-        case slowAnswers
+        case slowResponses = "slowAnswers"
 
         fileprivate var explanation: String {
             switch self {
@@ -73,7 +73,7 @@ package struct Anomaly: Sendable, Equatable {
                 The recorder's clock was set, or parts of the capture are in the wrong order. Durations across such \
                 a step are invalid.
                 """
-            case .slowAnswers:
+            case .slowResponses:
                 "Possible causes: long connection intervals, a peripheral that sleeps, or retransmissions."
             }
         }
@@ -180,7 +180,7 @@ extension CaptureStatistics {
         if connection.isEncrypted { add(.encryption, 1, "encrypted; later traffic cannot be read.") }
         if let slow = counts.latency.percentile95, slow >= .seconds(1), counts.latency.count >= 5 {
             add(
-                .slowAnswers, max(1, counts.latency.count / 20),
+                .slowResponses, max(1, counts.latency.count / 20),
                 "5 % of the responses took \(durationText(slow)) or longer.")
         }
         return found

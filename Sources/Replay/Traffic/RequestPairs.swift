@@ -51,7 +51,7 @@ struct RequestPairs {
         }
         guard TrafficKind.isResponse[Int(opcode)] || opcode == 0x1E else { return .other }
         let key = key(observation, observation.direction?.opposite, isIndication: opcode == 0x1E)
-        guard let request = pending[key], Self.isAnswer(pdu, opcode, to: request) else { return .orphan }
+        guard let request = pending[key], Self.isResponse(pdu, opcode, to: request) else { return .orphan }
         pending[key] = nil
         return .response(request)
     }
@@ -70,7 +70,7 @@ struct RequestPairs {
             isIndication: isIndication)
     }
 
-    private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {
+    private static func isResponse(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {
         // An error response has the opcode of the rejected request.
         opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == request.opcode : opcode == request.opcode + 1
     }

@@ -16,11 +16,11 @@ struct FaultInjector: Sendable {
         percent > 0 && Int.random(in: 0..<100, using: &generator) < percent
     }
 
-    mutating func applyFaults(answer value: [UInt8]) -> [OutgoingValue] {
+    mutating func applyFaults(response value: [UInt8]) -> [OutgoingValue] {
         var value = value
         if chance(plan[.foreign]) { value = foreignFrame() }
         corruptLength(&value)
-        return finish([OutgoingValue(value: value, kind: .answer)])
+        return finish([OutgoingValue(value: value, kind: .response)])
     }
 
     /// Applies the faults to a log transfer.

@@ -3,7 +3,7 @@ import BottleProtocol
 /// A value to send, with the numbers of the records whose last byte it contains.
 struct OutgoingValue: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-        case answer
+        case response
         case report
         case log
         /// Random bytes of the fault `endless`, which repeats.

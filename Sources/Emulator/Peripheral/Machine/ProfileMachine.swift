@@ -214,11 +214,11 @@ package struct ProfileMachine: PeripheralMachine {
             return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
         }
         let key = ExchangeIndex.Key(request: .read, handle: handle, value: [])
-        switch recordedAnswer(key) {
+        switch recordedResponse(key) {
         case .refused: respond(token, .error(unlikelyError))
-        case .exchange(let exchange): answer(exchange.response, token, fallback: values[handle], at: now)
+        case .exchange(let exchange): scheduleResponse(exchange.response, token, fallback: values[handle], at: now)
         case .rule(let rule):
-            answer(rule.response, token, fallback: values[handle] ?? [], at: now)
+            scheduleResponse(rule.response, token, fallback: values[handle] ?? [], at: now)
             play(rule, depth: 1, at: now)
         case nil:
             if let value = values[handle] { return respond(token, .value(value)) }
@@ -234,13 +234,13 @@ package struct ProfileMachine: PeripheralMachine {
         let (writeNotPermitted, unlikelyError): (UInt8, UInt8) = (0x03, 0x0E)
         guard id == central else { return respond(token, .error(writeNotPermitted)) }
         let key = ExchangeIndex.Key(request: token == nil ? .command : .write, handle: handle, value: value)
-        switch recordedAnswer(key) {
+        switch recordedResponse(key) {
         case .refused: respond(token, .error(unlikelyError))
         case .exchange(let exchange):
-            answer(exchange.response, token, fallback: [], at: now)
+            scheduleResponse(exchange.response, token, fallback: [], at: now)
             play(exchange, at: now)
         case .rule(let rule):
-            answer(rule.response, token, fallback: [], at: now)
+            scheduleResponse(rule.response, token, fallback: [], at: now)
             play(rule, depth: 1, at: now)
         case nil:
             let required: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
@@ -257,7 +257,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// Returns the recorded exchange or the rule for a request, depending on the mode; `nil` if there is none.
-    private mutating func recordedAnswer(_ key: ExchangeIndex.Key) -> Recorded? {
+    private mutating func recordedResponse(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
             for request in kinds(key.request) {
                 let key = ExchangeIndex.Key(request: request, handle: key.handle, value: key.value)
@@ -309,17 +309,17 @@ package struct ProfileMachine: PeripheralMachine {
 
     // MARK: Responses
 
-    private mutating func answer(
+    private mutating func scheduleResponse(
         _ response: PeripheralProfile.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant
     ) {
         guard let token else { return }
         let unlikelyError: UInt8 = 0x0E
-        let answer: PeripheralRequest.Response =
+        let scheduled: PeripheralRequest.Response =
             if let error = response?.error { .error(error) } else if let value = response?.value?.bytes ?? fallback {
                 .value(value)
             } else { .error(unlikelyError) }
         responses.append(
-            (now.advanced(by: .milliseconds(min(response?.afterMs ?? 0, Self.longestDelay))), token, answer))
+            (now.advanced(by: .milliseconds(min(response?.afterMs ?? 0, Self.longestDelay))), token, scheduled))
     }
 
     private mutating func respond(_ token: UInt64?, _ response: PeripheralRequest.Response) {
