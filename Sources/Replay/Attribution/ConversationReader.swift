@@ -5,12 +5,12 @@ import Captures
 /// A command, log records or a message of a bottle, found by `ConversationReader` in a capture.
 enum BottleTraffic {
     case command(HostCommand, value: [UInt8], characteristic: BluetoothUUID?)
-    /// Whole records of the drink log.
+    /// Whole records of the drink log, in order.
     case records(RecordBatch)
     /// A whole response or report.
     case message(Frame)
     /// Bytes of the response characteristic that are not part of a frame.
-    case malformed([UInt8], DecodeFailure)
+    case malformed
 }
 
 /// The server and the ATT PDU of a piece of bottle traffic.
@@ -425,19 +425,16 @@ final class ConversationReader {
         try interpret(bytes, of: handle, side, observation)
     }
 
-    private func emit(_ output: LogOutput, _ side: ServerSide, _ observation: ATTObservation) throws {
-        let origin = TrafficOrigin(side: side, observation: observation)
-        switch output {
-        case .records(let batch):
-            side.peer.hasResponded = true
-            try sink(.records(batch), origin)
+    private func emit(_ traffic: BottleTraffic, _ side: ServerSide, _ observation: ATTObservation) throws {
+        switch traffic {
+        case .records: side.peer.hasResponded = true
         case .message(let message):
             side.peer.hasResponded = true
             side.peer.update(from: message)
-            try sink(.message(message), origin)
-        case .malformed(let bytes, let failure):
-            // Other devices have a characteristic with the same UUID.
-            if side.peer.isBottle { try sink(.malformed(bytes, failure), origin) }
+        // Other devices have a characteristic with the same UUID.
+        case .malformed where !side.peer.isBottle: return
+        case .malformed, .command: break
         }
+        try sink(traffic, TrafficOrigin(side: side, observation: observation))
     }
 }

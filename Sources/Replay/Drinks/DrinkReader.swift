@@ -188,7 +188,7 @@ package final class DrinkReader: EventReader {
         // Count locally and add once, because each access to a property of the reader is checked at run time.
         var counts = Tally()
         counts.transfers = 1
-        counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
+        counts.unfinishedTransfers = batch.isWholeFrame ? 0 : 1
         defer { tally += counts }
         try batch.forEachRecord { raw, source in
             if isStrict, try isRejected(raw, source, peer) { return }

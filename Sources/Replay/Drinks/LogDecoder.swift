@@ -2,27 +2,14 @@ import Bluetooth
 import BottleProtocol
 import Glibc
 
-/// `DrinkRecord.size` as a literal, because a division by a value of another module would be slow.
-private let recordSize = 13
-
-/// A decoded part of a response characteristic's values.
-enum LogOutput {
-    /// Whole records of the drink log, in order.
-    case records(RecordBatch)
-    /// A whole RP or RT frame.
-    case message(Frame)
-    /// Bytes that are not part of a frame.
-    case malformed([UInt8], DecodeFailure)
-}
-
 /// Whole records of one log transfer, complete or not.
 struct RecordBatch {
     /// The bytes of the records, 13 each.
     var bytes: [UInt8]
     /// The packets with the records, in order.
     var sources: [Source]
-    /// The error of an incomplete frame; `nil` if the whole frame arrived. The records are complete in any case.
-    var failure: DecodeFailure?
+    /// Whether the whole frame arrived. The records are complete in any case.
+    var isWholeFrame: Bool
 
     struct Source {
         /// The number of records up to and including this packet's.
@@ -68,12 +55,12 @@ final class LogDecoder {
     var isOpen: Bool { length > 0 }
 
     /// Adds the next value of the response characteristic.
-    func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
+    func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (BottleTraffic) throws -> Void) rethrows {
         if appendNext(value, frame: frame, time: time) { return }
         if logAssembler == nil {
             if isRepeat(value) { return }
             if appendFirstOrLast(value, frame: frame, time: time) {
-                if received == length { try endFastPath(nil, value, emit) }
+                if received == length { try endFastPath(value, emit) }
                 return
             }
             if let message = Self.message(value) {
@@ -87,15 +74,12 @@ final class LogDecoder {
     }
 
     /// Ends an open frame, because the connection has ended or the log is requested again.
-    func finish(_ emit: (LogOutput) throws -> Void) rethrows {
+    func finish(_ emit: (BottleTraffic) throws -> Void) rethrows {
         if var open = logAssembler {
             logAssembler = nil
             try Self.forward(open.finish(), emit)
         } else if length > 0 {
-            let failure = DecodeFailure(
-                problem: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
-                needed: length, found: received)
-            try endFastPath(failure, nil, emit)
+            try endFastPath(nil, emit)
         }
         previous.removeAll(keepingCapacity: true)
         lastSize = 0
@@ -151,7 +135,9 @@ final class LogDecoder {
         sources.append(RecordBatch.Source(end: records.count / recordSize, frame: frame, time: time))
     }
 
-    private func endFastPath(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
+    /// Delivers the records of the open frame.
+    /// - Parameter last: the value that completed the frame; `nil` if the frame is incomplete.
+    private func endFastPath(_ last: RawSpan?, _ emit: (BottleTraffic) throws -> Void) rethrows {
         length = 0
         received = 0
         if let last { storePrevious(last) }
@@ -159,7 +145,7 @@ final class LogDecoder {
             records.removeAll(keepingCapacity: true)
             sources.removeAll(keepingCapacity: true)
         }
-        try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
+        try emit(.records(RecordBatch(bytes: records, sources: sources, isWholeFrame: last != nil)))
     }
 
     /// Whether the value repeats the previous one (protocol spec P3.4, rule 7).
@@ -215,7 +201,7 @@ final class LogDecoder {
     }
 
     /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
-    private func leaveFastPath(_ emit: (LogOutput) throws -> Void) rethrows {
+    private func leaveFastPath(_ emit: (BottleTraffic) throws -> Void) rethrows {
         var assembler = LogAssembler()
         var start = 0
         for (index, source) in sources.enumerated() {
@@ -233,13 +219,13 @@ final class LogDecoder {
         logAssembler = assembler
     }
 
-    private static func forward(_ events: [AssemblyEvent], _ emit: (LogOutput) throws -> Void) rethrows {
+    private static func forward(_ events: [AssemblyEvent], _ emit: (BottleTraffic) throws -> Void) rethrows {
         for event in events {
             switch event {
-            case .log(let transfer): try emit(.records(RecordBatch(transfer, nil)))
-            case .unfinished(let transfer, let failure): try emit(.records(RecordBatch(transfer, failure)))
+            case .log(let transfer): try emit(.records(RecordBatch(transfer, isWholeFrame: true)))
+            case .unfinished(let transfer, _): try emit(.records(RecordBatch(transfer, isWholeFrame: false)))
             case .message(let message): try emit(.message(message))
-            case .malformed(let bytes, let failure): try emit(.malformed(bytes, failure))
+            case .malformed: try emit(.malformed)
             case .repeated: break
             }
         }
@@ -248,8 +234,8 @@ final class LogDecoder {
 
 extension RecordBatch {
     /// The records of a transfer, each with the packet that completed it.
-    fileprivate init(_ transfer: LogTransfer, _ failure: DecodeFailure?) {
-        self.init(bytes: transfer.recordBytes, sources: [], failure: failure)
+    fileprivate init(_ transfer: LogTransfer, isWholeFrame: Bool) {
+        self.init(bytes: transfer.recordBytes, sources: [], isWholeFrame: isWholeFrame)
         var parts = transfer.parts[...]
         for (index, end) in Self.recordEnds(transfer).enumerated() {
             while parts.count > 1, let part = parts.first, part.end < end { parts.removeFirst() }
