@@ -24,8 +24,8 @@ package struct CaptureFill: Sendable {
         options.isRaw = true
         let reader = DrinkReader(options) { delivery in
             guard !delivery.isDuplicate else { return }
-            let known = found[delivery.bottle.label] ?? (nil, [])
-            found[delivery.bottle.label] = (delivery.model ?? known.model, known.records + [delivery.record.raw])
+            found[delivery.bottle.label, default: (nil, [])].records.append(delivery.record.raw)
+            if let model = delivery.model { found[delivery.bottle.label]?.model = model }
         }
         let opened = try files.map { try CaptureOpener().open($0) }
         remarks = opened.flatMap(\.remarks)
