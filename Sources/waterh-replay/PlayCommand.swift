@@ -103,11 +103,11 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     private func script() throws -> ResponseScript {
-        var found: (scripts: [ResponseScript], readingError: String?) = ([], nil)
+        let found: ResponseScript.Reading
         do {
             let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
-            found = try scripts(opened.parts)
+            found = try ResponseScript.read(opened.parts, given: attribution.given)
         } catch let error as CaptureFileError {
             throw CommandFailure(.failed, error.description)
         } catch let error as CaptureError {
@@ -134,23 +134,6 @@ struct PlayCommand: AsyncParsableCommand {
             )
         }
         return script
-    }
-
-    /// The scripts of all captures in the file. Captures without a bottle are skipped if another one has a bottle.
-    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [ResponseScript], readingError: String?) {
-        var found: (scripts: [ResponseScript], readingError: String?) = ([], nil)
-        var failure: ResponseScriptError?
-        for part in parts {
-            do {
-                let read = try ResponseScript.read(part, given: attribution.given)
-                found.scripts += read.scripts
-                found.readingError = found.readingError ?? part.readingError ?? read.readingError
-            } catch let error as ResponseScriptError {
-                failure = failure ?? error
-            }
-        }
-        if found.scripts.isEmpty, let failure { throw failure }
-        return found
     }
 }
 

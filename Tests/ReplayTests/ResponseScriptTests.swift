@@ -47,7 +47,7 @@ import Emulator
         let folder = try TemporaryFolder()
         let path = folder.file("session.hex")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let read = try ResponseScript.read(CapturePart(path: path))
+        let read = try ResponseScript.read([CapturePart(path: path)])
         #expect(read.readingError == nil)
         return try #require(read.scripts.first)
     }
@@ -77,6 +77,6 @@ import Emulator
         let folder = try TemporaryFolder()
         let path = folder.file("none.hex")
         try Data("- < 2A37 00 50\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(throws: ResponseScriptError.self) { try ResponseScript.read(CapturePart(path: path)) }
+        #expect(throws: ResponseScriptError.self) { try ResponseScript.read([CapturePart(path: path)]) }
     }
 }

@@ -29,7 +29,7 @@ package final class CaptureLink: CentralLink {
         let name = "capture:\(file)"
         let scripts: [ResponseScript]
         do {
-            let read = try ResponseScript.read(CapturePart(path: file), given: given)
+            let read = try ResponseScript.read([CapturePart(path: file)], given: given)
             scripts = read.scripts
             if let readingError = read.readingError {
                 instruments.log("\(file): \(readingError). The link uses the part before this error")

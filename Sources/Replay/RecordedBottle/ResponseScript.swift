@@ -16,12 +16,29 @@ package struct ResponseScript: Sendable {
     /// exchanges number them from 1.
     package internal(set) var records: [[UInt8]] = []
 
-    /// The scripts of all bottles in a capture, in order of first connection.
-    /// - Returns: the scripts, and the error that ended the reading of a truncated or damaged capture.
+    package typealias Reading = (scripts: [ResponseScript], readingError: String?)
+
+    /// The scripts of all bottles in captures, in order of first connection. A capture without a bottle is skipped if
+    /// another one has a bottle.
+    /// - Returns: the scripts, and the error that ended the reading of the first truncated or damaged capture.
     /// - Throws: `ResponseScriptError` if there is no bottle or too much data; `CaptureFileError`.
-    package static func read(
-        _ part: CapturePart, given: GivenHandles = GivenHandles()
-    ) throws -> (scripts: [ResponseScript], readingError: String?) {
+    package static func read(_ parts: [CapturePart], given: GivenHandles = GivenHandles()) throws -> Reading {
+        var found: Reading = ([], nil)
+        var failure: ResponseScriptError?
+        for part in parts {
+            do {
+                let reading = try read(part, given)
+                found.scripts += reading.scripts
+                found.readingError = found.readingError ?? part.readingError ?? reading.readingError
+            } catch let error as ResponseScriptError {
+                failure = failure ?? error
+            }
+        }
+        if found.scripts.isEmpty, let failure { throw failure }
+        return found
+    }
+
+    private static func read(_ part: CapturePart, _ given: GivenHandles) throws -> Reading {
         var file = CaptureFile(part)
         let builder = ScriptBuilder(name: part.name, given: given)
         let readingError = try file.feed([builder]).error?.description
