@@ -9,7 +9,7 @@ extension RecordedResponses {
     package init(captures: [String], wanted: BluetoothAddress?, isStrict: Bool) throws {
         var exchanges: [RecordedExchange] = []
         for path in captures {
-            let scripts = try ResponseScript.read([CapturePart(path: path)]).scripts
+            let scripts = try ResponseScript.read(CaptureOpener().open(path).parts).scripts
             let chosen =
                 scripts.first { $0.address != nil && $0.address == wanted }
                 ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
