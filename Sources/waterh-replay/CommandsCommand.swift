@@ -25,18 +25,20 @@ struct CommandsCommand: ParsableCommand {
         var noteClosures: [() -> Void] = []
         var options = DrinkReader.Options(hostYear: DrinkReader.Options.hostYear)
         (options.given, options.filter) = (attribution.given, filter.filter)
-        for part in try run.parts(file, following: following.follow) {
-            let reader = DrinkReader(options)
-            reader.onCommand = { command in
-                found += 1
-                if isJSON { lines.json(command) } else { lines.text(command) }
-            }
+        let reader = DrinkReader(options)
+        reader.onCommand = { command in
+            found += 1
+            if isJSON { lines.json(command) } else { lines.text(command) }
+        }
+        let parts = try run.parts(file, following: following.follow)
+        for (index, part) in parts.enumerated() {
             let notes = ReadingNotes()
             let isWhole = try run.read(part, following: following.follow) { file in
-                try reader.read(&file) { event in notes.count(event) }
+                try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
+            let peers = reader.peers
             noteClosures.append {
-                notes.print(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
+                notes.print(part.name, peers: peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
