@@ -48,7 +48,7 @@ import Testing
 
     private static let messages: [(String, BottleMessage)] = [
         ("52 50 00 0F 03 05 09 C4 02 03 00 07 26 01 07 1E 16 0F 2D", .settingsTaken(goalMl: 2500, reminder: reminder)),
-        ("52 50 00 04 03 05 09 C4", .answer([Entry(.goal, 2500)])),
+        ("52 50 00 04 03 05 09 C4", .response([Entry(.goal, 2500)])),
         ("52 50 00 03 02 06 01", .logFollows),
         ("52 50 00 03 02 06 00", .logEmpty),
         ("52 50 00 03 02 1C 02", .registration(.pressButton)),
@@ -199,6 +199,6 @@ import Testing
 extension BottleMessage {
     /// The response to goal, clock and reminder: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
     fileprivate static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
-        .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
+        .response([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
     }
 }

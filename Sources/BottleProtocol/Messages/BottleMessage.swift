@@ -1,6 +1,6 @@
 /// A message of the bottle other than the log: a response (RP) or a report (RT).
 ///
-/// Decoding keeps the entries of unknown messages, in `answer` or `report`.
+/// Decoding keeps the entries of unknown messages, in `response` or `report`.
 package enum BottleMessage: Hashable, Sendable {
     case snapshot(Snapshot)
     /// RP 06 01: records follow as PT frames.
@@ -12,7 +12,7 @@ package enum BottleMessage: Hashable, Sendable {
     /// RP 03: the clock's status, 00 = ok.
     case clockStatus(UInt8)
     /// Any other RP, usually accepted settings.
-    case answer([Entry])
+    case response([Entry])
     /// RT: a sensor changed, a button was pressed, or a calibration ended.
     case report([Entry])
 
@@ -25,7 +25,7 @@ package enum BottleMessage: Hashable, Sendable {
             if let snapshot = try? Snapshot(decoding: frame) {
                 self = .snapshot(snapshot)
             } else {
-                self = Self(answer: try frame.entries())
+                self = Self(response: try frame.entries())
             }
         default:
             throw DecodeFailure(
@@ -34,8 +34,8 @@ package enum BottleMessage: Hashable, Sendable {
         }
     }
 
-    private init(answer entries: [Entry]) {
-        self = .answer(entries)
+    private init(response entries: [Entry]) {
+        self = .response(entries)
         guard entries.count == 1, let entry = entries.first, let byte = entry.byte else { return }
         switch (entry.type, byte) {
         case (.log, 1): self = .logFollows
@@ -53,7 +53,7 @@ package enum BottleMessage: Hashable, Sendable {
         case .logEmpty: Frame(.response, [Entry(.log, [0])])
         case .registration(let code): Frame(.response, [Entry(.registration, [code.rawValue])])
         case .clockStatus(let status): Frame(.response, [Entry(.clock, [status])])
-        case .answer(let entries): Frame(.response, entries)
+        case .response(let entries): Frame(.response, entries)
         case .report(let entries): Frame(.report, entries)
         }
     }
