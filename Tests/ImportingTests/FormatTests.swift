@@ -55,7 +55,7 @@ import TrackerCore
         ("PK\u{3}\u{4}and so on", "ZIP archive is truncated"), ("\u{1F}\u{8B}", "not a health file"),
         ("SQLite format 3\0....", "a database"), ("Dear diary", "not a health file"), ("", "empty"),
         ("a1,b2\n1,2\n", "not a health file"), ("<HealthData>", "truncated or not XML"),
-        ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
+        ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no HealthData element"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
     ])
     func `an invalid file is rejected with its line`(text: String, words: String) {

@@ -6,7 +6,8 @@ import TrackerCore
 final class AppleHealthReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
-    /// The bytes before the root element; `nil` after the root element has begun.
+    /// The bytes before the root element; `nil` after it has begun. They are not parsed: Apple's document type is not
+    /// well-formed, and without one the document has no entities to expand.
     private var prolog: [UInt8]? = []
     /// The number of lines before the parser's first one.
     private var linesBefore = 0
@@ -43,29 +44,27 @@ final class AppleHealthReader {
     deinit { xmlFreeParserCtxt(context) }
 
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        guard let head = prolog else { return try parse(repair.repair(bytes, isLast: false)) }
-        prolog = head + bytes
-        try parseProlog(isLast: false)
+        guard let head = prolog.map({ $0 + bytes }) else { return try parse(repair.repair(bytes, isLast: false)) }
+        prolog = head
+        guard let root = FileHead.root(of: head) else {
+            guard head.count <= FileHead.limit else { throw Self.noRoot }
+            return
+        }
+        prolog = nil
+        linesBefore = head[..<root].count { $0 == UInt8(ascii: "\n") }
+        repair.line += linesBefore
+        try head[root...].withUnsafeBytes { try parse(repair.repair($0, isLast: false)) }
     }
 
     func finish() throws {
-        try parseProlog(isLast: true)
+        guard prolog == nil else { throw Self.noRoot }
         try parse(repair.repair(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true))
         xmlParseChunk(context, nil, 0, 1)
         try check()
     }
 
-    /// Parses the collected bytes once the root element has begun. Removes the document type: the document then has no
-    /// entities to expand, and Apple's document type is not well-formed.
-    private func parseProlog(isLast: Bool) throws {
-        guard let head = prolog else { return }
-        let text = head[FileHead.start(of: head)...]
-        guard let document = try FileHead.withoutDocumentType(text, isLast: isLast) else { return }
-        linesBefore = head[..<text.startIndex].count { $0 == UInt8(ascii: "\n") }
-        repair.line += linesBefore
-        prolog = nil
-        try document.bytes.withUnsafeBytes { try parse(repair.repair($0, isLast: false)) }
-    }
+    private static let noRoot = HealthFileError(
+        reason: "The document has no HealthData element: the file is truncated, or not an Apple Health export.")
 
     private func parse(_ bytes: [UInt8]) throws {
         // The parser's lengths have 32 bits.
@@ -117,16 +116,6 @@ final class AppleHealthReader {
     private func start(_ name: UnsafePointer<xmlChar>?, _ attributes: Attributes) {
         depth += 1
         do {
-            if depth == 1, !isEqual(name, "HealthData") {
-                throw HealthFileError(
-                    line: line,
-                    reason:
-                        """
-                        The document must be one HealthData element, not \
-                        \(name.map { String(cString: $0).prefix(60) } ?? "").
-                        """
-                )
-            }
             if depth == 2, isEqual(name, "ExportDate") {
                 exportedAt = attributes["value"].flatMap(SampleFields.instant)
             } else if isEqual(name, "Record") {

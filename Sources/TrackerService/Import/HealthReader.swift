@@ -122,6 +122,7 @@ enum FileHead {
     /// The number of bytes within which the root element of an XML document must begin.
     static let limit = 1 << 20
     private static let byteOrderMark = Array("\u{FEFF}".utf8)
+    private static let rootName = Array("<HealthData".utf8)
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -162,78 +163,19 @@ enum FileHead {
         return Array(text.utf8)
     }
 
-    /// Whether a document's root element is that of Apple Health; `nil` if more bytes are needed.
+    /// The index of the root element of an Apple Health export; `nil` if it has not begun.
+    static func root(of document: [UInt8]) -> Int? {
+        document.indices.first { index in
+            let next = index + rootName.count
+            return next < document.count && document[index..<next].elementsEqual(rootName)
+                && (isSpace(document[next]) || ">/".utf8.contains(document[next]))
+        }
+    }
+
+    /// Whether a file is an Apple Health export; `nil` if more bytes are needed.
     static func isHealthData(_ head: [UInt8]) -> Bool? {
         let start = start(of: head)
-        guard start < head.endIndex else { return head.count > limit ? false : nil }
-        guard head[start] == UInt8(ascii: "<") else { return false }
-        let root = Array("<HealthData".utf8)
-        do {
-            guard let document = try withoutDocumentType(head[start...], isLast: false) else { return nil }
-            let name = document.bytes[document.root...].prefix(root.count)
-            return name.count == root.count ? Array(name) == root : root.starts(with: name) ? nil : false
-        } catch {
-            return false
-        }
-    }
-
-    /// Replaces the document type in the prolog of an XML document by its line breaks.
-    /// - Returns: the bytes, and the index `root` of the root element; `nil` until the root element has begun.
-    static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError)
-        -> (bytes: [UInt8], root: Int)?
-    {
-        var result: [UInt8] = []
-        var tail = bytes
-        while let bracket = tail.firstIndex(of: UInt8(ascii: "<")) {
-            result += tail[..<bracket]
-            tail = tail[bracket...]
-            let end: Int?
-            if tail.starts(with: "<?".utf8) {
-                end = tail.end(of: "?>")
-            } else if tail.starts(with: "<!--".utf8) {
-                end = tail.end(of: "-->")
-            } else if tail.starts(with: "<!D".utf8) {
-                end = tail.end(of: ">", behindBrackets: true)
-            } else if tail.count > 3 || isLast, !tail.starts(with: "<!".utf8) {
-                return (result + tail, result.count)
-            } else {
-                end = nil
-            }
-            guard let end else { break }
-            result +=
-                tail.starts(with: "<!D".utf8) ? tail[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(tail[..<end])
-            tail = tail[end...]
-        }
-        if isLast { throw HealthFileError(reason: "The document has no element: the file is truncated or not XML.") }
-        guard bytes.count <= limit else {
-            throw HealthFileError(
-                reason: "The document begins with more than \(limit >> 20) MB of comments and declarations.")
-        }
-        return nil
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// The index after the first occurrence of a text. With `behindBrackets`, after the `]` of the first `[`.
-    fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
-        let pattern = Array(text.utf8)
-        var index = startIndex
-        if behindBrackets, let bracket = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == pattern[0] }),
-            self[bracket] != pattern[0]
-        {
-            index = bracket
-            while index < endIndex {
-                guard let close = self[index...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
-                guard let next = self[(close + 1)...].firstIndex(where: { !FileHead.isSpace($0) }) else { return nil }
-                if self[next] == pattern[0] { return next + 1 }
-                index = close + 1
-            }
-            return nil
-        }
-        while index + pattern.count <= endIndex {
-            if self[index..<(index + pattern.count)].elementsEqual(pattern) { return index + pattern.count }
-            index += 1
-        }
-        return nil
+        guard head.count <= limit, start == head.endIndex || head[start] == UInt8(ascii: "<") else { return false }
+        return root(of: head) == nil ? nil : true
     }
 }
