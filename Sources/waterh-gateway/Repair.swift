@@ -28,8 +28,9 @@ struct Repair {
                 check: check, isDone: false,
                 text: "\(line) (\(remedy.command.first ?? "this program") is not installed: install it first)")
         }
-        guard let result = await program.run(Array(remedy.command.dropFirst())) else {
-            return Repair(check: check, isDone: false, text: "\(line) (timed out)")
+        let result: ChildProcess.Result
+        do { result = try await program.run(Array(remedy.command.dropFirst())) } catch {
+            return Repair(check: check, isDone: false, text: "\(line) (\(error))")
         }
         let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0

@@ -25,14 +25,18 @@ enum ReportArchive {
         }
         // Write to a temporary file first, because a gzip header contains the file name.
         let packed = folder.appendingPathComponent("packed").path
-        let result = await tar.run([
-            "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,
-            "--directory", folder.path, "waterh-report",
-        ])
-        guard let result, result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
+        let result: ChildProcess.Result
+        do {
+            result = try await tar.run([
+                "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,
+                "--directory", folder.path, "waterh-report",
+            ])
+        } catch {
+            throw CommandFailure(.failed, "tar failed: \(error)", advice: "Set TMPDIR to a directory with free space.")
+        }
+        guard result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
             throw CommandFailure(
-                .failed, "tar failed: \(result?.output ?? "timed out")",
-                advice: "Install gzip: apt-get install gzip")
+                .failed, "tar failed: \(result.output)", advice: "Install gzip: apt-get install gzip")
         }
         let file = try OutputFile(path, kind: .archive, excluding: excluding)
         try file.write(Array(bytes))

@@ -19,7 +19,8 @@ enum ReportParts {
         let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         lines.append("kernel: Linux \(facts.release) \(machine)")
         lines.append("BlueZ: \(await blueZ(facts))")
-        let systemd = await ChildProcess("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
+        let systemd = try? await ChildProcess("systemctl")?.run(["--version"], limit: 5).output
+            .split(separator: "\n").first
         lines.append("systemd: \(systemd.map(String.init) ?? "none")")
         let group = "\(facts.isBluetoothMember ? "in" : "not in") the group bluetooth"
         lines.append("user: \(facts.isRoot ? "root" : group)")
@@ -29,7 +30,7 @@ enum ReportParts {
     private static func blueZ(_ facts: BluetoothFacts) async -> String {
         if let version = try? facts.daemon.get().version { return "\(version), running" }
         guard let path = facts.daemonPath else { return "not installed" }
-        let output = await ChildProcess(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
+        let output = try? await ChildProcess(path: path).run(["--version"], limit: 5).output.trimmingCharacters(
             in: .whitespacesAndNewlines)
         return "\(output ?? "installed"), not running or not reachable"
     }
@@ -119,10 +120,16 @@ enum ReportParts {
         guard lines > 0, let journal = ChildProcess("journalctl") else { return "No systemd journal on this machine." }
         var parts: [String] = []
         for unit in [["--unit", "waterh-gateway"], ["--user", "--unit", "waterh-gateway-user"]] {
-            let output = await journal.run(
-                unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"],
-                limit: 10)
-            parts.append("\(unit.last ?? ""):\n\(output?.output ?? "not available")")
+            let output: String
+            do {
+                output = try await journal.run(
+                    unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"],
+                    limit: 10
+                ).output
+            } catch {
+                output = "not available: \(error)"
+            }
+            parts.append("\(unit.last ?? ""):\n\(output)")
         }
         return parts.joined(separator: "\n")
     }

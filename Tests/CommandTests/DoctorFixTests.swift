@@ -3,13 +3,13 @@ import Support
 import Testing
 
 @Suite struct DoctorFixTests {
-    private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String:
-        Any]
-    {
+    private func doctor(
+        _ folder: TemporaryFolder, _ more: [String], link: String = "unix", environment: [String: String] = [:]
+    ) async throws -> [String: Any] {
         let way = link == "unix" ? "unix:" + folder.file("none.sock") : link
         let result = try await Program.gateway.run(
             ["doctor", "--json", "--link", way, "--store", folder.file("s.sqlite")] + more,
-            environment: ["PATH": folder.file("bin") + ":/usr/bin:/bin"])
+            environment: ["PATH": folder.file("bin") + ":/usr/bin:/bin"].merging(environment) { $1 })
         return try result.object()
     }
 
@@ -27,6 +27,9 @@ import Testing
         let report = try await doctor(folder, [])
         #expect(checks(report, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
         #expect(try mode() == 0o644 && report["repairs"] is NSNull)
+        let failed = try await doctor(folder, ["--fix"], environment: ["TMPDIR": "/nowhere"])
+        let texts = (failed["repairs"] as? [[String: Any]] ?? []).compactMap { $0["words"] as? String }
+        #expect(texts.contains { $0.contains("(cannot create /nowhere/") }, "\(failed)")
         let repaired = try await doctor(folder, ["--fix"])
         let repairs = try #require(repaired["repairs"] as? [[String: Any]])
         #expect(repairs.contains { $0["check"] as? String == "privacy" && $0["done"] as? Bool == true })

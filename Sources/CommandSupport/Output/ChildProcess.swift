@@ -1,10 +1,10 @@
 import Foundation
+import Store
 import Synchronization
 
 /// Runs another program, with a time limit and a maximum length of its output.
 package struct ChildProcess: Sendable {
     package struct Result: Sendable {
-        /// The exit code; a program that a signal ended has no result.
         package var exitCode: Int32
         /// Standard output and standard error, at most 1 MiB.
         package var output: String
@@ -29,13 +29,16 @@ package struct ChildProcess: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// Runs the program. Returns `nil` if it cannot be started or does not end within `limit` seconds.
-    package func run(_ arguments: [String], limit: Double = 20) async -> Result? {
+    /// Runs the program.
+    /// - Throws: if it cannot be started, is ended by a signal, or does not end within `limit` seconds.
+    package func run(_ arguments: [String], limit: Double = 20) async throws(CommandFailure) -> Result {
         // A child process of the program could keep a pipe open, so the output goes to a file without a name.
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-\(UUID().uuidString)").path
-        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let output = FileHandle(forUpdatingAtPath: file)
-        else { return nil }
+        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.failed, "cannot create \(file): \(String(cString: strerror(errno)))")
+        }
+        let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         unlink(file)
         defer { try? output.close() }
         let process = Process()
@@ -44,7 +47,9 @@ package struct ChildProcess: Sendable {
         (process.standardOutput, process.standardError, process.standardInput) = (output, output, FileHandle.nullDevice)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in end.finish() }
-        do { try process.run() } catch { return nil }
+        do { try process.run() } catch {
+            throw CommandFailure(.failed, "cannot start \(path): \(FileErrorText.text(error))")
+        }
         let processID = process.processIdentifier
         let wasStopped = Mutex(false)
         let killer = Task {
@@ -54,7 +59,10 @@ package struct ChildProcess: Sendable {
         }
         for await _ in ended {}
         killer.cancel()
-        guard !wasStopped.withLock({ $0 }), process.terminationReason == .exit else { return nil }
+        guard !wasStopped.withLock({ $0 }) else { throw CommandFailure(.failed, "timed out") }
+        guard process.terminationReason == .exit else {
+            throw CommandFailure(.failed, "ended by signal \(process.terminationStatus)")
+        }
         try? output.seek(toOffset: 0)
         let bytes = (try? output.read(upToCount: Self.outputLimit)) ?? Data()
         return Result(exitCode: process.terminationStatus, output: String(decoding: bytes, as: UTF8.self))
