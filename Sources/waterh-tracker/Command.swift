@@ -71,18 +71,27 @@ enum Confirmation {
     }
 }
 
-/// A subcommand that writes to the store, or sends a request to the service if only that can open the store.
+/// A subcommand that performs one request on the store, or sends it to the service if only that can open the store.
 protocol ServiceCommand: StoreCommand {
-    /// The request to the service.
+    associatedtype Report: Encodable
+
+    func perform(_ tracker: TrackerAPI) throws -> Report
+
+    /// The request to the service. Its response is the JSON of `Report`.
     /// - Parameter context: opens the store, or a copy of the service's day, for reading.
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member])
 
-    /// The output for the service's response.
-    /// - Parameter context: the day after the change, for reading.
+    /// The output for the JSON of a report.
+    /// - Parameter context: the day after the change.
     func text(_ answer: Data, _ context: CommandContext) throws -> [String]
 }
 
 extension ServiceCommand {
+    func run(_ context: CommandContext) throws {
+        let report = try perform(context.tracker)
+        try context.printReport(report) { try text(Data(TrackerAPI.json(report).utf8), context) }
+    }
+
     /// Sends the request to the service. Returns whether a service was available.
     func executeByService() throws -> Bool {
         let location = try ContextOpening(options).location

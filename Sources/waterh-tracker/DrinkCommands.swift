@@ -32,9 +32,8 @@ struct Log: ServiceCommand {
     ) var ml: Amount
     @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
-    func run(_ context: CommandContext) throws {
-        let outcome = try context.tracker.logDrink(ml, at: at.map(context.tracker.moment))
-        try context.report(outcome, Self.text(outcome.stored, context))
+    func perform(_ tracker: TrackerAPI) throws -> DrinkOutcome {
+        try tracker.logDrink(ml, at: at.map(tracker.moment))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -42,11 +41,10 @@ struct Log: ServiceCommand {
     }
 
     func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        try LoggedDrink.stored(answer, context).map { [Self.text($0, context), try context.summary()] } ?? []
-    }
-
-    private static func text(_ drink: StoredDrink, _ context: CommandContext) -> String {
-        "Logged \(context.amount(drink.ml)) \(context.when(drink.at)) as d\(drink.number)."
+        guard let drink = try LoggedDrink.stored(answer, context) else { return [] }
+        return [
+            "Logged \(context.amount(drink.ml)) \(context.when(drink.at)) as d\(drink.number).", try context.summary(),
+        ]
     }
 }
 
@@ -66,28 +64,22 @@ struct Undo: ServiceCommand {
     static let configuration = CommandConfiguration(commandName: "undo", abstract: "Undo the last manual change")
     @OptionGroup var options: StoreOptions
 
-    func run(_ context: CommandContext) throws {
-        let outcome = try context.tracker.undo()
-        try context.printReport(outcome) { [Self.text(outcome.undone, context), context.summary(outcome.state)] }
-    }
+    func perform(_ tracker: TrackerAPI) throws -> UndoOutcome { try tracker.undo() }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         ("undo", [])
     }
 
     func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        [Self.text(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.summary()]
+        let undone = try JSONDecoder().decode(Answer.self, from: answer).undone
+        let units = (try? context.store.settings().amountUnits) ?? .ml
+        // The store's text has millilitres.
+        let shown =
+            units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
+        return ["Undid: \(shown).", try context.summary()]
     }
 
     private struct Answer: Decodable { var undone: String }
-
-    /// The text for an undone change, with amounts in the configured unit. The store's text has millilitres.
-    private static func text(_ undone: String, _ context: CommandContext) -> String {
-        let units = (try? context.store.settings().amountUnits) ?? .ml
-        let shown =
-            units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
-        return "Undid: \(shown)."
-    }
 }
 
 struct Edit: StoreCommand {

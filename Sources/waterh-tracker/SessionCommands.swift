@@ -14,9 +14,8 @@ struct DrinkCommand: ServiceCommand {
     @Option(help: "Standard drinks (0.1–10, default: the preset's)") var estimate: Double?
     @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
-    func run(_ context: CommandContext) throws {
-        let outcome = try context.tracker.drink(preset: preset, estimate: estimate, at: at.map(context.tracker.moment))
-        try SessionText.report(context, outcome.session, Self.text(outcome.log, context))
+    func perform(_ tracker: TrackerAPI) throws -> LogOutcome {
+        try tracker.drink(preset: preset, estimate: estimate, at: at.map(tracker.moment))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -29,17 +28,9 @@ struct DrinkCommand: ServiceCommand {
     }
 
     func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        try LoggedEntry.stored(answer, context).map {
-            SessionText.change(context, $0.session, Self.text($0.log, context))
-        }
-            ?? []
-    }
-
-    private static func text(_ log: LogEntry, _ context: CommandContext) -> String {
-        """
-        Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(context.time(log.timestamp)) as \
-        \(log.shortName).
-        """
+        guard let (session, log) = try LoggedEntry.stored(answer, context) else { return [] }
+        let (estimate, time) = (Amounts.decimal(log.standardDrinkEstimate ?? 1), context.time(log.timestamp))
+        return SessionText.change(context, session, "Logged a drink (\(estimate)) at \(time) as \(log.shortName).")
     }
 }
 
@@ -63,10 +54,8 @@ struct Water: ServiceCommand {
         return ml
     }
 
-    func run(_ context: CommandContext) throws {
-        let outcome = try context.tracker.water(
-            oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(context.tracker.moment))
-        try SessionText.report(context, outcome.session, Self.text(outcome.log, context))
+    func perform(_ tracker: TrackerAPI) throws -> LogOutcome {
+        try tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(tracker.moment))
     }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
@@ -75,15 +64,9 @@ struct Water: ServiceCommand {
     }
 
     func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        try LoggedEntry.stored(answer, context).map {
-            SessionText.change(context, $0.session, try Self.text($0.log, context))
-        }
-            ?? []
-    }
-
-    private static func text(_ log: LogEntry, _ context: CommandContext) throws -> String {
+        guard let (session, log) = try LoggedEntry.stored(answer, context) else { return [] }
         let (volume, time) = (try context.volume(log.amountOz ?? 0), context.time(log.timestamp))
-        return "Logged a water of \(volume) at \(time) as \(log.shortName)."
+        return SessionText.change(context, session, "Logged a water of \(volume) at \(time) as \(log.shortName).")
     }
 }
 

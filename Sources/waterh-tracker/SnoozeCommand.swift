@@ -29,10 +29,7 @@ struct SnoozeCommand: ServiceCommand {
         }
     }
 
-    func run(_ context: CommandContext) throws {
-        let report = try context.tracker.snooze(snooze)
-        try context.printReport(report) { [Self.text(report.until, context)] }
-    }
+    func perform(_ tracker: TrackerAPI) throws -> SnoozeReport { try tracker.snooze(snooze) }
 
     func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         switch try snooze {
@@ -42,13 +39,11 @@ struct SnoozeCommand: ServiceCommand {
     }
 
     func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil
-        return [Self.text(until.map { Instant(milliseconds: $0 * 1000) }, context)]
+        guard let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil else {
+            return ["Reminders are not paused."]
+        }
+        return ["Reminders are paused until \(context.dateTime(Instant(seconds: until)))."]
     }
 
     private struct Answer: Decodable { var snoozedUntil: Int64? }
-
-    private static func text(_ until: Instant?, _ context: CommandContext) -> String {
-        until.map { "Reminders are paused until \(context.dateTime($0))." } ?? "Reminders are not paused."
-    }
 }
