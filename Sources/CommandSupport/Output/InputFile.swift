@@ -1,4 +1,5 @@
 import Foundation
+import Store
 
 /// The input file of a command, or standard input (`-`).
 package final class InputFile {
@@ -17,11 +18,7 @@ package final class InputFile {
             guard fstat(descriptor, &found) == 0 else { throw Self.failure(name, errno) }
         } else {
             guard stat(path, &found) == 0 else { throw Self.failure(name, errno) }
-            for inUse in excluding {
-                var other = stat()
-                guard stat(inUse, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
-                    continue
-                }
+            if let identity = FileIdentity(path), excluding.contains(where: { FileIdentity($0) == identity }) {
                 throw CommandFailure(.wrongUse, "\(path) is the store in use", advice: "Name another file to read.")
             }
             descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)

@@ -1,4 +1,5 @@
 package import Foundation
+import Store
 
 /// The output file of a command, which replaces an existing file atomically.
 ///
@@ -169,17 +170,13 @@ package final class OutputFile {
 
     /// Whether two paths name the same file, which need not exist.
     private static func isSame(_ path: String, _ other: String) -> Bool {
-        var (one, two) = (stat(), stat())
-        switch (stat(path, &one), stat(other, &two)) {
-        case (0, 0): return one.st_dev == two.st_dev && one.st_ino == two.st_ino
-        case (0, _), (_, 0): return false
-        default:
-            guard let path = followed(path), let other = followed(other) else { return false }
-            let (left, right) = (URL(fileURLWithPath: path), URL(fileURLWithPath: other))
-            return left.lastPathComponent == right.lastPathComponent
-                && left.deletingLastPathComponent().resolvingSymlinksInPath()
-                    == right.deletingLastPathComponent().resolvingSymlinksInPath()
-        }
+        let (identity, otherIdentity) = (FileIdentity(path), FileIdentity(other))
+        guard identity == nil, otherIdentity == nil else { return identity == otherIdentity }
+        guard let path = followed(path), let other = followed(other) else { return false }
+        let (left, right) = (URL(fileURLWithPath: path), URL(fileURLWithPath: other))
+        return left.lastPathComponent == right.lastPathComponent
+            && left.deletingLastPathComponent().resolvingSymlinksInPath()
+                == right.deletingLastPathComponent().resolvingSymlinksInPath()
     }
 
     private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
