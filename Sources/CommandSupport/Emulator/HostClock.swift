@@ -6,7 +6,10 @@ package enum HostClock {
     package static func localTime() -> LocalTime {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        return localTime(seconds: Int64(now.tv_sec), milliseconds: Int64(now.tv_nsec) / 1_000_000)
+        var parts = tm()
+        localtime_r(&now.tv_sec, &parts)
+        let since2000 = Int64(now.tv_sec) + Int64(parts.tm_gmtoff) - 946_684_800
+        return LocalTime(milliseconds: since2000 * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
     /// The time since 1970-01-01 UTC.
@@ -14,13 +17,5 @@ package enum HostClock {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return .seconds(Int64(now.tv_sec)) + .nanoseconds(Int64(now.tv_nsec))
-    }
-
-    static func localTime(seconds: Int64, milliseconds: Int64) -> LocalTime {
-        var second = time_t(seconds)
-        var parts = tm()
-        localtime_r(&second, &parts)
-        let since2000 = seconds + Int64(parts.tm_gmtoff) - 946_684_800
-        return LocalTime(milliseconds: since2000 * 1000 + milliseconds)
     }
 }
