@@ -183,14 +183,15 @@ struct ServiceConnection {
     /// A copy of the current day for reading.
     func copy() throws -> Copy {
         let copy = Copy(folder: try ScratchFolder())
-        try socket.get("/api/v1/backup", to: copy.path)
+        try socket.get("/api/v1/backup", to: copy.folder.create(Copy.name))
         return copy
     }
 
     /// A temporary copy, whose file is deleted when the object is released.
     struct Copy {
         fileprivate let folder: ScratchFolder
-        var path: String { folder.file("day.sqlite") }
+        fileprivate static let name = "day.sqlite"
+        var path: String { folder.file(Self.name) }
     }
 }
 

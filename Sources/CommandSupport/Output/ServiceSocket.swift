@@ -74,17 +74,9 @@ package struct ServiceSocket: Sendable {
 
     package func get(_ target: String) throws -> Data { try response("GET \(target)", "\r\n") }
 
-    /// Requests a file and writes it to a new private file. Throws if the response is incomplete.
-    package func get(_ target: String, to file: String) throws {
-        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let copy = FileHandle(forWritingAtPath: file)
-        else {
-            throw CommandFailure(
-                .failed, "cannot store the response in \(file)",
-                advice: "Set TMPDIR to a directory with free space.")
-        }
-        defer { try? copy.close() }
-        try request("GET \(target)", "\r\n") { try copy.write(contentsOf: $0) }
+    /// Requests a file and writes it to `file`. Throws if the response is incomplete.
+    package func get(_ target: String, to file: FileHandle) throws {
+        try request("GET \(target)", "\r\n") { try file.write(contentsOf: $0) }
     }
 
     private func response(_ what: String, _ rest: String) throws -> Data {

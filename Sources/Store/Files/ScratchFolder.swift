@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import TrackerCore
 
 /// A private temporary directory, deleted with this value.
@@ -22,9 +22,7 @@ package final class ScratchFolder: Sendable {
         Self.sweep(parent)
         var name = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
-            throw Refusal(
-                "noScratch", "Creating a temporary directory failed: \(String(cString: strerror(errno))).",
-                category: errno == ENOSPC ? .diskFull : .failed)
+            throw Self.failure("directory")
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // Lock the file before its rename, so that no process sees it unlocked.
@@ -39,6 +37,20 @@ package final class ScratchFolder: Sendable {
     }
 
     package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Creates a file in the directory.
+    /// - Throws: `Refusal` (`noScratch`).
+    package func create(_ name: String) throws -> FileHandle {
+        let descriptor = open(file(name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("file") }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    private static func failure(_ kind: String) -> Refusal {
+        Refusal(
+            "noScratch", "Creating a temporary \(kind) failed: \(String(cString: strerror(errno))).",
+            category: errno == ENOSPC ? .diskFull : .failed)
+    }
 
     /// Deletes the directories of killed processes of this user.
     package static func sweep(_ parent: String = FileManager.default.temporaryDirectory.path) {

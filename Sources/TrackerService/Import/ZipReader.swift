@@ -15,13 +15,7 @@ final class ZipReader {
 
     init() throws {
         folder = try ScratchFolder()
-        let path = folder.file("archive.zip")
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let file = FileHandle(forWritingAtPath: path)
-        else {
-            throw HealthFileError(reason: "Saving the ZIP archive failed: \(String(cString: strerror(errno))).")
-        }
-        self.file = file
+        file = try folder.create("archive.zip")
     }
 
     func append(_ bytes: UnsafeRawBufferPointer) throws {

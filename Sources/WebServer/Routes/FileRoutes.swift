@@ -65,11 +65,7 @@ enum FileRoutes {
         _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
     ) throws -> Response {
         let scratch = try ScratchFolder(besideStore: tracker.store.path)
-        let path = scratch.file("answer")
-        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: path)
-        else { throw noSpace }
-        defer { try? file.close() }
+        let file = try scratch.create("answer")
         try fill { bytes in
             do { try file.write(contentsOf: Data(bytes)) } catch { throw noSpace }
         }

@@ -31,9 +31,9 @@ final class UploadFile: Sendable {
         try Self.reserve()
         defer { Self.uploads.withLock { $0 -= 1 } }
         scratch = try ScratchFolder(besideStore: store)
-        let (path, body, progress) = (scratch.file("body"), request.body, Progress())
+        let (file, body, progress) = (try scratch.create("body"), request.body, Progress())
         (count, hash) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
-            group.addTask { try await Self.write(body, to: path, upTo: limit, progress) }
+            group.addTask { try await Self.write(body, to: file, upTo: limit, progress) }
             group.addTask {
                 while true {
                     let remainingTime = ContinuousClock.now.duration(to: progress.limit)
@@ -65,15 +65,9 @@ final class UploadFile: Sendable {
     }
 
     /// Writes the body. Returns the number of bytes and their FNV-1a hash, to detect another file with the same key.
-    private static func write(_ body: RequestBody, to path: String, upTo limit: Int, _ progress: Progress) async throws
-        -> (
-            Int, UInt64
-        )
-    {
-        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: path)
-        else { throw Refusal("noScratch", "Creating a temporary file for the upload failed.") }
-        defer { try? file.close() }
+    private static func write(
+        _ body: RequestBody, to file: FileHandle, upTo limit: Int, _ progress: Progress
+    ) async throws -> (Int, UInt64) {
         var (count, hash) = (0, UInt64(0xCBF2_9CE4_8422_2325))
         try await body.forEachPart { part in
             progress.received(part.readableBytes)
