@@ -156,7 +156,7 @@ let package = Package(
             ["Utilities", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
-            ["WebServer", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
+            ["WebServer", "TrackerService", "Store", "Gateway", "TrackerCore", hummingbird, nio, logging]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(

@@ -97,12 +97,7 @@ actor PollHistory {
         let text =
             report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
-        polls.insert(
-            PollLine(
-                at: now, bottle: report.bottle, result: result, sentence: text, received: report.received,
-                new: report.new, duplicates: report.duplicates,
-                suspect: report.suspect, acknowledged: report.acknowledged, seconds: report.seconds),
-            at: 0)
+        polls.insert(PollLine(at: now, report, sentence: text, seconds: report.seconds), at: 0)
         if polls.count > Self.limit { polls.removeLast() }
     }
 

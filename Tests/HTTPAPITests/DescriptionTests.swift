@@ -1,4 +1,5 @@
 import Foundation
+import Gateway
 import Hummingbird
 import Store
 import Testing
@@ -185,13 +186,12 @@ struct APIDescription {
 
     @Test func `responses about settings and bottles match the OpenAPI description`() async throws {
         let description = try APIDescription()
+        var report = PollReport()
+        (report.bottle, report.received, report.new) = ("A4:C1:38:00:00:01", 2, 1)
+        let failed = PollReport(failure: PollFailure(.notFound, "Bottle not found"))
         let polls = [
-            PollLine(
-                at: TestServer.noon, bottle: "A4:C1:38:00:00:01", result: "done", sentence: "1 new", received: 2,
-                new: 1, duplicates: 1, suspect: 0, acknowledged: 2, seconds: 1.5),
-            PollLine(
-                at: TestServer.noon, bottle: nil, result: "notFound", sentence: "Bottle not found", received: 0,
-                new: 0, duplicates: 0, suspect: 0, acknowledged: 0, seconds: 10),
+            PollLine(at: TestServer.noon, report, sentence: "1 new", seconds: 1.5),
+            PollLine(at: TestServer.noon, failed, sentence: "Bottle not found", seconds: 10),
         ]
         let service = ServiceClient(
             status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { polls },

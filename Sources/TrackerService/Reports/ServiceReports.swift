@@ -1,3 +1,4 @@
+package import Gateway
 package import TrackerCore
 
 package struct ServiceStatus: Hashable, Sendable, Encodable {
@@ -91,41 +92,22 @@ package struct ServiceClient: Sendable {
 
 /// A completed poll in the list of recent polls.
 package struct PollLine: Hashable, Sendable, Encodable {
-    package var at: Instant
-    /// The name of the polled bottle; `nil` if none was found.
-    package var bottle: String?
-    /// `done`, or the code of the failure.
-    package var result: String
-    package var sentence: String
-    package var received: Int
-    package var new: Int
-    package var duplicates: Int
-    package var suspect: Int
-    package var acknowledged: Int
-    package var seconds: Double
+    private let at: Instant
+    private let report: PollReport
+    /// The result as text.
+    package let sentence: String
+    private let seconds: Double
 
-    package init(
-        at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int,
-        suspect: Int,
-        acknowledged: Int, seconds: Double
-    ) {
-        self.at = at
-        self.bottle = bottle
-        self.result = result
-        self.sentence = sentence
-        self.received = received
-        self.new = new
-        self.duplicates = duplicates
-        self.suspect = suspect
-        self.acknowledged = acknowledged
-        self.seconds = seconds
+    package init(at: Instant, _ report: PollReport, sentence: String, seconds: Double) {
+        (self.at, self.report, self.sentence, self.seconds) = (at, report, sentence, seconds)
     }
 
+    /// The JSON has the code of the failure, or `done`, as the result.
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "at": at.wholeSeconds, "bottle": bottle, "result": result, "sentence": sentence, "received": received,
-            "new": new, "duplicates": duplicates, "suspect": suspect, "acknowledged": acknowledged,
-            "seconds": seconds,
+            "at": at.wholeSeconds, "bottle": report.bottle, "result": report.failure?.kind.rawValue ?? "done",
+            "sentence": sentence, "received": report.received, "new": report.new, "duplicates": report.duplicates,
+            "suspect": report.suspect, "acknowledged": report.acknowledged, "seconds": seconds,
         ])
     }
 }
