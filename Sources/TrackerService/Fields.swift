@@ -1,14 +1,8 @@
 package import Foundation
-import TrackerCore
+package import TrackerCore
 
-/// A JSON value without objects and nested lists.
-package enum PlainValue: Hashable, Sendable, Codable {
-    case null
-    case flag(Bool)
-    case number(Double)
-    case text(String)
-    case list([PlainValue])
-
+extension PlainValue: Decodable {
+    /// Rejects nested lists.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -31,28 +25,6 @@ package enum PlainValue: Hashable, Sendable, Codable {
                 list.append(value)
             }
             self = .list(list)
-        }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .flag(let flag): try container.encode(flag)
-        case .number(let number): try container.encode(number)
-        case .text(let text): try container.encode(text)
-        case .list(let values): try container.encode(values)
-        }
-    }
-
-    /// The value as a user types it: `250` rather than `250.0`; empty for `null`.
-    package var text: String {
-        switch self {
-        case .null: ""
-        case .flag(let flag): "\(flag)"
-        case .number(let number): Int(exactly: number).map(String.init) ?? "\(number)"
-        case .text(let text): text
-        case .list(let values): values.map(\.text).joined(separator: ",")
         }
     }
 }

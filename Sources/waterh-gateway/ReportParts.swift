@@ -47,7 +47,7 @@ enum ReportParts {
     static func mayBeShown(_ name: String) -> Bool {
         if choices.contains(name) || name.hasPrefix("schedule.") { return true }
         switch Settings().value(of: name) {
-        case .flag, .integer, .number: return !name.hasSuffix("Ml") && !name.hasSuffix("Oz")
+        case .flag, .number: return !name.hasSuffix("Ml") && !name.hasSuffix("Oz")
         default: return false
         }
     }

@@ -101,7 +101,7 @@ struct SettingsCommand: ParsableCommand {
 }
 
 extension SettingsReport.Line {
-    fileprivate var text: String { value == .unset ? "(unset)" : value.text }
+    fileprivate var text: String { value == .null ? "(unset)" : value.text }
 }
 
 struct Setup: AsyncParsableCommand {

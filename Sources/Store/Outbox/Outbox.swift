@@ -167,7 +167,7 @@ enum OutboxWriter {
     }
 
     /// The settings that are synchronised (tracker spec E2), by the server's names.
-    static func synchronised(_ settings: Settings) -> [String: SettingValue] {
+    static func synchronised(_ settings: Settings) -> [String: PlainValue] {
         let names = [
             "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
             "timeReminderIntervalMinutes": "waterline.intervalMinutes",
@@ -196,7 +196,7 @@ enum OutboxWriter {
 
 private enum PayloadValue: Encodable {
     case column(JSONScalar)
-    case settings([String: SettingValue])
+    case settings([String: PlainValue])
 
     func encode(to encoder: any Encoder) throws {
         switch self {

@@ -19,7 +19,7 @@ extension SettingEntry {
             It must be a whole number from \(range.lowerBound) to \
             \(range.upperBound)\(unit.isEmpty ? "" : " " + unit).
             """
-        var entry = required(name, path, rule: rule, value: { .integer($0) }) { text in
+        var entry = required(name, path, rule: rule, value: { .number(Double($0)) }) { text in
             wholeNumber(text, unit).flatMap { range.contains($0) ? $0 : nil }
         }
         if unit == "ml" { entry.amounts = range }
@@ -30,7 +30,8 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ values: [Int], _ unit: String
     ) -> SettingEntry {
         let allowed = values.map(String.init).joined(separator: ", ")
-        return required(name, path, rule: "It must be one of \(allowed) \(unit).", value: { .integer($0) }) { text in
+        return required(name, path, rule: "It must be one of \(allowed) \(unit).", value: { .number(Double($0)) }) {
+            text in
             wholeNumber(text, unit).flatMap { values.contains($0) ? $0 : nil }
         }
     }
@@ -45,8 +46,8 @@ extension SettingEntry {
         step: Double = 0, _ unit: String
     ) -> SettingEntry {
         let ends =
-            "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
-        let steps = step > 0 ? " in steps of \(SettingValue.number(step).text)" : ""
+            "\(PlainValue.number(range.lowerBound).text) to \(PlainValue.number(range.upperBound).text) \(unit)"
+        let steps = step > 0 ? " in steps of \(PlainValue.number(step).text)" : ""
         return required(name, path, rule: "It must be a number from \(ends)\(steps).", value: { .number($0) }) { text in
             guard let value = Double(text), range.contains(value),
                 step == 0 || (value / step) == (value / step).rounded()
@@ -84,7 +85,7 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
         let rule = "It must be a full hour from \(hours.lowerBound) to \(hours.upperBound), or unset."
-        return optional(name, path, rule: rule, value: { .integer($0.hour) }) { text in
+        return optional(name, path, rule: rule, value: { .number(Double($0.hour)) }) { text in
             let time = Int(text).flatMap { TimeOfDay(hour: $0, minute: 0) } ?? TimeOfDay(text)
             guard let time, time.minute == 0, hours.contains(time.hour) else { return nil }
             return time
@@ -112,7 +113,7 @@ extension SettingEntry {
 
     static func required<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value> & Sendable, rule: String,
-        value: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+        value: @escaping @Sendable (Value) -> PlainValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
         SettingEntry(name: name, rule: rule, read: { value($0[keyPath: path]) }) { settings, text in
             guard let value = parse(text) else { return false }
@@ -126,9 +127,9 @@ extension SettingEntry {
 
     static func optional<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value?> & Sendable, rule: String,
-        value: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+        value: @escaping @Sendable (Value) -> PlainValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(value) ?? .unset }) { settings, text in
+        SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(value) ?? .null }) { settings, text in
             if unsetTexts.contains(text.lowercased()) {
                 settings[keyPath: path] = nil
                 return true

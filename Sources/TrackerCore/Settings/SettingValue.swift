@@ -1,33 +1,30 @@
-/// The typed value of a setting.
-package enum SettingValue: Hashable, Sendable, Encodable {
-    case unset
+/// A JSON value without objects, for example the value of a setting.
+package enum PlainValue: Hashable, Sendable, Encodable {
+    case null
     case flag(Bool)
-    case integer(Int)
     case number(Double)
     case text(String)
-    case list([Int])
+    case list([PlainValue])
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
-        case .unset: try container.encodeNil()
-        case .flag(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .text(let value): try container.encode(value)
+        case .null: try container.encodeNil()
+        case .flag(let flag): try container.encode(flag)
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
         case .list(let values): try container.encode(values)
         }
     }
 
-    /// The text for `Settings.set`: `2`, `0.5`, `true`, `07:00`, `100,250,500`; empty if unset.
+    /// The value as a user types it, for example `2`, `0.5`, `true`, `07:00` or `100,250,500`; empty for `null`.
     package var text: String {
         switch self {
-        case .unset: ""
-        case .flag(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .number(let value): value == value.rounded() ? String(Int(value)) : String(value)
-        case .text(let value): value
-        case .list(let values): values.map(String.init).joined(separator: ",")
+        case .null: ""
+        case .flag(let flag): "\(flag)"
+        case .number(let number): Int(exactly: number).map(String.init) ?? "\(number)"
+        case .text(let text): text
+        case .list(let values): values.map(\.text).joined(separator: ",")
         }
     }
 }
@@ -66,14 +63,14 @@ package struct SettingEntry: Sendable {
     package let name: String
     /// The rule as a sentence: `It must be a whole number from 500 to 5000 ml.`
     package let rule: String
-    let read: @Sendable (Settings) -> SettingValue
+    let read: @Sendable (Settings) -> PlainValue
     let write: @Sendable (inout Settings, String) -> Bool
     package private(set) var isSecret = false
     /// The range of an amount in millilitres, also displayed in other units.
     var amounts: ClosedRange<Int>?
 
     init(
-        name: String, rule: String, read: @escaping @Sendable (Settings) -> SettingValue,
+        name: String, rule: String, read: @escaping @Sendable (Settings) -> PlainValue,
         write: @escaping @Sendable (inout Settings, String) -> Bool
     ) {
         self.name = name
@@ -88,9 +85,9 @@ package struct SettingEntry: Sendable {
         return copy
     }
 
-    func shown(_ settings: Settings) -> SettingValue {
+    func shown(_ settings: Settings) -> PlainValue {
         let value = read(settings)
-        return isSecret && value != .unset ? .text("(set)") : value
+        return isSecret && value != .null ? .text("(set)") : value
     }
 
     private func withUnits(_ rule: String, _ units: AmountUnits) -> String {

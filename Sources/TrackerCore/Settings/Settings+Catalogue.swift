@@ -128,7 +128,7 @@ extension Settings {
     private static let quickAdd = SettingEntry(
         name: "hydration.quickAddMl",
         rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between, and a point in 8.5oz.",
-        read: { .list($0.quickAddMl) }
+        read: { .list($0.quickAddMl.map { .number(Double($0)) }) }
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
         // A comma between digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a unit.

@@ -41,7 +41,7 @@ extension Settings {
 
     package static let aliasName = BottleSettings.prefix + "alias"
 
-    package func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
+    package func value(of name: String) -> PlainValue? { Self.entry(name)?.shown(self) }
 
     /// The non-default settings by name, as the store saves them.
     package var stored: [String: String] {

@@ -94,7 +94,7 @@ extension TrackerAPI {
     }
 
     private static func line(_ name: String, _ settings: Settings) -> SettingsReport.Line {
-        SettingsReport.Line(name: name, value: settings.value(of: name) ?? .unset)
+        SettingsReport.Line(name: name, value: settings.value(of: name) ?? .null)
     }
 
     private func storedText(_ change: (name: String, text: String)) throws -> String {

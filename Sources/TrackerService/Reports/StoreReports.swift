@@ -106,7 +106,7 @@ package struct UpkeepReport: Sendable {
 package struct SettingsReport: Hashable, Sendable, Encodable {
     package struct Line: Hashable, Sendable {
         package let name: String
-        package let value: SettingValue
+        package let value: PlainValue
     }
 
     package let lines: [Line]
@@ -122,7 +122,7 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
     package var withoutSecretAddresses: SettingsReport {
         SettingsReport(
             lines.map { line in
-                let isSecret = SettingScope.canBeSecretAddress(line.name) && line.value != .unset
+                let isSecret = SettingScope.canBeSecretAddress(line.name) && line.value != .null
                 return isSecret ? Line(name: line.name, value: .text("(set)")) : line
             }, refused: refused)
     }

@@ -83,13 +83,13 @@ enum SettingRoutes {
     private struct Entry: Encodable {
         var name: String
         var group: String
-        var `default`: SettingValue
+        var `default`: PlainValue
         var rule: String
 
         init(_ entry: SettingEntry) {
             name = entry.name
             group = String(entry.name.prefix { $0 != "." })
-            `default` = Settings().value(of: entry.name) ?? .unset
+            `default` = Settings().value(of: entry.name) ?? .null
             rule = entry.rule
         }
     }
