@@ -3,65 +3,16 @@ import Testing
 
 @testable import Bluetooth
 
-/// Builds HCI packets.
-struct HCI {
-    static func acl(
-        _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1,
-        adapter: UInt32 = 0,
-        isCut: Bool = false, length: Int? = nil
-    ) -> (CapturePacket, [UInt8]) {
-        let head = le(handle | boundary << 12) + le(UInt16(length ?? data.count))
-        return (
-            CapturePacket(
-                number: frame, time: nil, adapter: adapter, direction: direction, missing: isCut ? 1 : 0,
-                content: .hci(.acl)),
-            head + data
-        )
+/// Failure cases of the HCI link types, of ACL, of L2CAP and of recordings from the air.
+@Suite struct ReassemblyTests {
+    @Test(arguments: ReassemblyCase.hci + ReassemblyCase.air)
+    func `packets give the expected PDUs and drops`(example: ReassemblyCase) {
+        let seen = Observed(packets: example.packets)
+        #expect(seen.pdus.map { hex($0.pdu) } == example.pdus)
+        if let drops = example.drops { #expect(seen.drops == drops) }
     }
 
-    static func event(_ text: String, frame: Int = 1, adapter: UInt32 = 0) -> (CapturePacket, [UInt8]) {
-        (
-            CapturePacket(number: frame, time: nil, adapter: adapter, direction: .received, content: .hci(.event)),
-            bytes(text)
-        )
-    }
-
-    /// LE Connection Complete of address A4:C1:38:00:00:`last` on a handle.
-    static func connected(
-        _ last: String, handle: String = "4000", adapter: UInt32 = 0, subevent: String = "01", status: String = "00"
-    ) -> (CapturePacket, [UInt8]) {
-        let rest =
-            subevent == "01"
-            ? "1800 0000 f401 00" : "000000000000 000000000000 1800 0000 f401 00" + (subevent == "29" ? "ff ffff" : "")
-        let parameters = "\(subevent) \(status) \(handle) 00 01 \(last) 0000 38c1a4 \(rest)"
-        return event("3e " + hex([UInt8(bytes(parameters).count)]) + parameters, adapter: adapter)
-    }
-
-    static func disconnected(handle: String = "4000", reason: String = "13", status: String = "00") -> (
-        CapturePacket, [UInt8]
-    ) {
-        event("05 04 \(status) \(handle) \(reason)")
-    }
-
-    /// A whole notification in one fragment.
-    static func notification(_ value: String, handle: UInt16 = 0x40, frame: Int = 1, adapter: UInt32 = 0) -> (
-        CapturePacket, [UInt8]
-    ) {
-        acl(.received, handle: handle, boundary: 2, l2cap("1b 22 00" + value), frame: frame, adapter: adapter)
-    }
-
-    static func l2cap(_ pdu: String, channel: UInt16 = 4) -> [UInt8] {
-        le(UInt16(bytes(pdu).count)) + le(channel) + bytes(pdu)
-    }
-}
-
-func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
-
-/// Failure cases of the HCI link types, of ACL and of L2CAP, by name.
-@Suite struct HCITraps {
-    private func pdus(_ packets: [(CapturePacket, [UInt8])]) -> [String] {
-        Observed(packets: packets).pdus.map { hex($0.pdu) }
-    }
+    private func pdus(_ packets: [TestPacket]) -> [String] { Observed(packets: packets).pdus.map { hex($0.pdu) } }
 
     @Test func `a connection reported twice is one connection`() {
         let reported = [HCI.connected("01", subevent: "01"), HCI.connected("01", subevent: "0A")]
@@ -75,21 +26,10 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
-    /// This occurs in one of six Android logs.
-    @Test func `ACL data on Qualcomm's diagnostic handle is dropped`() {
-        let seen = Observed(packets: [
-            HCI.notification("07", handle: 0xEDC),
-            HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05")),
-        ])
-        #expect(seen.pdus.isEmpty)
-        #expect(seen.drops == [.diagnostics: 2])
-        #expect(pdus([HCI.connected("01", handle: "dc0e"), HCI.notification("07", handle: 0xEDC)]).count == 1)
-    }
-
     /// Old kernels mark sent packets as the controller does, and link type 187 has no direction: it follows from ATT.
     @Test func `H4 captures of old kernels without direction are read`() {
         let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
-        func directions(_ boundary: UInt16, _ first: [(CapturePacket, [UInt8])]) -> [TrafficDirection?] {
+        func directions(_ boundary: UInt16, _ first: [TestPacket]) -> [TrafficDirection?] {
             Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(
                 \.att.direction)
         }
@@ -107,7 +47,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// over connections that it does not end.
     @Test func `a reset ends connections of its adapter only`() {
         var reassembler = ConversationReassembler()
-        func take(_ packet: (CapturePacket, [UInt8])) {
+        func take(_ packet: TestPacket) {
             reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in }
         }
         for handle in 1...UInt16(3700) { take(HCI.notification("07", handle: handle, adapter: 1)) }
@@ -116,52 +56,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 1)) }
         #expect(
             !reassembler.hasOpenConnections && reassembler.table.examined == 3700, "each connection is examined once")
-    }
-
-    @Test func `BR/EDR packets are counted as dropped`() {
-        let complete = HCI.event("03 0b 00 40 00 01 02 03 04 05 06 01 00")
-        let seen = Observed(packets: [complete, HCI.notification("07"), HCI.notification("08")])
-        #expect(seen.pdus.isEmpty)
-        #expect(seen.drops == [.classic: 2])
-    }
-
-    @Test func `a truncated packet is dropped`() {
-        let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
-        let seen = Observed(packets: [
-            HCI.acl(.received, boundary: 2, Array(whole.prefix(9)), isCut: true, length: whole.count),
-            HCI.acl(.received, boundary: 1, [9, 9]), HCI.notification("07"),
-        ])
-        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007"])
-        #expect(seen.drops == [.cutRecord: 1, .continuationWithoutStart: 1])
-    }
-
-    @Test func `a truncated continuation drops its frame`() {
-        let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
-        #expect(
-            pdus([
-                HCI.acl(.received, boundary: 2, Array(whole.prefix(6))),
-                HCI.acl(.received, boundary: 1, [1], isCut: true, length: 6),
-                HCI.acl(.received, boundary: 1, Array(whole.suffix(1))), HCI.notification("07"),
-            ]) == ["1b220007"])
-    }
-
-    @Test func `a packet shorter than its ACL data length is dropped`() {
-        let seen = Observed(packets: [
-            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02"),
-        ])
-        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220002"])
-        #expect(seen.drops == [.shortPacket: 1])
-    }
-
-    /// Bytes after a wrong L2CAP length are not part of the PDU. A new start replaces an unfinished frame.
-    @Test func `wrong L2CAP lengths are rejected`() {
-        let seen = Observed(packets: [
-            HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")),
-            HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")),
-            HCI.notification("02"), HCI.acl(.received, boundary: 2, bytes("0000 0400")),
-        ])
-        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
-        #expect(seen.drops == [.overrun: 1, .supersededHalf: 1, .emptyPDU: 1])
     }
 
     static let cuts = Array(1..<30)
@@ -229,7 +123,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                 }
                 return (isSent ? .sent : .received, [isSent ? 0x52 : 0x1B, 0x22, UInt8(index)] + body)
             }
-            var waiting: [TrafficDirection: [(CapturePacket, [UInt8])]] = [:]
+            var waiting: [TrafficDirection: [TestPacket]] = [:]
             for (direction, pdu) in pdus {
                 let frame = le(UInt16(pdu.count)) + le(UInt16(4)) + pdu
                 var (at, isFirst) = (0, true)
@@ -243,7 +137,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                     (at, isFirst) = (at + length, false)
                 }
             }
-            var packets: [(CapturePacket, [UInt8])] = []
+            var packets: [TestPacket] = []
             while let side = [TrafficDirection.sent, .received].filter({ waiting[$0]?.isEmpty == false }).randomElement(
                 using: &random)
             {
@@ -262,31 +156,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
-    @Test func `interleaved fragments without directions are dropped`() {
-        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
-        let seen = Observed(packets: [
-            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.dropLast(4))),
-            HCI.acl(nil, boundary: 0, Array(up.dropLast(4))), HCI.acl(nil, boundary: 1, Array(down.suffix(4))),
-            HCI.acl(nil, boundary: 1, Array(up.suffix(4))), HCI.notification("07"),
-        ])
-        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007"])
-        #expect(seen.drops == [.unknownDirection: 1, .continuationWithoutStart: 1])
-    }
-
-    /// The rest of a truncated frame is dropped, even if it fits the missing length of the other direction.
-    @Test func `the rest of a truncated frame keeps its direction`() {
-        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"),
-            up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
-        let seen = Observed(packets: [
-            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.prefix(6))),
-            HCI.acl(nil, boundary: 1, Array(down[6..<8]), isCut: true, length: 6),
-            HCI.acl(nil, boundary: 0, Array(up.prefix(6))), HCI.acl(nil, boundary: 1, Array(down.suffix(7))),
-        ])
-        #expect(seen.pdus.isEmpty, "\(seen.pdus.map { hex($0.pdu) })")
-        #expect(seen.drops == [.cutRecord: 1, .unknownDirection: 1])
-    }
-
-    static let reuses: [(name: String, end: [(CapturePacket, [UInt8])])] = [
+    static let reuses: [(name: String, end: [TestPacket])] = [
         ("after Disconnection Complete", [HCI.disconnected()]), ("without a word", []),
         ("after a reset", [HCI.event("0e 04 01 03 0c 00")]),
         (
@@ -297,7 +167,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// A new connection on the handle has a new id and peer, and none of the old fragments.
     @Test(arguments: reuses)
-    func `a reused handle is a new connection`(_ name: String, _ end: [(CapturePacket, [UInt8])]) {
+    func `a reused handle is a new connection`(_ name: String, _ end: [TestPacket]) {
         let half = HCI.l2cap("1b 22 00 01 02 03 04")
         let seen = Observed(
             packets: [
@@ -326,24 +196,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     @Test func `a failed Disconnection Complete event ends no connection`() {
         let seen = Observed(packets: [HCI.connected("05"), HCI.disconnected(status: "0c"), HCI.notification("01")])
         #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
-    }
-
-    @Test func `BR/EDR channel 4 is not ATT`() {
-        let seen = Observed(packets: [
-            HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.notification("01"),
-            // A handle whose connection started before the capture: channel 1 is classic signalling.
-            HCI.acl(.sent, handle: 0x41, boundary: 0, HCI.l2cap("0a 01 02 00 02 00", channel: 1)),
-            HCI.notification("01", handle: 0x41),
-        ])
-        #expect(seen.pdus.isEmpty)
-    }
-
-    @Test func `dynamic channels are not ATT`() {
-        #expect(
-            pdus([
-                HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01", channel: 0x40)),
-                HCI.acl(.received, boundary: 2, HCI.l2cap("01", channel: 6)),
-            ]).isEmpty)
     }
 
     /// EATT: channels for SPSM 0027 carry SDUs with a length before the first part.
@@ -376,7 +228,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// A malicious capture uses every handle of many adapters: old entries are dropped, so memory is bounded.
     @Test func `the number of open connections is limited`() {
-        var packets: [(CapturePacket, [UInt8])] = []
+        var packets: [TestPacket] = []
         for index in 0..<9000 {
             packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12)))
         }
@@ -384,5 +236,100 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         // Handle 0xEDC, which occurs twice, is not a connection.
         #expect(seen.pdus.count == 8998)
         #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } >= 4000)
+    }
+
+    // MARK: - Link layer
+
+    @Test func `CONNECT_IND has both addresses`() {
+        let observed = Observed(packets: [Air.connectInd(), Air.notification("01")])
+        let connection = observed.pdus.first?.att.connection
+        #expect(connection?.peer?.description == "A4:C1:38:00:00:01")
+        #expect(connection?.central?.description == "C0:00:00:00:00:06")
+        #expect(connection?.isPeerRandom == false)
+        #expect(connection?.handle == Air.accessAddress)
+    }
+
+    @Test func `packets after LL_START_ENC_REQ are encrypted`() {
+        let observed = Observed(packets: [
+            Air.connectInd(), Air.notification("01"), Air.data(3, "05", .sent),
+            Air.data(2 | 8, "0400 0400 1b220002 aabbccdd", .received),
+            Air.data(2 | 8, "0400 0400 0a220002 aabbccdd", .sent),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001"])
+        #expect(observed.drops == [.ciphertext: 2])
+        #expect(observed.events.contains { if case .encrypted = $0 { true } else { false } })
+    }
+
+    /// Valid L2CAP is accepted, and only ciphertext is reported as encrypted.
+    @Test func `decrypted packets without a flag are read`() {
+        let plain = Observed(packets: [
+            Air.connectInd(), Air.data(3, "05", .received), Air.notification("02"),
+            Air.notification("03", sequence: 1),
+            Air.data(2, "0500 0400 1b22", .received), Air.data(1 | 8, "000405", .received), Air.data(3, "0213", .sent),
+        ])
+        #expect(plain.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
+        #expect(plain.drops.isEmpty)
+        #expect(!plain.events.contains { if case .encrypted = $0 { true } else { false } })
+        let cipher = Observed(packets: [
+            Air.connectInd(), Air.data(3, "05", .received), Air.data(2, "9f31 77aa 01020304 aabbccdd", .received),
+            Air.data(3 | 8, "55aabbccdd", .received),
+            Air.data(1, "0102030405060708", .received),
+        ])
+        #expect(cipher.pdus.isEmpty)
+        #expect(cipher.drops == [.ciphertext: 3])
+        #expect(cipher.events.count { if case .encrypted = $0 { true } else { false } } == 1)
+    }
+
+    /// CRCInit is derived from two packets that agree.
+    @Test func `a connection without CONNECT_IND is read`() {
+        let observed = Observed(packets: [
+            Air.data(2, "0600 0400 1b22", .received), Air.data(1 | 8, "00010203", .received),
+            Air.notification("01", isDamaged: true), Air.notification("04"),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b2200010203", "1b220004"])
+        #expect(observed.pdus.first?.att.connection.peer == nil)
+        #expect(observed.drops == [.badCRC: 1])
+    }
+
+    /// From the response after 150 µs, the start of the connection event, and the sequence bits. Both ends are servers
+    /// here.
+    @Test func `the direction is derived from the packet times`() {
+        var time = Duration.seconds(50)
+        var packets = [Air.connectInd()]
+        var bit: UInt8 = 0
+        func event(_ central: String, _ peripheral: String) {
+            time += .milliseconds(30)
+            packets.append(Air.data((central.isEmpty ? 1 : 2) | bit << 2 | bit << 3, central, at: time))
+            packets.append(
+                Air.data(
+                    (peripheral.isEmpty ? 1 : 2) | (bit ^ 1) << 2 | bit << 3, peripheral,
+                    at: time + .microseconds(80 + 8 * bytes(central).count + 150)))
+            bit ^= 1
+        }
+        for _ in 0..<4 { event("", "") }
+        event("0400 0400 1b110001", "")
+        event("", "0400 0400 1b220002")
+        event("0300 0400 0a0300", "0300 0400 0a0400")
+        let observed = Observed(packets: packets)
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b110001", "1b220002", "0a0300", "0a0400"])
+        #expect(observed.pdus.map(\.att.direction) == [.sent, .received, .sent, .received])
+    }
+
+    @Test func `LL_TERMINATE_IND ends the connection once`() {
+        let observed = Observed(packets: [
+            Air.connectInd(), Air.data(2, "0600 0400 1b22", .received), Air.data(3, "0213", .sent),
+            Air.data(3, "0213", .sent),
+            Air.data(1 | 4 | 8, "", .received),
+            Air.connectInd(2), Air.data(1, "00010203", .received), Air.notification("09", sequence: 1),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220009"])
+        #expect(observed.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:02")
+        #expect(observed.events.count { if case .disconnected = $0 { true } else { false } } == 1)
+        #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 2)
+    }
+
+    @Test func `a repeated CONNECT_IND is one connection`() {
+        let observed = Observed(packets: [Air.connectInd(), Air.connectInd(), Air.notification("01")])
+        #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 1)
     }
 }
