@@ -184,27 +184,6 @@ private struct PageService {
         try await again.stop()
     }
 
-    /// B9-12: either the service or `check` sends each reminder. At 14:00 with nothing drunk, one is due.
-    @Test func `service and check send a reminder once`() async throws {
-        let pageService = try await PageService()
-        func tracker(_ line: String) async throws -> String {
-            let result = try await pageService.tracker(line)
-            #expect(result.exitCode == 0, "\(result.error)")
-            return result.output
-        }
-        await pageService.service.says("Next poll")
-        _ = try await tracker("settings set bottle.hold never day.zone \(DueNow.zone)")
-        _ = try await tracker("setup --yes")
-        func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
-        // An open page receives due reminders at once, not at the next minute.
-        let page = try pageService.events("shows=notifications&looks=no&fields=dailyTotalMl")
-        #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(pageService.service.error)")
-        #expect(try await tracker("check --show").hasPrefix("No notification is due"))
-        #expect(notices(page) == 1)
-        page.send(signal: SIGTERM)
-        #expect(try await tracker("status --json").contains("\"remindersSent\":1"))
-    }
-
     @Test func `a second service reports that the address or the socket is in use, and keeps running`() async throws {
         let (pageService, other) = (try await PageService(), try await Pair())
         let address = pageService.page.dropFirst("http://".count).dropLast()
@@ -279,16 +258,6 @@ private struct PageService {
         #expect(await eventually(within: 40) { stream.output.contains("\"dailyTotalMl\":620") }, "\(service.error)")
         try await service.stop()
         #expect(try !pageService.isConnected())
-        stream.send(signal: SIGTERM)
-    }
-
-    @Test func `a service with bottle.hold never disconnects, even while a viewer is active`() async throws {
-        let pageService = try await PageService(settings: "bottle.hold never")
-        let stream = try pageService.events("fields=dailyTotalMl,service")
-        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(pageService.service.error)")
-        #expect(try await eventually { try !pageService.isConnected() })
-        #expect(!stream.output.contains(#""stage":"connected""#))
-        try await pageService.service.stop()
         stream.send(signal: SIGTERM)
     }
 }

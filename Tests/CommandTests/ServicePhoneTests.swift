@@ -67,24 +67,6 @@ import Testing
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
-    @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
-        let ntfy = try await NtfyService("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
-        try ntfy.peer.rule(#"{"status": 503}"#)
-        var service = try ntfy.serve()
-        await service.says("ntfy: ", "Webhook: ")
-        service.send(signal: SIGKILL)
-        let killed = try await service.finish()
-        #expect(
-            killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
-            "\(killed.error)")
-        let tries = try await ntfy.peer.seen(1).count
-        try ntfy.peer.rule("{}")
-        service = try ntfy.serve()
-        #expect(try await ntfy.peer.seen(tries + 1).count == tries + 1)
-        try await service.stop()
-        #expect(try await ntfy.peer.seen(tries + 1).count == tries + 1)
-    }
-
     /// The report names the server that rejects requests or is down, the time since then, and the number of pending
     /// notifications. It ends when delivery works again.
     @Test func `status and doctor report a rejecting server`() async throws {

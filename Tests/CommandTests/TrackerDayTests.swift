@@ -83,41 +83,6 @@ import Testing
         #expect(server.notified.items.map(\.summary) == ["Waterline"])
     }
 
-    /// A check is killed between claim and delivery (its output blocks). After the lease expires, the same id is sent
-    /// again.
-    @Test func `a killed check leaves the reminder to the next one`() async throws {
-        try await home.tracker("status", at: "11:00")
-        var ends: [Int32] = [0, 0]
-        #expect(pipe(&ends) == 0)
-        defer { ends.forEach { close($0) } }
-        // A full pipe: a writer blocks.
-        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
-        let filler = [UInt8](repeating: 10, count: 4096)
-        while write(ends[1], filler, filler.count) > 0 {}
-        while write(ends[1], filler, 1) > 0 {}
-        _ = fcntl(ends[1], F_SETFL, 0)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Program.tracker.path)
-        process.arguments = ["check", "--show", "--now", "2026-06-15T12:00"]
-        process.environment = ProcessInfo.processInfo.environment.merging(home.environment) { $1 }
-        process.standardOutput = FileHandle(fileDescriptor: ends[1], closeOnDealloc: false)
-        try process.run()
-        // The claim is held as soon as another check finds nothing to send.
-        #expect(
-            try await eventually {
-                try await home.tracker("check", at: "12:00").output.hasPrefix("No notification is due")
-            })
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        #expect(
-            try await home.tracker("check --show", at: "12:00").output.hasPrefix("No notification is due"),
-            "the claim of the killed process has not expired")
-        let again = try await home.object("check --show", at: "12:02")
-        let notifications = try #require(again["notifications"] as? [[String: Any]])
-        #expect(notifications.map { $0["id"] as? String } == ["hydration-reminder/2026-06-15/1"])
-        #expect(try await home.object("status", at: "12:03")["remindersSent"] as? Int == 1)
-    }
-
     /// TrackerCore's tests have all limits.
     @Test(arguments: [
         "log 100 --at 0000-01-01T19:00", "status --now=-0001-12-31T23:00:00Z", "history --now +10000-01-01T00:00:00Z",

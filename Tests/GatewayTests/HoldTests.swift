@@ -215,6 +215,13 @@ private struct Shelf {
         #expect(!shelf.machine.isKeepingConnection)
     }
 
+    @Test func `the hold setting never keeps no connection, even with a viewer`() {
+        for (hold, isKept) in [(ConnectionHold.never, false), (.watching, true)] {
+            let request = HoldRequest(hold, viewers: at(100), interval: .every(seconds: 600), now: at(0))
+            #expect((request != nil) == isKept)
+        }
+    }
+
     @Test func `a single request counts as a viewer for a minute`() {
         final class Clock: Sendable { let now = Mutex(at(0)) }
         let clock = Clock()
