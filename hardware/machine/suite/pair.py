@@ -25,10 +25,6 @@ def retail_boost():
     drains("--profile", "retail", "--model", "boost", sips=range(10, 50))
 
 
-def retail_vita():
-    drains("--profile", "retail", "--model", "vita")
-
-
 def draft():
     drains("--profile", "draft")
 
@@ -73,18 +69,6 @@ def emulator_killed_and_back():
         bottle.kill()
     with Emulator("--profile", "retail", "--store", flash):
         poll_until(store_path, lambda answers: sum(a.get("new") or 0 for a in answers) == 1)
-
-
-def gateway_killed_during_polls():
-    store_path = store()
-    with Emulator("--profile", "retail") as bottle:
-        for number in range(4):
-            bottle.sip(60 + number)
-            polling = subprocess.Popen(poll_command(store_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(0.7 + 0.6 * number)
-            polling.kill()
-            polling.wait(10)
-        each_sip_once(store_path, [60, 61, 62, 63])
 
 
 def adapter_off_and_on():
@@ -134,6 +118,6 @@ def raw_pair():
 
 if __name__ == "__main__":
     run_tests([
-        retail_boost, retail_vita, draft, gateway_sees_the_bottle, bluetoothd_killed_and_back, bluetoothd_killed_during_polls,
-        emulator_killed_and_back, gateway_killed_during_polls, adapter_off_and_on, device_removed_while_connected, no_such_adapter, raw_pair,
+        retail_boost, draft, gateway_sees_the_bottle, bluetoothd_killed_and_back, bluetoothd_killed_during_polls,
+        emulator_killed_and_back, adapter_off_and_on, device_removed_while_connected, no_such_adapter, raw_pair,
     ])
