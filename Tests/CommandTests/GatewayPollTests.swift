@@ -29,14 +29,6 @@ import Testing
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
 
-    @Test func `polls with faults store all drinks in the end`() async throws {
-        let pair = try await Pair(["--faults", "hang-up-once=2,interleave=50,early=300"])
-        for ml in 1...12 { try await pair.sip(ml) }
-        let poll = try await pair.poll()
-        #expect(poll.exitCode == 0 && poll.object["new"] as? Int == 12, "\(poll.error)")
-        #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
-    }
-
     /// A host clock earlier than the build date dates no record, and the poll is rejected. With the correct clock the
     /// same drink counts.
     @Test func `a clock before the build date causes exit code 3`() async throws {

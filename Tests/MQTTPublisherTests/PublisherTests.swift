@@ -741,29 +741,6 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a published reminder is sent once and counts as shown`() async throws {
-        let broker = try await Broker()
-        let rig = try PublisherRig(broker)
-        let ear = try await broker.listen("h/#")
-        #expect(await rig.channel.canShow() == false)
-        rig.start()
-        try await rig.connected()
-        #expect(await rig.channel.canShow())
-        // Tomorrow at noon with nothing drunk, because a decision expires if it is sent too late.
-        let noon = try rig.tracker(hours: 32)
-        #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
-        let told = object(await event { ear.payloads(at: "h/notify").first })
-        #expect(
-            told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder"
-                && told["notificationId"] != nil)
-        #expect(try await noon.deliver([rig.channel]).notifications.isEmpty)
-        #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
-        try await broker.stop()
-        _ = await eventually { await !rig.channel.canShow() }
-        #expect(await rig.channel.canShow() == false)
-        await rig.stop()
-    }
-
     @Test func `a wrong password is reported once`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try PublisherRig(broker)
