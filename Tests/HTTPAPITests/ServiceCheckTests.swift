@@ -22,37 +22,9 @@ import TrackerService
         var testDescription: String { "B9-\(number < 10 ? "0" : "")\(number): \(asks)" }
     }
 
-    static let checks = pace + surfaces + notifications
-
     @Test(arguments: checks) func check(_ check: Check) async throws { try await check.show(CheckedDay()) }
 
-    private static let pace = [
-        Check(1, "14:00 with nothing drunk is 1167 ml behind, and overdue") { day in
-            try day.set("14:00")
-            let client = try await day.serve()
-            let state = try await client.state()
-            #expect(
-                state["deficitMl"] as? Int == 1167 && state["urgency"] as? Int == 2
-                    && state["expectedMl"] as? Int == 1167)
-        },
-        Check(2, "behind, every surface shows the rounded amount") { day in
-            try day.set("14:00")
-            let client = try await day.serve()
-            try await client.drink(800)
-            let state = try await client.state()
-            #expect(state["deficitMl"] as? Int == 367)
-            #expect(
-                state["statusText"] as? String == "350ml to catch up"
-                    && state["behindText"] as? String == "350 ml behind target")
-            let event = try await EventStream(client.server).events { $0.kind == "state" }.last
-            #expect(event?.json["statusText"] as? String == "350ml to catch up")
-            let sink = MemorySink()
-            try await client.deliver(sink)
-            #expect(sink.delivered.map(\.body) == ["Time to hydrate! You're 350ml behind pace."])
-        },
-    ]
-
-    private static let surfaces = [
+    static let checks = [
         Check(8, "the second screen's page is there, and its drop's colour, litres, words and age are in the state") {
             day in
             try day.set("13:00")
@@ -95,56 +67,6 @@ import TrackerService
                 let events = try await stream.events { $0.json["deficitMl"] as? Int == deficit }
                 #expect(events.allSatisfy { $0.kind == "state" })
             }
-        },
-        Check(12, "without a service a check tells what is due, once") { day in
-            try day.set("12:00")
-            let first = try await day.serve()
-            try await first.drink(100)
-            await first.server.stop()
-            let sink = MemorySink()
-            for time in ["12:00", "12:15", "12:30"] {
-                try day.set(time)
-                try await day.tracker().deliver([sink])
-            }
-            #expect(sink.delivered.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
-            // The restarted service has it.
-            let client = try await day.serve()
-            #expect(try await client.deliver(sink).isEmpty)
-            #expect(try await client.state()["remindersSent"] as? Int == 1)
-        },
-    ]
-
-    private static let notifications = [
-        Check(14, "further drinks do not repeat it that day, also after a restart") { day in
-            let sink = MemorySink()
-            for round in 0..<3 {
-                let client = try await day.serve()
-                try await client.drink(2500)
-                try await client.deliver(sink)
-                try await client.drink(250)
-                try await client.deliver(sink)
-                await client.server.stop()
-                #expect(sink.delivered.map(\.kind) == [.goal], "round \(round)")
-            }
-        },
-        Check(15, "one decision reaches every sink, with a page open") { day in
-            let client = try await day.serve()
-            let page = try EventStream(client.server, "shows=notifications")
-            _ = try await page.events { $0.kind == "state" }
-            let (desktop, broker) = (NamedSink("desktop"), NamedSink("mqtt"))
-            let sent = try await client.deliver(desktop, broker)
-            #expect(sent.count == 1 && desktop.given == sent && broker.given == sent)
-            #expect(
-                try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == sent.first?.notificationId)
-            #expect(try client.server.store.notifications().map { Set($0.sinks) } == [["desktop", "mqtt", "events"]])
-            #expect(try await client.state()["remindersSent"] as? Int == 1)
-        },
-        Check(16, "an event asks the device to vibrate") { day in
-            let client = try await day.serve()
-            let page = try EventStream(client.server, "shows=notifications")
-            _ = try await page.events { $0.kind == "state" }
-            try await client.deliver()
-            #expect(try await page.events { $0.kind == "notify" }.last?.json["haptic"] as? String == "notification")
         },
     ]
 }
