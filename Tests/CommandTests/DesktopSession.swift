@@ -40,8 +40,6 @@ struct DesktopSession: Sendable {
         return ServiceSocket(path: home.folder.file(name))
     }
 
-    func post(_ target: String, _ body: JSONValue = [:]) throws { _ = try socket().post("/api/v1/" + target, body) }
-
     /// Starts a session with one drink, and waits until the desktop shows the session and a reminder.
     func drink(shownBy server: FakeNotificationServer) async throws -> (
         all: [FakeNotificationServer.Shown], reminder: FakeNotificationServer.Shown

@@ -24,7 +24,8 @@ import Testing
         #expect(
             service.error.contains("Pressed on the desktop: log-water of waterline-per-drink (waterline-per-drink/"))
         // The end of the session closes its notifications.
-        try session.post("session/end", ["at": "now"])
+        let call = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker", "EndSession"]
+        #expect(try await session.bus.run("busctl", call).exitCode == 0, "\(service.error)")
         let numbers = shown.map(\.number)
         #expect(await eventually { Set(server.closed.items).isSuperset(of: numbers) }, "\(server.closed.items)")
         try await service.stop()
@@ -106,7 +107,7 @@ import Testing
         // The source of an action that an agent forwards is the notification, not HTTP.
         #expect(try await session.logs().compactMap { $0["source"] as? String } == ["cli", "notification", "dbus"])
         #expect(try await session.bus.run("busctl", bus + ["GetState"]).output.contains("dailyTotalMl"))
-        try await session.tracker("session end --yes")
+        #expect(try await session.bus.run("busctl", bus + ["EndSession"]).exitCode == 0)
         #expect(
             await eventually(within: 30) { Set(server.closed.items).isSuperset(of: shown.map(\.number)) },
             "\(server.closed.items)")
@@ -165,69 +166,5 @@ import Testing
             #expect(try await session.logs().count == 2)
             try await service.stop()
         }
-    }
-}
-
-/// US-033: the four quick actions of a session on the four interfaces, in sixteen calls to one running service.
-@Suite(.timeLimit(.minutes(3))) struct QuickActionTests {
-    enum Surface: String, CaseIterable { case commandLine, http, sessionBus, broker }
-
-    enum Action: String, CaseIterable {
-        case start, drink, water, end
-
-        var busName: String {
-            switch self {
-            case .start: "StartSession"
-            case .drink: "LogDrink"
-            case .water: "LogWater"
-            case .end: "EndSession"
-            }
-        }
-
-        var target: String { self == .start ? "session" : "session/\(rawValue)" }
-
-        var words: String {
-            switch self {
-            case .start: "session start"
-            case .end: "session end --yes"
-            case .drink, .water: rawValue
-            }
-        }
-    }
-
-    @Test func `every quick action works on every interface`() async throws {
-        let (session, broker) = (try await DesktopSession(), try await Broker())
-        try await session.tracker("settings set mqtt.url \(broker.url) mqtt.commands true waterline.shared true")
-        let answers = try await broker.listen("hydration/response/#")
-        let service = try session.service()
-        await service.says("The page is at unix:", "MQTT: connected", within: 60)
-
-        for surface in Surface.allCases {
-            for action in Action.allCases {
-                switch surface {
-                case .commandLine: try await session.tracker(action.words)
-                case .http: try session.post(action.target)
-                case .sessionBus:
-                    let call =
-                        ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker", action.busName]
-                        + (action == .drink ? ["s", ""] : [])
-                    let answer = try await session.bus.run("busctl", call)
-                    #expect(
-                        answer.exitCode == 0 && answer.output.contains("isActive"),
-                        "\(action): \(answer.error) \(service.error)")
-                case .broker:
-                    try await broker.publish("hydration/cmd/\(action.rawValue)", "")
-                    let reply = await event(within: 20) {
-                        answers.payloads(at: "hydration/response/\(action.rawValue)").first
-                    }
-                    #expect(
-                        reply?.contains(#""status":"ok""#) == true, "\(action): \(reply ?? "nothing") \(service.error)")
-                }
-            }
-            let shown = try await session.tracker("session show --json").object()
-            let logs = (shown["logs"] as? [[String: Any]])?.compactMap { $0["type"] as? String }
-            #expect(logs == ["alcohol", "water"] && shown["isActive"] as? Bool == false, "\(surface): \(shown)")
-        }
-        try await service.stop()
     }
 }
