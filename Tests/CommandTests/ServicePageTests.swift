@@ -20,10 +20,6 @@ private struct PageService {
         signedIn = try await Pair.signedIn(pair.store)
     }
 
-    func restart() throws -> RunningProgram {
-        try pair.serve("--listen \(page.dropFirst("http://".count).dropLast())")
-    }
-
     /// A client of the event stream until it is deallocated.
     func events(_ query: String) throws -> RunningProgram {
         try Program(path: "/usr/bin/curl").start(
@@ -102,6 +98,9 @@ private struct PageService {
         let nudge = try await Program.gateway.succeed("nudge --store \(pageService.store)")
         #expect(nudge.output == "The service polls now.\n")
         #expect(try await eventually { try await pageService.total() == 250 }, "\(pageService.service.error)")
+        let invitation = try await Program.gateway.succeed("invite --store \(pageService.store)").output
+        let port = try #require(URL(string: pageService.page)?.port)
+        #expect(invitation.contains("listen = \"0.0.0.0:\(port)\" in waterh.toml"), "\(invitation)")
         // A drink counts with its commit. The poll that read it ends a moment later.
         #expect(try await eventually { try await pageService.curl("api/v1/polls").body.contains("\"new\":1") })
         #expect(
@@ -137,51 +136,6 @@ private struct PageService {
         }
         #expect(try await eventually { try await names().isEmpty })
         try await pageService.service.stop()
-    }
-
-    /// US-008, US-009: a script logs a drink once. A second start of a session, from any interface, returns the same
-    /// session.
-    @Test func `an idempotency key and a session survive a killed service`() async throws {
-        let pageService = try await PageService()
-        let invitation = try await Program.gateway.succeed(
-            "invite --json --scope log --label script --store \(pageService.store)")
-        let code = try #require(invitation.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(invitation.output)")
-        let lines = try await Program.gateway.succeed("invite --store \(pageService.store)").output
-        let port = try #require(URL(string: pageService.page)?.port)
-        #expect(lines.contains("listen = \"0.0.0.0:\(port)\" in waterh.toml"), "\(lines)")
-        let signedIn = try await pageService.post("sign-in", "{\"code\":\"\(code)\",\"token\":true}")
-        let token = try #require(signedIn.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
-        func logDrink() async throws -> Int {
-            try await pageService.post(
-                "drinks", "{\"ml\":250}", ["-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap"]
-            ).status
-        }
-        #expect(try await logDrink() == 201)
-        func start() async throws -> (isNew: Bool?, id: String?) {
-            let reply = try await pageService.post("session", "{}")
-            let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
-            return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
-        }
-        let first = try await start()
-        let id = try #require(first.id)
-        #expect(first.isNew == true)
-        try await pageService.service.kill()
-        let status = try await pageService.tracker("status --json").object()
-        #expect((status["waterline"] as? [String: Any])?["sessionId"] as? String == id)
-        let byCommand = try await pageService.tracker("session start --json").object()
-        #expect(
-            byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
-        let again = try pageService.restart()
-        #expect(try await eventually { try await logDrink() == 201 })
-        #expect(try await pageService.total() == 250)
-        let byPage = try #require(await event { try? await start() })
-        #expect(byPage.isNew == false && byPage.id == id)
-        #expect(try await pageService.tracker("session end --yes --json").object()["isActive"] as? Bool == false)
-        #expect(
-            try await eventually(within: 2) {
-                try await pageService.curl("api/v1/state").body.contains("\"waterline\":null")
-            })
-        try await again.stop()
     }
 
     @Test func `a second service reports that the address or the socket is in use, and keeps running`() async throws {

@@ -417,6 +417,16 @@ import TrackerService
         #expect(try await server.get("state", headers: ["Cookie": "waterh=wt_00000000000000000000000"]).status == 401)
     }
 
+    @Test func `a script gets a token for an access code`() async throws {
+        let server = try await TestServer()
+        let code = try #require(try await server.post("access-codes", #"{"scope": "log"}"#).json["code"] as? String)
+        let reply = try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)", "token": true}"#)
+        let token = try #require(reply.json["token"] as? String, "\(reply.body)")
+        #expect(reply.json["scope"] as? String == "log" && reply.headers["set-cookie"] == nil)
+        let drink = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Authorization": "Bearer \(token)"])
+        #expect(drink.status == 201)
+    }
+
     @Test func `a revoked client receives no more events`() async throws {
         let server = try await TestServer()
         let token = try server.token(.read)
