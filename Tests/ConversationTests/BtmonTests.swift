@@ -29,8 +29,10 @@ struct BtmonTests {
     }
 
     @Test(
-        arguments: TsharkTextTests.shipped + RealCaptures.files.filter { $0.hasSuffix(".btsnoop") },
-        [["-r"], ["-T", "-r"]])
+        arguments: (TsharkTextTests.shipped + RealCaptures.files.filter { $0.hasSuffix(".btsnoop") }).map {
+            ($0, ["-r"])
+        }
+            + TsharkTextTests.shipped.map { ($0, ["-T", "-r"]) })
     func `the text of btmon has the PDUs of the capture`(path: String, words: [String]) async throws {
         let folder = try TemporaryFolder()
         #expect(

@@ -89,7 +89,7 @@ import Testing
         #expect(expected.allSatisfy { $0.contains(#""batteryPercent":97"#) })
         for from in Self.formats {
             let first = try Self.convert(source, to: from, in: folder)
-            for to in [from, "hex", "nrf", "btsnoop", "pcap-ll"] {
+            for to in [from, "hex", "pcap-ll"] {
                 #expect(try Self.drinks(Self.convert(first, to: to, in: folder)) == expected, "\(from) to \(to)")
             }
         }
