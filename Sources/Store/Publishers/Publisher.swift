@@ -125,11 +125,8 @@ extension TrackerStore {
 
     /// Records retained topics before they are published, so that they can be deleted later.
     package func recordRetained(_ topics: [String], of name: String) throws {
-        let known = Set(try retainedTopics(of: name))
-        let new = topics.filter { !known.contains($0) }
-        guard !new.isEmpty else { return }
         try write { db in
-            for topic in new {
+            for topic in topics {
                 try db.run(
                     "INSERT OR IGNORE INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ?",
                     [topic, name])
