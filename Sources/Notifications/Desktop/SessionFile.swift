@@ -1,4 +1,5 @@
 import Foundation
+import Store
 
 /// A small file in `XDG_RUNTIME_DIR`, shared by this project's processes. Writes are atomic and locked. Mode 0600.
 struct SessionFile: Sendable {
@@ -8,11 +9,7 @@ struct SessionFile: Sendable {
     let path: String
 
     /// The content; `nil` if the file is missing or unreadable.
-    func read() -> Data? {
-        guard let handle = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)) else { return nil }
-        defer { try? handle.close() }
-        return (try? handle.read(upToCount: Self.limit)).flatMap { $0 }
-    }
+    func read() -> Data? { try? SmallFile.read(path, limit: Self.limit) }
 
     func write(_ data: Data) {
         let temporaryPath = "\(path).\(getpid())"
