@@ -71,8 +71,7 @@ package actor NotificationSender: NotificationSink {
         (self.channel, name, makeTracker, self.overlay) = (channel, channel.rawValue, tracker, overlay)
         (self.person, self.sharesWaterline, self.watch) = (person, sharesWaterline, watch)
         (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
-        senderID =
-            "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
+        senderID = "\(channel.rawValue)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     }
 
     /// Runs until its task is cancelled.
