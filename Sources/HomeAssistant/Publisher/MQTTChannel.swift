@@ -1,4 +1,3 @@
-import Store
 import Synchronization
 package import TrackerCore
 import TrackerService
