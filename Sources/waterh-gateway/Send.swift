@@ -65,18 +65,18 @@ struct Send: AsyncParsableCommand {
         await driver.close()
         printer.clear()
         let units = (try? storeLocation.open(hostZone: nil, for: .reading).settings().amountUnits) ?? file.units ?? .ml
-        for answer in report.answers {
-            TextOutput.standard.line(json ? Self.object(answer, report).text : Self.text(answer, in: units))
+        for response in report.responses {
+            TextOutput.standard.line(json ? Self.object(response, report).text : Self.text(response, in: units))
         }
         if let failure = report.commandFailure(besideServiceOf: storeLocation.path) {
             throw Self.sendFailure(failure, report)
         }
-        if let answer = report.answers.first, !answer.sent {
+        if let response = report.responses.first, !response.sent {
             throw CommandFailure(
                 .failed, "The bottle rejected the write.",
                 advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }
-        if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
+        if let response = report.responses.first, let registration = Registration(response), !registration.isDone {
             throw CommandFailure(
                 .failed, registration.sentence,
                 advice: "Send it again, and press the bottle's button when the command asks for it.")
@@ -100,8 +100,8 @@ struct Send: AsyncParsableCommand {
         let isDone: Bool
         let sentence: String
 
-        init?(_ answer: CommandAnswer) {
-            guard answer.command == .register, let frame = answer.answer, let entries = try? frame.entries(),
+        init?(_ response: CommandResponse) {
+            guard response.command == .register, let frame = response.frame, let entries = try? frame.entries(),
                 let code = entries.first(where: { $0.type == .registration })?.byte.map(
                     RegistrationCode.init(rawValue:))
             else { return nil }
@@ -115,29 +115,29 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
+    private static func object(_ response: CommandResponse, _ report: PollReport) -> JSONValue {
         [
-            "bottle": JSONValue(report.bottle), "command": .string(hexText(answer.command.encoded)),
-            "meaning": .string(meaning(answer)),
-            "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hexText($0.encoded) }),
+            "bottle": JSONValue(report.bottle), "command": .string(hexText(response.command.encoded)),
+            "meaning": .string(meaning(response)),
+            "sent": .bool(response.sent), "answer": JSONValue(response.frame.map { hexText($0.encoded) }),
         ]
     }
 
     /// The response of the bottle as text.
-    static func text(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
-        let response =
-            answer.answer.map { "answer: \(hexText($0.encoded))" }
-            ?? (answer.sent ? "sent; no response (some commands have none)" : "not sent")
+    static func text(_ response: CommandResponse, in units: AmountUnits = .ml) -> String {
+        let outcome =
+            response.frame.map { "answer: \(hexText($0.encoded))" }
+            ?? (response.sent ? "sent; no response (some commands have none)" : "not sent")
         return
             """
-            \(meaning(answer, in: units)): \
-            \(response)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
+            \(meaning(response, in: units)): \
+            \(outcome)\(Registration(response).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
             """
     }
 
     /// The meaning of the command, with amounts in the user's units.
-    private static func meaning(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
-        switch HostCommand(decoding: answer.command.encoded) {
+    private static func meaning(_ response: CommandResponse, in units: AmountUnits = .ml) -> String {
+        switch HostCommand(decoding: response.command.encoded) {
         case .goal(let ml) where units != .ml: "set the goal to \(units.text(Int(ml))) (\(ml) ml)"
         case .amount(let ml) where units != .ml: "show \(units.text(Int(ml))) (\(ml) ml) as today's amount"
         case let command: command.meaning

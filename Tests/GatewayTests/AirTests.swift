@@ -147,8 +147,8 @@ private struct Air: ScriptedPeer {
             options: options {
                 $0.job = .send([.register]); $0.limits.poll += $0.limits.button
             }, hasRadio: true)
-        let answer = try #require(report.answers.first?.answer)
-        let entries = try answer.entries()
+        let response = try #require(report.responses.first?.frame)
+        let entries = try response.entries()
         #expect(entries.first?.byte == (code ?? .pressButton).rawValue)
         #expect(rig.diagnostics.contains { $0.sentence.contains("Press the button") })
         #expect(report.duration < .seconds(code == nil ? 35 : 15) && report.failure == nil)

@@ -160,8 +160,8 @@ import TrackerCore
         let job = options { $0.job = .send([.goal(ml: 2500), .flash]) }
         let (rig, report) = try polled(ScriptedBottle(), options: job)
         #expect(report.failure == nil)
-        #expect(report.answers.map(\.command) == [.goal(ml: 2500), .flash])
-        #expect(report.answers.map { $0.answer?.encoded } == [[0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4], nil])
+        #expect(report.responses.map(\.command) == [.goal(ml: 2500), .flash])
+        #expect(report.responses.map { $0.frame?.encoded } == [[0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4], nil])
         #expect(rig.journal.polls.isEmpty)
     }
 }

@@ -25,7 +25,7 @@ import Testing
 
     @Test func `the time limits of one attempt add up to less than the poll's limit`() {
         let limits = PollLimits()
-        #expect(limits.scan + limits.connect + limits.answer + limits.silence < limits.poll)
+        #expect(limits.scan + limits.connect + limits.response + limits.silence < limits.poll)
         #expect(limits.poll == .seconds(30), "tracker spec A8")
     }
 }

@@ -145,7 +145,7 @@ package struct PollLimits: Hashable, Sendable {
     package var beforeRead = Duration.milliseconds(500)
     /// The time after which a command without a response is repeated. Bottles ignore commands within 0.5–1 s after the
     /// subscription.
-    package var answer = Duration.milliseconds(1000)
+    package var response = Duration.milliseconds(1000)
     /// The time within which the user must press the bottle's button, if a command requires it.
     package var button = Duration.seconds(30)
     /// The number of times that a command is sent before the poll gives up.

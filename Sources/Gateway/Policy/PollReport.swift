@@ -53,7 +53,7 @@ package struct PollReport: Hashable, Sendable {
     /// The records that `Job.inspect` read.
     package var records: [JournalEntry] = []
     /// Responses to the commands of `Job.send`, in order.
-    package var answers: [CommandAnswer] = []
+    package var responses: [CommandResponse] = []
     /// The reason why the poll is incomplete; `nil` if it is complete.
     package var failure: PollFailure?
     package var history = PollHistory()
@@ -63,15 +63,15 @@ package struct PollReport: Hashable, Sendable {
 }
 
 /// A command of `Job.send` with the bottle's response.
-package struct CommandAnswer: Hashable, Sendable {
+package struct CommandResponse: Hashable, Sendable {
     package var command: HostCommand
     /// The response; `nil` if none was received. Some commands have none.
-    package var answer: Frame?
+    package var frame: Frame?
     package var sent: Bool
 
-    package init(command: HostCommand, answer: Frame? = nil, sent: Bool) {
+    package init(command: HostCommand, frame: Frame? = nil, sent: Bool) {
         self.command = command
-        self.answer = answer
+        self.frame = frame
         self.sent = sent
     }
 }

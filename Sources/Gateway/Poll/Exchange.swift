@@ -43,7 +43,7 @@ struct Exchange: Hashable, Sendable {
         let wait: Duration =
             switch command {
             case .recalibrateFull, .recalibrateEmpty: limits.request
-            default: expectsResponse ? limits.answer : awaitsAnyResponse ? limits.beforeRead : .zero
+            default: expectsResponse ? limits.response : awaitsAnyResponse ? limits.beforeRead : .zero
             }
         stage = .waiting(until: now.advanced(by: wait))
     }

@@ -116,7 +116,7 @@ struct LogReader: Hashable, Sendable {
 
     mutating func requestWritten(at now: MonotonicInstant) {
         guard case .writing = stage else { return }
-        stage = .awaitingResponse(until: now.advanced(by: canFetch ? limits.beforeRead : limits.answer))
+        stage = .awaitingResponse(until: now.advanced(by: canFetch ? limits.beforeRead : limits.response))
     }
 
     /// The bottle reported whether records follow.
@@ -241,5 +241,5 @@ struct LogReader: Hashable, Sendable {
 
 extension PollLimits {
     /// The time without log data after which the link is quiet. It is longer than the interval of repeated requests.
-    var quietPeriod: Duration { answer * 2 }
+    var quietPeriod: Duration { response * 2 }
 }

@@ -108,7 +108,7 @@ extension Poll {
         case .commanding(let step, let exchange):
             if switchWriteKind(error, session) { return write(exchange.command.encoded) }
             if case .send(let command) = step {
-                report.answers.append(CommandAnswer(command: command, sent: false))
+                report.responses.append(CommandResponse(command: command, sent: false))
             } else {
                 addDiagnostic(
                     .warning, "The bottle rejected the request to \(exchange.command.meaning): \(error.sentence)")
@@ -170,9 +170,9 @@ extension Poll {
         _ exchange: Exchange, _ step: Session.Step, _ session: Session, with frame: Frame?
     ) throws {
         switch step {
-        case .send(let command): report.answers.append(CommandAnswer(command: command, answer: frame, sent: true))
+        case .send(let command): report.responses.append(CommandResponse(command: command, frame: frame, sent: true))
         case .set(_, shows: let light?): emit(.lightWritten(bottle: bottle, light))
-        case .goal: recordGoal(exchange.command, answer: frame)
+        case .goal: recordGoal(exchange.command, response: frame)
         case .snapshot, .log, .clock, .todayAmount, .light, .set: break
         }
         try startNextStep(session)

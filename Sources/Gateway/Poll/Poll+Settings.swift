@@ -42,9 +42,9 @@ extension Poll {
     }
 
     /// Records a rejected goal, so that later polls do not write it again.
-    mutating func recordGoal(_ command: HostCommand, answer: Frame?) {
+    mutating func recordGoal(_ command: HostCommand, response: Frame?) {
         guard case .goal(let goal) = command else { return }
-        let stored = (try? answer?.entries())?.first { $0.type == .goal }?.number
+        let stored = (try? response?.entries())?.first { $0.type == .goal }?.number
         guard stored != goal else {
             report.snapshot?.goalMl = Int(goal)
             return
