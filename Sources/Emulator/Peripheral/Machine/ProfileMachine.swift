@@ -145,10 +145,7 @@ package struct ProfileMachine: PeripheralMachine {
             cursorEnd = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
         }
         unrequestedValues = index.exchanges[cursor..<cursorEnd].first { $0.request == .connect }?.values ?? []
-        if unrequestedValues.contains(where: { undeclared.contains($0.handle) }) {
-            for handle in undeclared.sorted() { play(ValuePlayer(unrequestedValues, at: now, selectedHandle: handle)) }
-            unrequestedValues.removeAll { undeclared.contains($0.handle) }
-        }
+        for handle in undeclared.sorted() { playUnrequestedValues(of: handle, at: now) }
     }
 
     private mutating func disconnect() {
@@ -163,11 +160,15 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.insert(handle)
-        if unrequestedValues.contains(where: { $0.handle == handle }) {
-            play(ValuePlayer(unrequestedValues, at: now, selectedHandle: handle))
-            unrequestedValues.removeAll { $0.handle == handle }
-        }
+        playUnrequestedValues(of: handle, at: now)
         configure(handle, [[1, 0], [2, 0], [3, 0]], at: now)
+    }
+
+    private mutating func playUnrequestedValues(of handle: UInt16, at now: MonotonicInstant) {
+        let values = unrequestedValues.filter { $0.handle == handle }
+        guard !values.isEmpty else { return }
+        play(ValuePlayer(values, at: now))
+        unrequestedValues.removeAll { $0.handle == handle }
     }
 
     private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {

@@ -6,8 +6,6 @@ struct ValuePlayer: Sendable {
     private var position = 0
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
-    /// The handle of the values to send; `nil` for the values of all handles.
-    private let selectedHandle: UInt16?
     /// The name of the rule whose values follow these; `nil` if there is none.
     let nextRule: String?
     /// The number of rules in this chain so far.
@@ -18,12 +16,11 @@ struct ValuePlayer: Sendable {
     let pause: Duration?
 
     init(
-        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, selectedHandle: UInt16? = nil,
-        nextRule: String? = nil, depth: Int = 0, owner: UInt16? = nil, isEndless: Bool = false
+        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, nextRule: String? = nil, depth: Int = 0,
+        owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
         self.start = start
-        self.selectedHandle = selectedHandle
         self.nextRule = nextRule
         self.depth = depth
         self.owner = owner
@@ -32,14 +29,14 @@ struct ValuePlayer: Sendable {
             values.count > 1
             ? values[values.count - 1].afterMs - values[values.count - 2].afterMs : values.first?.afterMs ?? 0
         pause = isEndless && !values.isEmpty ? .milliseconds(max(100, gap)) : nil
-        skipToMatch()
+        updateDue()
     }
 
     var current: PeripheralProfile.Value? { position < values.count ? values[position] : nil }
 
     mutating func advance() {
         position += 1
-        skipToMatch()
+        updateDue()
     }
 
     /// The same values again, from `now`. Only the values of a subscription repeat.
@@ -47,9 +44,8 @@ struct ValuePlayer: Sendable {
         ValuePlayer(values, at: now, owner: owner, isEndless: true)
     }
 
-    /// Advances to the next matching value. Its time is never before that of the previous value.
-    private mutating func skipToMatch() {
-        while let selectedHandle, let value = current, value.handle != selectedHandle { position += 1 }
+    /// Sets the time of the current value. It is never before that of the previous value.
+    private mutating func updateDue() {
         if let value = current { due = max(due, start.advanced(by: .milliseconds(value.afterMs))) }
     }
 }
