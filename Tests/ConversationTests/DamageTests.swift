@@ -14,7 +14,7 @@ import Testing
         _ = try reader.read(file.span.bytes, isLast: true) { packet, bytes in
             packets.append((packet, array(bytes)))
         }
-        for seed in UInt64(1)...100 {
+        for seed in UInt64(1)...300 {
             var random = SeededGenerator(seed: seed)
             var damaged = packets
             for _ in 0..<Int.random(in: 1...12, using: &random) {

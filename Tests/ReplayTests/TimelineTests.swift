@@ -66,7 +66,7 @@ import Testing
         let folder = try TemporaryFolder()
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         var most = 0
-        for size in stride(from: 0, through: whole.count, by: name.hasSuffix(".hex") ? 1 : 29) {
+        for size in stride(from: 0, through: whole.count, by: name.hasSuffix(".hex") ? 1 : 7) {
             try Data(whole[..<size]).write(to: folder.url("cut"))
             var file = CaptureFile(path: folder.file("cut"))
             let picture = try ReportContent(&file, options: DrinkReader.Options(hostYear: 2026))

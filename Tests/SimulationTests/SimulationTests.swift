@@ -6,7 +6,7 @@ import Testing
 /// replays one.
 @Suite struct SimulationTests {
     @Test func `simulated polls keep the guarantees for every seed`() async throws {
-        let count = ProcessInfo.processInfo.environment["WATERH_SIM_SEEDS"].flatMap(UInt64.init) ?? 5
+        let count = ProcessInfo.processInfo.environment["WATERH_SIM_SEEDS"].flatMap(UInt64.init) ?? 50
         let outcome = try await Campaign(seeds: 0..<count, workers: ProcessInfo.processInfo.activeProcessorCount).run()
         for violation in outcome.violations {
             Issue.record("\(violation)\n  replay: hardware/bench simulate --seed SEED")

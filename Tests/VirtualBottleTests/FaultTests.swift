@@ -42,7 +42,7 @@ import Emulator
     @Test(arguments: BottleFault.allCases.map(\.example))
     func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {
-            for seed in 0..<2 as Range<UInt64> {
+            for seed in 0..<5 as Range<UInt64> {
                 var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: word, seed: seed)
                 bench.sip(Array(1...40))
                 var kept: Set<Int> = []
