@@ -55,11 +55,16 @@ document.getElementById('main').append(h('section', { class: 'card sign-in-card'
   h('h1', { id: 'sign-in-title' }, t.signInTitle), h('p', {}, t.signInWords), h('p', { class: 'terminal' }, 'waterh-gateway open'),
   h('form', { novalidate: true, onsubmit: signIn }, field(t.code, code, { hint: t.codeHint }), error, button)));
 
-const scanned = /^#([0-9A-Za-z -]{10,14})$/.exec(decodeURIComponent(location.hash));
-if (scanned) {
+/** Signs in with the code of the link. A link that is opened in this tab later changes only the fragment. */
+function followLink() {
+  const scanned = /^#([0-9A-Za-z -]{10,14})$/.exec(decodeURIComponent(location.hash));
+  if (!scanned) return;
   code.value = scanned[1];
   // The address bar and the history must not keep a code.
   history.replaceState(null, '', location.pathname + location.search);
   // A signed-in administrator's browser needs no new token.
   get('/access').catch(() => null).then((caller) => (caller?.scope === 'admin' ? location.replace(destination()) : signIn()));
 }
+
+addEventListener('hashchange', followLink);
+followLink();
