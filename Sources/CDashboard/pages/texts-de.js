@@ -208,7 +208,7 @@ export default {
   notificationsTitle: 'Mitteilungen', notificationsWords: 'Waterline erinnert dich während eines Abends freundlich ans Wasser. Erlaube Mitteilungen, um erinnert zu werden.',
   enable: 'Erlauben', welcomeEnd: 'Beide Knöpfe speichern deine Auswahl. Alles lässt sich später in den Einstellungen ändern.', skipNotifications: 'Überspringen', everyMinutes: (minuten) => `${minuten} Minuten`,
 
-  signInTitle: 'Anmelden', signInWords: 'Führe dies auf dem Rechner mit dem Dienst aus. Es öffnet diese Seite angemeldet oder gibt einen Link aus. Auf einem anderen Gerät gib den Code von „waterh-gateway invite“ ein:', code: 'Code', codeHint: 'Einmal gültig, zehn Minuten lang.', codeRule: 'Der Code hat zehn Buchstaben und Ziffern.', signIn: 'Anmelden', signOut: 'Abmelden', signOutHint: 'Dieser Browser braucht danach einen neuen Code.',
+  signInTitle: 'Anmelden', signInWords: 'Führe diesen Befehl auf dem Rechner mit dem Dienst aus. Er öffnet diese Seite angemeldet oder gibt einen Link aus:', code: 'Code', codeHint: 'Auf einem anderen Gerät: der Code, den „waterh-gateway invite“ ausgibt. Einmal gültig, zehn Minuten lang.', codeRule: 'Der Code hat zehn Buchstaben und Ziffern.', signIn: 'Anmelden', signOut: 'Abmelden', signOutHint: 'Dieser Browser braucht danach einen neuen Code.',
 
   sentences: [
     [/^Good morning!$/, 'Guten Morgen!'], [/^Good afternoon!$/, 'Guten Tag!'], [/^Good evening!$/, 'Guten Abend!'], [/^Good night!$/, 'Gute Nacht!'],

@@ -205,5 +205,5 @@ export default {
   enable: 'Enable', welcomeEnd: 'Both buttons save your choices above. You can change all of them later in Settings.', skipNotifications: 'Skip', everyMinutes: (minutes) => `${minutes} minutes`,
 
   // Sign-in
-  signInTitle: 'Sign in', signInWords: 'Run this on the computer with the service. It opens this page signed in, or prints a link. On another device enter the code of “waterh-gateway invite”:', code: 'Code', codeHint: 'Valid once, for ten minutes.', codeRule: 'The code has ten letters and digits.', signIn: 'Sign in', signOut: 'Sign out', signOutHint: 'This browser needs a new code afterwards.',
+  signInTitle: 'Sign in', signInWords: 'Run this command on the computer with the service. It opens this page signed in, or prints a link:', code: 'Code', codeHint: 'On another device: the code that “waterh-gateway invite” prints. Valid once, for ten minutes.', codeRule: 'The code has ten letters and digits.', signIn: 'Sign in', signOut: 'Sign out', signOutHint: 'This browser needs a new code afterwards.',
 };
