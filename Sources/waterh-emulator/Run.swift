@@ -136,10 +136,7 @@ struct Run: AsyncParsableCommand {
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
-        let responses = try Self.explained {
-            try RecordedResponses(
-                captures: answers == .model ? [] : capture, wanted: address, isStrict: answers == .strict)
-        }
+        let recorded = try explained { try RecordedResponses(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
             identity, flash: flash, faults: plan.bottle, seed: seed, responses: responses,
             hasRadio: self.link.hasRadio, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
@@ -198,7 +195,7 @@ struct Run: AsyncParsableCommand {
     }
 
     private func open(_ driver: PeripheralDriver, _ recorder: LinkRecorder?) async throws {
-        do { try await driver.open() } catch { throw Self.explain(error) }
+        do { try await driver.open() } catch { throw explain(error) }
         recorder?.begin()
     }
 
@@ -231,7 +228,7 @@ struct Run: AsyncParsableCommand {
     /// Returns the bottle and its flash. A flash file takes precedence over captures.
     private func bottle(_ store: FlashStore?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
         var fill: CaptureFill?
-        if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }
+        if !capture.isEmpty { fill = try explained { try CaptureFill(files: capture, wanted: address) } }
         for remark in fill?.remarks ?? [] { log(remark) }
         for remark in fill?.otherBottleNotes ?? [] { log("\(remark); to use them: --address ADDRESS") }
         let identity = BottleIdentity(
@@ -256,7 +253,7 @@ struct Run: AsyncParsableCommand {
     {
         let recorder = try record.map { path in
             let epoch = HostClock.sinceEpoch() - .nanoseconds(MonotonicClock.system.now().nanoseconds)
-            return try Self.explained {
+            return try explained {
                 try LinkRecorder(
                     path: path, peer: peer, isPeerRandom: isPeerRandom, epoch: epoch, log: { Diagnostics.warning($0) })
             }
@@ -268,7 +265,7 @@ struct Run: AsyncParsableCommand {
         }
         let applied = instruments
         return (
-            try Self.explained { try LinkFactory.peripheral(link, notifications: notifications, instruments: applied) },
+            try explained { try LinkFactory.peripheral(link, notifications: notifications, instruments: applied) },
             recorder
         )
     }
@@ -288,21 +285,26 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    private static func explained<T>(_ body: () throws -> T) throws -> T {
+    private func explained<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch { throw explain(error) }
     }
 
     /// Adds the exit code and the advice to an error of a lower layer.
-    private static func explain(_ error: any Error) -> any Error {
+    private func explain(_ error: any Error) -> any Error {
         switch error {
         case let error as LinkError:
-            CommandFailure(
-                .noLink, "\(error)",
-                advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
-                    ? LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(error.code)
-                    : "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor")
+            CommandFailure(.noLink, "\(error)", advice: advice(error.code))
         case is CommandFailure: error
         default: CommandFailure(.badInput, "\(error)")
+        }
+    }
+
+    private func advice(_ code: LinkError.Code) -> String {
+        switch (link, code) {
+        case (.unix, _), (.stream, _): "Name another path with --link."
+        case (_, .poweredOff), (_, .permissionDenied), (_, .serviceLost):
+            LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(code)
+        default: "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor"
         }
     }
 }
