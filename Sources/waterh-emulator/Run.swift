@@ -294,6 +294,8 @@ struct Run: AsyncParsableCommand {
         switch error {
         case let error as LinkError:
             CommandFailure(.noLink, "\(error)", advice: advice(error.code))
+        case let error as CaptureFileError:
+            CommandFailure(.badInput, "\(error)", advice: "Name another capture with --capture.")
         case is CommandFailure: error
         default: CommandFailure(.badInput, "\(error)")
         }

@@ -31,7 +31,8 @@ final class DemoBottle: Sendable {
                 (records, model) = (fill.records, fill.model)
             } catch {
                 throw CommandFailure(
-                    .badInput, sentence("\(error)"), advice: "Name another capture with --capture, or omit it.")
+                    .badInput, "invalid --capture: \(error)",
+                    advice: "Name another capture with --capture, or omit it.")
             }
             origin = "filled from \((file as NSString).lastPathComponent) (shifted so that its last drink is now)"
         } else {

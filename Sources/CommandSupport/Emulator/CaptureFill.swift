@@ -27,14 +27,15 @@ package struct CaptureFill: Sendable {
             found[delivery.bottle.label, default: (nil, [])].records.append(delivery.record.raw)
             if let model = delivery.model { found[delivery.bottle.label]?.model = model }
         }
-        let opened = try files.map { try CaptureOpener().open($0) }
+        let opened = try files.map(Self.open)
         remarks = opened.flatMap(\.remarks)
         let parts = CaptureOpener.sorted(opened.flatMap(\.parts))
         for (index, part) in parts.enumerated() {
             var file = CaptureFile(part)
             do {
                 try reader.read(&file, isLast: index == parts.count - 1)
-            } catch let error as CaptureError where file.facts.packets > 0 {
+            } catch let error as CaptureError {
+                guard file.facts.packets > 0 else { throw CaptureFileError(path: part.name, sentence: "\(error)") }
                 remarks.append("\(part.name): \(error)")
             }
         }
@@ -44,6 +45,12 @@ package struct CaptureFill: Sendable {
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
             otherBottleNotes.append("not used: \(counted(found[other]?.records.count ?? 0, "record")) of \(other)")
+        }
+    }
+
+    private static func open(_ path: String) throws -> CaptureOpener.Opened {
+        do { return try CaptureOpener().open(path) } catch let error as CaptureError {
+            throw CaptureFileError(path: path, sentence: "\(error)")
         }
     }
 
