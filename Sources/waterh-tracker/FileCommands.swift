@@ -224,7 +224,7 @@ struct Restore: StoreCommand {
                 advice:
                     """
                     Stop the service, restore, and start it again: sudo systemctl stop waterh-gateway (a service of \
-                    your own: systemctl --user stop waterh-gateway)
+                    your own: systemctl --user stop waterh-gateway-user)
                     """
             )
         }
