@@ -177,7 +177,7 @@ struct Setup: AsyncParsableCommand {
                     "  presets".padded(33) + (report.presets ?? []).map(\.name).joined(separator: ", "), "",
                     answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
-                    "For writes over HTTP, create a token: waterh-tracker token",
+                    "For the HTTP API, create a token: waterh-tracker token new",
                 ]
         }
     }
