@@ -17,8 +17,8 @@ enum CSVReader {
                 line: 1,
                 reason:
                     """
-                    The file is not a health file: expected XML, JSON, or CSV with a line of column names such as \
-                    \(HealthExport.csvHeader).
+                    The file is not a health file: expected XML, JSON, or CSV whose first line names the columns \
+                    startDate and value_ml.
                     """
             )
         }
