@@ -40,7 +40,8 @@ package enum ControlMessages {
             throw Malformed(
                 description: "unknown action '\(name)': expected \(actions.map(\.usage).joined(separator: ", "))")
         }
-        throw Malformed(description: "invalid value: expected \(known.usage)")
+        let given = value.map { "invalid '\(name) \($0)'" } ?? "missing value"
+        throw Malformed(description: "\(given): expected \(known.usage)")
     }
 
     /// Parses `2026-12-31T23:59:50` (years 2000–2255). A space can replace the T, and the seconds can be omitted.
