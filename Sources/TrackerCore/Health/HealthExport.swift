@@ -23,7 +23,7 @@ package struct HealthExport {
 
     package init(_ format: HealthFiles.Format) { self.format = format }
 
-    package static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
+    private static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
 
     package var header: String {
         switch format {
