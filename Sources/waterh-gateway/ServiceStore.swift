@@ -78,7 +78,11 @@ actor ServiceStore {
         guard isMissing != isMissingLogged else { return }
         isMissingLogged = isMissing
         if isMissing {
-            log.notice("No bottle is adopted: the service only scans. Adopt one on the page, or: waterh-gateway adopt")
+            log.notice(
+                """
+                No bottle is adopted: the service only scans. Adopt one on the page, or: waterh-gateway adopt ADDRESS
+                """
+            )
         }
     }
 
