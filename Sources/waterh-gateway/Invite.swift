@@ -9,7 +9,7 @@ struct Invite: ParsableCommand {
         discussion:
             """
             Asks the running service for a code that is valid once, for 10 minutes. The page /sign-in accepts it. \
-            Use --admin for your own browser on a machine without one.
+            Use --admin for your own browser if the service's machine has no desktop.
             """
     )
 
