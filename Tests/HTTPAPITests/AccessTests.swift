@@ -185,7 +185,7 @@ import TrackerService
         _ = try await server.get("backup")
         _ = try await server.post("purge", #"{"confirm": "purge"}"#)
         let starts = [
-            "Access code made", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
+            "Access code created", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
             "Backup downloaded", "Everything deleted",
         ]
         #expect(lines.all.count == starts.count, "\(lines.all)")

@@ -71,7 +71,7 @@ actor AccessCodes {
         if codes.count >= Self.codeLimit { codes.removeFirst() }
         let text = String((0..<Self.length).map { _ in Self.alphabet[Int(random() % UInt32(Self.alphabet.count))] })
         codes.append(Code(text: text, grant: grant, expiresAt: uptime().advanced(seconds: Self.lifetime)))
-        log.notice("Access code made for \"\(grant.label)\" with scope \(grant.scope.rawValue), by \(caller).")
+        log.notice("Access code created for \"\(grant.label)\" with scope \(grant.scope.rawValue), by \(caller).")
         return text
     }
 
