@@ -51,7 +51,7 @@ struct ReminderTexts {
         case .engineChosen:
             return (
                 "reminders.engine is \(settings.engine.rawValue).",
-                holds ? "Another reminders.engine." : "reminders.engine as \(kind.rawValue), or as all."
+                holds ? "Another reminders.engine." : "Set reminders.engine to \(kind.rawValue) or all."
             )
         case .underDailyLimit:
             guard settings.dailyLimit else {
