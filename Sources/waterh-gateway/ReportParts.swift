@@ -70,9 +70,10 @@ enum ReportParts {
             "  \($0.key) = \(shown($0.key, $0.value))"
         }
         if let store {
-            lines.append("store 1, differences from the defaults:")
+            lines.append("settings of the store that differ from the defaults:")
             let settings = (try? store.settings())?.stored.sorted { $0.key < $1.key }
-            lines += settings?.map { "  \($0.key) = \(shown($0.key, $0.value))" } ?? ["  cannot be read"]
+            let changed = settings?.map { "  \($0.key) = \(shown($0.key, $0.value))" } ?? ["  cannot be read"]
+            lines += changed.isEmpty ? ["  none"] : changed
         }
         return lines.joined(separator: "\n")
     }
@@ -87,8 +88,8 @@ enum ReportParts {
         let attributes = (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
         var lines = [
             """
-            store 1: \(location.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
-            \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), \(store.fileState)
+            store: location from \(location.origin), \(attributes[.size] as? Int ?? 0) bytes, mode \
+            \(String(attributes[.posixPermissions] as? Int ?? 0, radix: 8)), state \(store.fileState)
             """
         ]
         let integrity = (try? store.integrityProblems()).map { problems in

@@ -7,7 +7,7 @@ package import TrackerCore
 /// The first of: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
 /// system service, and the path of a new store for the user.
 package struct StoreLocation: Equatable, Sendable {
-    package enum Origin: Sendable { case flag, environment, configuration, own, service }
+    package enum Origin: Sendable { case option, environment, configuration, own, service }
 
     package var path: String
     package var origin: Origin
@@ -15,7 +15,7 @@ package struct StoreLocation: Equatable, Sendable {
     package var serviceStore: String?
     package var units: AmountUnits?
 
-    package init(path: String, origin: Origin = .flag, serviceStore: String? = nil, units: AmountUnits? = nil) {
+    package init(path: String, origin: Origin = .option, serviceStore: String? = nil, units: AmountUnits? = nil) {
         (self.path, self.origin, self.serviceStore, self.units) = (path, origin, serviceStore, units)
     }
 
@@ -36,7 +36,7 @@ package struct StoreLocation: Equatable, Sendable {
         }
         if let flag {
             Diagnostics.repeatStore(flag)
-            return place(flag, .flag)
+            return place(flag, .option)
         }
         if let path = Machine.variable("WATERH_STORE", in: environment) { return place(path, .environment) }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
