@@ -93,7 +93,7 @@ actor PollHistory {
         if let stored = report.storedRecords { storedRecords = stored }
         let result = report.failure?.kind.rawValue ?? "done"
         count(report, result)
-        if wasOnKeptConnection, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
+        if wasOnKeptConnection, report.failure == nil, report.received == 0, report.undecodable == 0 { return }
         let text =
             report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")

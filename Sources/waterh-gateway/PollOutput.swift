@@ -20,7 +20,7 @@ struct PollJSON: Encodable {
             "bottle": report.bottle, "name": report.name, "profile": report.profile?.rawValue,
             "model": report.model?.rawValue, "batteryPercent": report.batteryPercent,
             "clockDriftSeconds": report.clockDriftSeconds, "received": report.received, "new": report.new,
-            "duplicates": report.duplicates, "suspect": report.suspect, "quarantined": report.quarantined,
+            "duplicates": report.duplicates, "suspect": report.suspect, "quarantined": report.undecodable,
             "acknowledged": report.acknowledged, "unconfirmed": report.unconfirmed, "complete": report.complete,
             "storedRecords": report.storedRecords, "seconds": report.seconds, "state": state,
             "address": report.identity, "resolved": report.resolved,
@@ -85,13 +85,13 @@ enum PollText {
     }
 
     private static func counts(_ report: PollReport) -> String {
-        guard report.received > 0 || report.quarantined > 0 else {
+        guard report.received > 0 || report.undecodable > 0 else {
             return report.complete ? "0 new: the bottle's log is empty" : "0 new: the log was not read"
         }
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
         if report.suspect > 0 { parts.append("\(report.suspect) quarantined (stored, not counted)") }
-        if report.quarantined > 0 {
-            parts.append("\(counted(report.quarantined, "piece")) of unreadable bytes (stored)")
+        if report.undecodable > 0 {
+            parts.append("\(counted(report.undecodable, "piece")) of unreadable bytes (stored)")
         }
         parts.append("\(report.acknowledged) acknowledged")
         if report.unconfirmed > 0 {

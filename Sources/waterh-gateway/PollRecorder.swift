@@ -79,7 +79,7 @@ final class PollRecorder: Sendable {
     /// The reason to store the files of a poll; `nil` if it was normal.
     static func reason(_ report: PollReport) -> String? {
         if let failure = report.failure { return failure.kind == .interrupted ? nil : failure.kind.text }
-        if report.quarantined > 0 { return "Unreadable bytes" }
+        if report.undecodable > 0 { return "Unreadable bytes" }
         if report.unconfirmed > 0 { return "Acknowledgement not confirmed" }
         return nil
     }
@@ -93,7 +93,7 @@ final class PollRecorder: Sendable {
         lines.append(
             """
             received \(report.received), new \(report.new), known \(report.duplicates), quarantined \
-            \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), possibly \
+            \(report.suspect), unreadable \(report.undecodable), acknowledged \(report.acknowledged), possibly \
             acknowledged \(report.unconfirmed)
             """
         )

@@ -9,7 +9,7 @@ extension PollReport {
             received \(received), new \(new), known \(duplicates), suspect \(suspect), acknowledged \
             \(acknowledged), unconfirmed \(unconfirmed)
             """
-        if [received, new, duplicates, suspect, quarantined, acknowledged, unconfirmed].contains(where: { $0 < 0 }) {
+        if [received, new, duplicates, suspect, undecodable, acknowledged, unconfirmed].contains(where: { $0 < 0 }) {
             return "a negative count: \(counts)"
         }
         if stored > received { return "more stored than received: \(counts)" }

@@ -83,7 +83,7 @@ import TrackerCore
         let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .unexpectedResponse)
         #expect(rig.journal.quarantine.count <= 64)
-        #expect(report.quarantined > 64)
+        #expect(report.undecodable > 64)
     }
 
     @Test func `a poll fails with unexpectedResponse when messages of another device arrive`() throws {

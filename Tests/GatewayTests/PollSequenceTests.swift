@@ -21,7 +21,7 @@ import TrackerCore
         #expect(report.batteryPercent == 87)
         #expect(report.clockDriftSeconds == 0)
         #expect(
-            [report.received, report.new, report.duplicates, report.suspect, report.quarantined, report.acknowledged]
+            [report.received, report.new, report.duplicates, report.suspect, report.undecodable, report.acknowledged]
                 == [1, 1, 0, 0, 0, 1])
         #expect(report.complete)
         #expect(

@@ -103,7 +103,7 @@ import TrackerCore
         #expect(report.failure?.sentence.contains("stored") == true)
         #expect(!report.complete)
         // Only complete frames are certain to have records, and this log is one frame.
-        #expect(report.received == 0 && report.quarantined == 1 && !rig.journal.quarantine.isEmpty)
+        #expect(report.received == 0 && report.undecodable == 1 && !rig.journal.quarantine.isEmpty)
         #expect(report.acknowledged == 0)
         #expect(rig.peer.records.count == 500)
         #expect(rig.journal.polls.map(\.complete) == [false])

@@ -439,7 +439,7 @@ extension PollReport {
         let remarks =
             (suspect > 0 ? ", \(suspect) quarantined" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "")
             + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "")
-            + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
+            + (undecodable > 0 ? ", \(undecodable) pieces unreadable" : "")
         return "\(central) polled: \(counts)\(remarks)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
     }
 }

@@ -166,8 +166,8 @@ package struct PollLimits: Hashable, Sendable {
     package var records = 4096
     /// The maximum number of notifications that are not part of a log: reports, responses and invalid data.
     package var notifications = 20_000
-    /// The maximum number of unreadable byte sequences kept in one poll. Others are only counted.
-    package var quarantined = 64
+    /// The maximum number of undecodable byte sequences kept in one poll. Others are only counted.
+    package var undecodable = 64
     /// The maximum number of log requests on one connection.
     package var logRequests = 16
     /// The maximum number of interrupted or damaged responses to log requests.

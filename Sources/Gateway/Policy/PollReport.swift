@@ -37,8 +37,8 @@ package struct PollReport: Hashable, Sendable {
     package var suspect = 0
     /// The number of records of earlier polls that have now been dated.
     package var resolved = 0
-    /// The number of byte sequences that could not be decoded. `PollLimits.quarantined` of them are stored.
-    package var quarantined = 0
+    /// The number of byte sequences that could not be decoded. `PollLimits.undecodable` of them are stored.
+    package var undecodable = 0
     /// The number of acknowledged records that a later reading no longer contained.
     package var acknowledged = 0
     /// The number of acknowledged records that no later reading verified, because the connection was lost.

@@ -156,8 +156,8 @@ extension Poll {
         unreadableCount += 1
         if unreadableCount <= 3 { addDiagnostic(.warning, "Unreadable bytes were quarantined: \(reason).") }
         guard report.identity != nil else { return }
-        report.quarantined += 1
-        guard report.quarantined <= limits.quarantined else { return }
+        report.undecodable += 1
+        guard report.undecodable <= limits.undecodable else { return }
         try context?.journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: wall)
     }
 

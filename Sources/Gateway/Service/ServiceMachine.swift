@@ -175,7 +175,7 @@ package struct ServiceMachine: Sendable {
         let plan = bottles[index].plan
         if report.isAdopted { news.append(.log(.adopted(plan, report))) }
         if before != nil { news.append(.log(.respondsAgain(plan))) }
-        if report.received > 0 || report.quarantined > 0 { news.append(.log(.receivedRecords(plan, report))) }
+        if report.received > 0 || report.undecodable > 0 { news.append(.log(.receivedRecords(plan, report))) }
         return news
     }
 
