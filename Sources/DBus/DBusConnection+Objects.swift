@@ -30,7 +30,7 @@ extension DBusConnection {
         }
         let answer: DBusReply
         do throws(DBusFailure) {
-            answer = try tree.method(for: invocation).answer(invocation)
+            answer = try tree.method(for: invocation).handler(invocation)
         } catch {
             answer = .failure(error)
         }

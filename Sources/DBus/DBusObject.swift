@@ -32,17 +32,17 @@ package struct DBusMethod: Sendable {
     package var name: String
     package var input: [DBusArgument]
     package var output: [DBusArgument]
-    /// The method's handler, called on the connection's queue in order. Arguments have the types of `input`.
-    package var answer: @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
+    /// Runs for each call, on the connection's queue in order. Arguments have the types of `input`.
+    package var handler: @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
 
     package init(
         _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [],
-        answer: @escaping @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
+        handler: @escaping @Sendable (DBusInvocation) throws(DBusFailure) -> DBusReply
     ) {
         self.name = name
         self.input = input
         self.output = output
-        self.answer = answer
+        self.handler = handler
     }
 }
 
