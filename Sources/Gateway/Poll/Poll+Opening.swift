@@ -57,15 +57,15 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            let pairs = try ProfileHandles.all(matching: services.flatMap(\.offered))
+            let pairs = try ProfileHandles.all(matching: services.flatMap(\.offeredCharacteristics))
             session.handles = pairs[handlePairIndex % pairs.count]
             session.handlePairCount = pairs.count
         } catch {
             return try rejectServices(services, error)
         }
-        let serialNumber = services.readable(0x2A25, in: 0x180A)
+        let serialNumber = services.valueHandle(ofReadable: 0x2A25, in: 0x180A)
         report.profile = session.handles?.profile
-        if let handle = services.readable(0x2A00, in: 0x1800), report.name == nil {
+        if let handle = services.valueHandle(ofReadable: 0x2A00, in: 0x1800), report.name == nil {
             request(.read(handle: handle), session, .readingName(serialNumber: serialNumber))
         } else {
             try readSerial(serialNumber, session)
