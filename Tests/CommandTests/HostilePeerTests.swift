@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-@Suite struct UnseenLossCommandTests {
+@Suite struct LossyLinkCommandTests {
     @Test func `a poll reports records with a corrected date once`() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
         for ml in 100..<115 { try await pair.sip(ml) }
