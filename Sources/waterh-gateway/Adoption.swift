@@ -136,12 +136,12 @@ extension PollOptions {
     /// Sets the bottle that a command uses: the named bottle, else the bottles of the configuration.
     mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
-            bottle = AdoptedBottle.resolvingAlias(wanted ?? file.bottles.first, among: own)
+            bottle = AdoptedBottle.resolvingAlias(wanted ?? file.bottles.first, among: ownBottles)
             return
         }
-        own = file.bottles.compactMap { text in
-            let resolved = AdoptedBottle.resolvingAlias(text, among: own) ?? text
-            let known = own.first { $0.identities.contains(resolved) || $0.advertisedName == resolved }
+        ownBottles = file.bottles.compactMap { text in
+            let resolved = AdoptedBottle.resolvingAlias(text, among: ownBottles) ?? text
+            let known = ownBottles.first { $0.identities.contains(resolved) || $0.advertisedName == resolved }
             return known ?? BluetoothAddress(resolved).map { AdoptedBottle(identities: [$0.description]) }
         }
     }

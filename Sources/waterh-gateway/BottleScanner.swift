@@ -49,7 +49,7 @@ actor BottleScanner {
     func scan() async throws -> [BottleInRange] {
         var options = try await tracker.scanOptions()
         options.job = .scan
-        let own = options.own.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
+        let own = options.ownBottles.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
         let report = await polls.run(options)
         if let failure = report.failure { throw Refusal("scan", failure.sentence, category: failure.category) }
         let others = await tracker.bottlesElsewhere().union(own)
@@ -59,7 +59,7 @@ actor BottleScanner {
 
     func readContents(_ address: String) async throws -> BottleContents {
         var options = try await tracker.scanOptions()
-        (options.job, options.bottle, options.own) = (.inspect, address, [])
+        (options.job, options.bottle, options.ownBottles) = (.inspect, address, [])
         let report = await polls.run(options)
         if let failure = report.failure, report.records.isEmpty {
             throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))", category: failure.category)

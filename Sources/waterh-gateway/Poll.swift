@@ -55,7 +55,7 @@ struct Poll: AsyncParsableCommand {
         let isOwnBottle = self.link.selectedBottle == nil || options.selectsOwnBottle
         if case .capture = try link.name {
             options.markAsRecording()
-        } else if options.own.isEmpty || !options.selectsOwnBottle {
+        } else if options.ownBottles.isEmpty || !options.selectsOwnBottle {
             options.bottlesOfOtherServices = Adoption.bottlesOfOtherServices(than: store.path)
         }
 

@@ -46,12 +46,12 @@ struct Send: AsyncParsableCommand {
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        options.own = Adoption.adoptedBottles(storeLocation)
+        options.ownBottles = Adoption.adoptedBottles(storeLocation)
         options.select(link.selectedBottle, file)
         // A capture can be of any bottle, so the ownership check does not apply.
         if case .capture = try link.name { options.markAsRecording() }
         options.allowPowerCycle = link.allowPowerCycle
-        if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours {
+        if try options.bottle == nil && options.ownBottles.isEmpty && link.name.hasNeighbours {
             throw Adoption.missing(link: self.link.link)
         }
         let central = try link.open()

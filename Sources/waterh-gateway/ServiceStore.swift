@@ -54,7 +54,7 @@ actor ServiceStore {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
         options.job = .send([try BottleCommandParser.command(arguments, zone: options.zone, now: Machine.now())])
-        options.bottle = AdoptedBottle.resolvingAlias(plan.bottles.first, among: options.own)
+        options.bottle = AdoptedBottle.resolvingAlias(plan.bottles.first, among: options.ownBottles)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
     }
@@ -66,7 +66,7 @@ actor ServiceStore {
         let ownBottles = isRecording ? [] : ownBottles
         plans = BottlePlan.plans(
             selectedBottles: plan.bottles.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) },
-            own: ownBottles,
+            ownBottles: ownBottles,
             adoptsFirst: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
@@ -98,7 +98,7 @@ actor ServiceStore {
 
     /// The request to keep the bottle's connection after a poll, by the setting `bottle.hold`.
     private func holdRequest(_ bottle: BottlePlan, _ interval: PollSchedule?) -> HoldRequest? {
-        let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
+        let own = bottle.ownBottles.count == 1 ? bottle.ownBottles[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? provider.store.settings().bottle.hold)
         else { return nil }
@@ -113,7 +113,7 @@ actor ServiceStore {
         options.isAcknowledgementDisabled = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
-        if options.own.isEmpty { options.bottlesOfOtherServices = bottlesElsewhere() }
+        if options.ownBottles.isEmpty { options.bottlesOfOtherServices = bottlesElsewhere() }
         if isRecording { options.markAsRecording() }
         return options
     }
@@ -124,7 +124,7 @@ actor ServiceStore {
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
         // A failure counts as a connection problem only if the polls of all bottles fail.
-        let id = plans.first { $0.own == options.own && $0.selectedBottle == options.bottle }?.id ?? ""
+        let id = plans.first { $0.ownBottles == options.ownBottles && $0.selectedBottle == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isConclusive = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, logContext.metadata)

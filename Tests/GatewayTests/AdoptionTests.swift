@@ -15,7 +15,7 @@ import TrackerCore
             let report = try polled(
                 ScriptedBottle(records: drinks(3)),
                 options: options {
-                    ($0.alias, $0.own) = (
+                    ($0.alias, $0.ownBottles) = (
                         "kitchen", [AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
                     )
                     $0.markAsRecording()
@@ -75,7 +75,7 @@ import TrackerCore
             let journal = MemoryJournal()
             try journal.adopt(BottleNames(Self.address))
             var rig = EngineRig(
-                options: options { $0.own = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal,
+                options: options { $0.ownBottles = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal,
                 start: evening)
             rig.interruption = (number, { journal.release(Self.address) })
             let report = try rig.run()
@@ -135,7 +135,8 @@ import TrackerCore
         }
         func poll(_ bottle: String, own: [AdoptedBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
             var rig = EngineRig(
-                options: options { ($0.own, $0.bottle) = (own, bottle) }, peer: peer, start: evening, hasRadio: hasRadio
+                options: options { ($0.ownBottles, $0.bottle) = (own, bottle) }, peer: peer, start: evening,
+                hasRadio: hasRadio
             )
             return (try rig.run(), rig)
         }
@@ -158,7 +159,7 @@ import TrackerCore
         _ wanted: String?, _ selectsOwnBottle: Bool
     ) {
         let own = AdoptedBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
-        #expect(options { ($0.own, $0.bottle) = ([own], wanted) }.selectsOwnBottle == selectsOwnBottle)
+        #expect(options { ($0.ownBottles, $0.bottle) = ([own], wanted) }.selectsOwnBottle == selectsOwnBottle)
         #expect(options { $0.bottle = wanted }.selectsOwnBottle == (wanted == nil))
     }
 
@@ -218,7 +219,7 @@ import TrackerCore
         }
         let (rig, report) = try polled(
             TwoBottles(bottles: bottles),
-            options: options { $0.own = [AdoptedBottle(identities: [addresses[own]])] }, hasRadio: true)
+            options: options { $0.ownBottles = [AdoptedBottle(identities: [addresses[own]])] }, hasRadio: true)
         #expect(report.failure == nil && report.identity == addresses[own] && report.received == 3, "\(report)")
         let other = rig.peer.bottles[1 - own]
         #expect(other.records.count == 3 && other.connections == 0)

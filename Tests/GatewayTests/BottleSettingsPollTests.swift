@@ -16,7 +16,7 @@ import TrackerCore
     private func poll(_ own: [AdoptedBottle], _ change: (inout PollOptions) -> Void = { _ in }) throws -> [JournalEntry]
     {
         var options = PollOptions(settings: Settings().bottle, zone: .utc)
-        options.own = own
+        options.ownBottles = own
         change(&options)
         let (rig, report) = try polled(ScriptedBottle(records: drinks(1)), options: options)
         #expect(report.failure == nil, "\(report)")
@@ -66,7 +66,7 @@ import TrackerCore
         ]
         for (alias, called) in [(nil, "kitchen"), ("office", "kitchen"), ("mine", "kitchen")] as [(String?, String)] {
             var options = PollOptions(settings: Settings().bottle, zone: .utc)
-            (options.own, options.alias) = (own, alias)
+            (options.ownBottles, options.alias) = (own, alias)
             let report = try polled(ScriptedBottle(records: drinks(1)), options: options).report
             #expect(report.bottle == called && report.identity == Self.address, "\(report)")
         }

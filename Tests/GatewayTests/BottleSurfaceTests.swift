@@ -100,7 +100,7 @@ import TrackerCore
         #expect(!shown.written.contains(.goal(ml: 2500)))
         // Settings of one bottle take precedence.
         let own = AdoptedBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
-        var other = rig(settings.bottle, goal: 2000) { $0.own = [own] }
+        var other = rig(settings.bottle, goal: 2000) { $0.ownBottles = [own] }
         try other.run()
         #expect(!other.written.contains(.goal(ml: 2500)))
     }

@@ -85,8 +85,8 @@ import TrackerCore
     @Test func `a poll of another bottle first ends the kept connection`() throws {
         let first = try polled(keeping, bottle())
         let other = options {
-            $0.own = [AdoptedBottle(identities: ["A4:C1:38:00:00:09"])]
-            $0.others = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
+            $0.ownBottles = [AdoptedBottle(identities: ["A4:C1:38:00:00:09"])]
+            $0.otherBottles = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
         }
         let second = try polled(
             other,

@@ -5,8 +5,8 @@ import TrackerCore
 
 @testable import Gateway
 
-private let one = BottlePlan(id: "A4:C1:38:00:00:01", own: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
-private let two = BottlePlan(id: "A4:C1:38:00:00:02", own: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])
+private let one = BottlePlan(id: "A4:C1:38:00:00:01", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
+private let two = BottlePlan(id: "A4:C1:38:00:00:02", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])
 
 private func at(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))

@@ -60,7 +60,7 @@ import TrackerCore
         let service = PollService(
             PollService.Dependencies(
                 loadBottles: {
-                    BottlePlan.plans(selectedBottles: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
+                    BottlePlan.plans(selectedBottles: [], ownBottles: polls.withLock { $0 } == 0 ? [] : red).map {
                         ScheduledBottle($0, interval: .every(seconds: 600))
                     }
                 },

@@ -7,7 +7,7 @@ import TrackerCore
 
 private func bottle(_ number: Int) -> BottlePlan {
     let address = "A4:C1:38:00:00:0\(number)"
-    return BottlePlan(id: address, own: [AdoptedBottle(identities: [address])])
+    return BottlePlan(id: address, ownBottles: [AdoptedBottle(identities: [address])])
 }
 
 private func at(_ seconds: Int64) -> MonotonicInstant {
@@ -77,7 +77,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
 
     @Test func `an adopted bottle is polled once`() {
         var machine = ServiceMachine()
-        let any = BottlePlan.plans(selectedBottles: [], own: [])
+        let any = BottlePlan.plans(selectedBottles: [], ownBottles: [])
         #expect(any.count == 1)
         _ = machine.handle(plans(any), at: at(0))
         var report = PollReport()
@@ -85,21 +85,21 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
         report.isAdopted = true
         let news = said(machine.handle(.pollOver(report), at: at(10)))
         #expect(news.contains { if case .adopted = $0 { true } else { false } })
-        let own = BottlePlan.plans(selectedBottles: [], own: [AdoptedBottle(identities: [bottle(1).id])])
+        let own = BottlePlan.plans(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(1).id])])
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
-        let alone = BottlePlan.plans(selectedBottles: [], own: [AdoptedBottle(identities: [bottle(2).id])])
+        let alone = BottlePlan.plans(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(2).id])])
         _ = machine.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOwned, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
         let both = BottlePlan.plans(
-            selectedBottles: [], own: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
-        #expect(both.map(\.others.count) == [1, 1])
+            selectedBottles: [], ownBottles: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
+        #expect(both.map(\.otherBottles.count) == [1, 1])
         #expect(polled(machine.handle(plans(both), at: at(20))) == bottle(1).id)
     }
 

@@ -8,7 +8,7 @@ extension PollOptions {
     package var selectsOwnBottle: Bool {
         guard let selected = bottle else { return true }
         let selector = BottleSelector(text: selected)
-        return own.contains { bottle in
+        return ownBottles.contains { bottle in
             bottle.identities.union(bottle.aliases).contains {
                 $0 == selected || selector.matches(address: BluetoothAddress($0), name: bottle.advertisedName)
             }
@@ -17,13 +17,13 @@ extension PollOptions {
 
     /// The store's bottles that the poll may use; `nil` if it may use any bottle.
     private var candidates: [AdoptedBottle]? {
-        guard let selected = bottle else { return own.isEmpty ? nil : own }
+        guard let selected = bottle else { return ownBottles.isEmpty ? nil : ownBottles }
         // An address is unique. A name selects the bottles of the store that advertise it.
         guard BluetoothAddress(selected) == nil else { return nil }
-        let known = own.filter { $0.advertisedName?.lowercased() == selected.lowercased() }
+        let known = ownBottles.filter { $0.advertisedName?.lowercased() == selected.lowercased() }
         if !known.isEmpty { return known }
         // A bottle of the store whose name is unknown can have that name.
-        let neverConnected = own.filter { $0.advertisedName == nil }
+        let neverConnected = ownBottles.filter { $0.advertisedName == nil }
         return neverConnected.isEmpty ? nil : neverConnected
     }
 
@@ -53,7 +53,7 @@ extension PollOptions {
 
     func notOwnedFailure(name: String?, identity: String) -> PollFailure {
         let bottle = name.map { "\($0) (\(identity))" } ?? identity
-        if others.contains(where: { $0.identities.contains(identity) }) {
+        if otherBottles.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
                 .notFound, "it is not in range; \(bottle), another bottle of this store, is in range.",
                 linkError: .notFound)
@@ -64,7 +64,7 @@ extension PollOptions {
                 code: "elsewhere")
         }
         let reassurance = job == .poll ? "Its log was not read." : "Nothing was sent to it."
-        let ownText = own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
+        let ownText = ownBottles.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(
             .notOwned, "\(bottle) is in range, but this store is for \(ownText). \(reassurance)",

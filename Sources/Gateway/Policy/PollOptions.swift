@@ -24,9 +24,9 @@ package struct PollOptions: Sendable {
     /// The user's name for the bottle (`bottle.alias`); its records are stored under its identity.
     package var alias: String?
     /// The bottles of this store. If it is not empty and `bottle` is `nil`, the poll uses only these bottles.
-    package var own: [AdoptedBottle] = []
+    package var ownBottles: [AdoptedBottle] = []
     /// The store's other bottles, which this poll must not read.
-    package var others: [AdoptedBottle] = []
+    package var otherBottles: [AdoptedBottle] = []
     /// The meaning of byte 0 of a record: the year (`calendar`) or the constant 1A (`strict`).
     package var dialect = RecordDialect.calendar
     /// Whether the user has set the dialect for this poll. It then overrides the bottle's own setting.
@@ -76,7 +76,7 @@ package struct PollOptions: Sendable {
     package mutating func markAsRecording() {
         isRecording = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
-        (own, others, alias) = ([], [], nil)
+        (ownBottles, otherBottles, alias) = ([], [], nil)
         (goalMl, dayGoalMl, managesLight) = (nil, nil, false)
     }
 

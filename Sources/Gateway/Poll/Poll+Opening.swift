@@ -122,7 +122,7 @@ extension Poll {
 
     private var names: BottleNames {
         var names = BottleNames(bottle, alias: options.alias)
-        names.wasAdopted = options.own.contains { $0.matches(identity: bottle, alias: options.alias) }
+        names.wasAdopted = options.ownBottles.contains { $0.matches(identity: bottle, alias: options.alias) }
         return names
     }
 
@@ -175,11 +175,11 @@ extension Poll {
 
     /// Sets the bottle's alias in the report: its own, or the common one unless another bottle has it.
     private mutating func setAlias(_ identity: String) {
-        let own = options.own.first { $0.matches(identity: identity, alias: options.alias) }
+        let own = options.ownBottles.first { $0.matches(identity: identity, alias: options.alias) }
         report.bottle = own?.alias ?? identity
         options = options.applyingSettings(of: own)
         guard own?.alias == nil, let alias = options.alias else { return }
-        let isTaken = options.own.contains {
+        let isTaken = options.ownBottles.contains {
             $0.aliases.contains(alias) && !$0.matches(identity: identity, alias: alias)
         }
         if !isTaken { report.bottle = alias }
@@ -208,7 +208,7 @@ extension Poll {
         guard !hasResponded, options.job == .poll, !options.isRecording else { return }
         try context?.journal.adopt(names)
         hasResponded = true
-        report.isAdopted = options.own.isEmpty
+        report.isAdopted = options.ownBottles.isEmpty
     }
 
     // MARK: - Subscription
@@ -279,7 +279,7 @@ extension Poll {
         func isAmong(_ bottles: [AdoptedBottle]) -> Bool {
             bottles.contains { $0.matches(identity: bottle, alias: options.alias) }
         }
-        return !isAmong(options.others) && (options.own.isEmpty || isAmong(options.own))
+        return !isAmong(options.otherBottles) && (options.ownBottles.isEmpty || isAmong(options.ownBottles))
     }
 
     package var isKeepingConnection: Bool { if case .held = state { true } else { false } }

@@ -102,7 +102,7 @@ extension Poll {
         nearbyPeers.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
-            if options.others.contains(where: { $0.identities.contains(address) }) {
+            if options.otherBottles.contains(where: { $0.identities.contains(address) }) {
                 return " \(name) (\(address)), another bottle of this store, is in range."
             }
             return " \(name) (\(address)) is in range, but does not belong to this store."
@@ -112,7 +112,7 @@ extension Poll {
     /// The addresses of bottles in range that do not belong to this store, for the advice.
     var otherBottlesValues: [String: String] {
         let addresses = nearbyPeers.others.values.map { $0.address?.description ?? $0.peer.text }
-            .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
+            .filter { address in !options.otherBottles.contains { $0.identities.contains(address) } }.sorted().prefix(3)
         return addresses.isEmpty ? [:] : ["strangers": addresses.joined(separator: ", ")]
     }
 

@@ -7,21 +7,23 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The value of `PollOptions.bottle` for the polls of this plan.
     package var selectedBottle: String?
     /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
-    package var own: [AdoptedBottle] = []
+    package var ownBottles: [AdoptedBottle] = []
     /// The store's other bottles, which have their own plans.
-    package var others: [AdoptedBottle] = []
+    package var otherBottles: [AdoptedBottle] = []
 
     /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
     package static func plans(
-        selectedBottles: [String], own: [AdoptedBottle], adoptsFirst: Bool = true
+        selectedBottles: [String], ownBottles: [AdoptedBottle], adoptsFirst: Bool = true
     ) -> [BottlePlan] {
-        if !selectedBottles.isEmpty { return selectedBottles.map { BottlePlan(id: $0, selectedBottle: $0, own: own) } }
-        guard !own.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
-        return own.map { bottle in
+        if !selectedBottles.isEmpty {
+            return selectedBottles.map { BottlePlan(id: $0, selectedBottle: $0, ownBottles: ownBottles) }
+        }
+        guard !ownBottles.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
+        return ownBottles.map { bottle in
             BottlePlan(
-                id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle, own: [bottle],
-                others: own.filter { $0 != bottle })
+                id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle, ownBottles: [bottle],
+                otherBottles: ownBottles.filter { $0 != bottle })
         }
     }
 
@@ -29,17 +31,17 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 
     /// The bottle's name for display; `nil` until an unknown bottle responds.
     package var name: String? {
-        guard own.count == 1 else { return selectedBottle }
-        return own[0].aliases.min() ?? selectedBottle ?? own[0].identities.min()
+        guard ownBottles.count == 1 else { return selectedBottle }
+        return ownBottles[0].aliases.min() ?? selectedBottle ?? ownBottles[0].identities.min()
     }
 
     package func apply(to options: inout PollOptions) {
         options.bottle = selectedBottle
-        options.own = own
-        options.others = others
+        options.ownBottles = ownBottles
+        options.otherBottles = otherBottles
     }
 
-    func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }
+    func has(_ identity: String) -> Bool { ownBottles.contains { $0.identities.contains(identity) } }
 }
 
 /// A plan with its current poll interval, and the request to keep its connection.

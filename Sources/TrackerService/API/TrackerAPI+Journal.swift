@@ -168,7 +168,7 @@ extension TrackerAPI {
     package func pollOptions() throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
-        options.own = try adoptedBottles()
+        options.ownBottles = try adoptedBottles()
         return options
     }
 
