@@ -114,7 +114,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")")
         }
         if let bad = findings.first(where: { $0.status == .bad }) {
-            throw CommandFailure(bad.exitStatus, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
+            throw CommandFailure(bad.exitStatus, asSentence("\(bad.check): \(bad.found)"), advice: bad.advice)
         }
         let stores = [Paths.store, Paths.serviceStore]
         if let busy = stores.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {
@@ -189,7 +189,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and start a new session."
             : defaultAdvice
         return CommandFailure(
-            .noLink, "\(sentence(error.description)) The recording is in \(folder.path).", advice: advice
+            .noLink, "\(asSentence(error.description)) The recording is in \(folder.path).", advice: advice
         )
     }
 }

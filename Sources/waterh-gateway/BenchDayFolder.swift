@@ -49,7 +49,7 @@ actor BenchDayFolder {
             monitor = try HCIMonitor()
         } catch {
             throw CommandFailure(
-                .noLink, sentence(error.description),
+                .noLink, asSentence(error.description),
                 advice: "A session records every packet: run the command as root (sudo) or with CAP_NET_RAW.")
         }
     }

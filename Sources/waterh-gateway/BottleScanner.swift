@@ -62,7 +62,7 @@ actor BottleScanner {
         (options.job, options.bottle, options.ownBottles) = (.inspect, address, [])
         let report = await polls.run(options)
         if let failure = report.failure, report.records.isEmpty {
-            throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))", category: failure.category)
+            throw Refusal("bottle", "\(failure.headline): \(asSentence(failure.sentence))", category: failure.category)
         }
         let newest = report.records.max { ($0.wall?.description ?? "") < ($1.wall?.description ?? "") }
         return BottleContents(

@@ -53,7 +53,7 @@ final class DemoBottle: Sendable {
         do {
             try await driver.open()
         } catch {
-            throw CommandFailure(.failed, sentence(error.description))
+            throw CommandFailure(.failed, asSentence(error.description))
         }
         Task { [driver] in await driver.run() }
     }
@@ -65,7 +65,7 @@ final class DemoBottle: Sendable {
             return try ControlServer(path: path) { await driver.control($0) }
         } catch {
             throw CommandFailure(
-                .failed, sentence(error.description), advice: "Name another path with --control unix:PATH.")
+                .failed, asSentence(error.description), advice: "Name another path with --control unix:PATH.")
         }
     }
 

@@ -70,7 +70,7 @@ struct LinkOptions: ParsableArguments {
                     advice: "Give the address of the bottle, as in l2cap:A4:C1:38:00:00:01.")
             }
             throw CommandFailure(
-                .noLink, sentence(error.description),
+                .noLink, asSentence(error.description),
                 advice: LinkAdvice(linkName: "\(name)", hasRadio: true, by: adviser).about(error.code))
         }
     }
@@ -125,7 +125,8 @@ extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 
-func sentence(_ text: String) -> String {
+/// The text with a capital first letter and a full stop.
+func asSentence(_ text: String) -> String {
     let start = text.prefix(1).uppercased() + text.dropFirst()
     return start.last.map { ".!?".contains($0) } == true ? start : start + "."
 }

@@ -95,7 +95,7 @@ actor PollHistory {
         count(report, result)
         if wasOnKeptConnection, report.failure == nil, report.received == 0, report.undecodable == 0 { return }
         let text =
-            report.failure.map { "\($0.headline): \(sentence($0.sentence))" }
+            report.failure.map { "\($0.headline): \(asSentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
         polls.insert(PollLine(at: now, report, sentence: text, seconds: report.seconds), at: 0)
         if polls.count > Self.limit { polls.removeLast() }

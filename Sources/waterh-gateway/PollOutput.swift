@@ -145,7 +145,7 @@ extension PollReport {
     private func commandFailure(advice: String?) -> CommandFailure? {
         failure.map {
             CommandFailure(
-                $0.exitStatus, "\($0.headline): \(sentence($0.sentence))",
+                $0.exitStatus, "\($0.headline): \(asSentence($0.sentence))",
                 advice: advice ?? PollAdvice.about($0))
         }
     }

@@ -48,7 +48,10 @@ struct Scan: AsyncParsableCommand {
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio)
         switch outcome {
         case .failure(let error):
-            throw CommandFailure(.noLink, sentence(error.description), advice: advice.about(error.code))
+            await central.close()
+            throw CommandFailure(
+                .noLink, asSentence(error.description),
+                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
         case .success(0):
             throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: advice.about(.notFound))
         case .success: break

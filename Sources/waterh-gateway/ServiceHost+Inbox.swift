@@ -21,7 +21,7 @@ extension ServiceHost {
                     }
                 }
             } catch {
-                current.insert(sentence("\(error)"))
+                current.insert(asSentence("\(error)"))
             }
             for problem in current.subtracting(reported) { log.warning("Health: \(problem)") }
             reported = current

@@ -35,9 +35,9 @@ extension ServicePlan {
                 let advice = BrokerAdvice.about(event, store: path).map { " \($0)" } ?? ""
                 switch event {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
-                case .failed(let reason): log.warning("MQTT: \(sentence(reason)) It is retried automatically.")
+                case .failed(let reason): log.warning("MQTT: \(asSentence(reason)) It is retried automatically.")
                 case .clientIDShared(let text):
-                    log.warning("MQTT: \(sentence(text)) It is retried automatically.\(advice)")
+                    log.warning("MQTT: \(asSentence(text)) It is retried automatically.\(advice)")
                 case .copied(let text), .prefixShared(let text): log.warning("MQTT: \(text)\(advice)")
                 case .off: log.notice("MQTT: no broker is configured now.")
                 case .dataRemains(let text), .denied(let text), .ignored(let text): log.warning("MQTT: \(text)")

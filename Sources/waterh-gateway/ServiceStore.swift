@@ -163,7 +163,7 @@ actor ServiceStore {
             var metadata = logContext.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
             log.error(
-                "\(failure.headline): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
+                "\(failure.headline): \(asSentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .respondsAgain(let bottle):
             log.notice("The bottle responds again.", metadata: logContext.metadata(bottle: bottle.name))
         case .adopted(_, let report):

@@ -50,11 +50,11 @@ struct DrinksCommand: ParsableCommand {
             }
             notes.print(part.name, peers: reader.peers, tally: reader.tally.since(before), hadErrors: !isWhole, run)
         }
-        if !json { run.out.put(text: Self.sentence(reader.tally)) }
+        if !json { run.out.put(text: Self.total(reader.tally)) }
         try run.finish()
     }
 
-    private static func sentence(_ tally: DrinkReader.Tally) -> String {
+    private static func total(_ tally: DrinkReader.Tally) -> String {
         guard tally.drinks > 0 else { return "no drinks\n" }
         var text = "\(counted(tally.drinks, "drink")), \(tally.millilitres) ml"
         if tally.duplicates > 0 {

@@ -63,7 +63,7 @@ struct ReportCommand: ParsableCommand {
         run.note(
             """
             \(contents.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \
-            \(contents.map(\.sentence).joined(separator: "; "))
+            \(contents.map(\.countText).joined(separator: "; "))
             """
         )
         try run.finish()

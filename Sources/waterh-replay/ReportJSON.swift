@@ -11,7 +11,7 @@ struct ReportJSON {
     private static let maximumTables = 40
 
     /// The number of PDUs in the capture, and of those that the page shows individually.
-    var sentence: String {
+    var countText: String {
         let timeline = content.statistics.timeline
         let (all, kept) = (timeline?.count ?? 0, timeline?.entries.count ?? 0)
         return all == kept ? counted(all, "ATT PDU") : "\(counted(all, "ATT PDU")), \(kept) of them listed"

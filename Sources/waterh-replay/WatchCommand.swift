@@ -110,7 +110,7 @@ struct WatchCommand: AsyncParsableCommand {
                 if openSources == 0 { break }
             }
             try watch.finish()
-            if !json { run.out.put(text: Self.sentence(watch)) }
+            if !json { run.out.put(text: Self.summary(watch)) }
         } catch is OutputFile.ReaderClosed {
             return
         }
@@ -138,7 +138,7 @@ struct WatchCommand: AsyncParsableCommand {
         return (files, adapters)
     }
 
-    private static func sentence(_ watch: CaptureWatch) -> String {
+    private static func summary(_ watch: CaptureWatch) -> String {
         """
         \(counted(watch.packets, "packet")), \(counted(watch.commandCount, "request")) to a bottle, \
         \(counted(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n

@@ -126,9 +126,9 @@ package struct Poll: Sendable {
         do {
             try process(event)
         } catch let released as ReleasedBottle {
-            giveUp(PollFailure(.notOwned, sentence("\(released)")))
+            giveUp(PollFailure(.notOwned, withFullStop("\(released)")))
         } catch {
-            giveUp(PollFailure(.cannotStore, sentence("\(error)")))
+            giveUp(PollFailure(.cannotStore, withFullStop("\(error)")))
         }
         defer { context = nil }
         return context?.effects ?? []
@@ -357,7 +357,7 @@ package struct Poll: Sendable {
         LinkError(.timeout, "The bottle did not respond within the time limit (step: \(step)).", isTransient: true)
     }
 
-    private func sentence(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
+    private func withFullStop(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
 }
 
 extension Poll.State {
