@@ -266,7 +266,7 @@ import Testing
     }
 
     /// The settings of a running service, and the values of its file, which take precedence.
-    @Test func `the service follows settings and configuration`() async throws {
+    @Test func `a running service applies changed MQTT settings, except those of its file`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         var service = try Program.gateway.start("run --config \(pair.configure())")
         try await pair.sip(50)

@@ -19,7 +19,7 @@ import Testing
         #expect([1, 2, 3, 4].map { agreement.agreedCount(of: $0) } == [10, 7, 6, 0])
     }
 
-    @Test func `a reading with a gap, another order or other records discards all readings`() {
+    @Test func `a reading that contradicts the first one discards both`() {
         let others: [[RawRecord]] = [
             Array(log[0..<3] + log[4..<8]), [log[1], log[0]] + Array(log[2..<8]), Array(log[8..<12]), [],
         ]

@@ -32,7 +32,7 @@ import TrackerCore
     }
 
     /// K-A15: while a drink is due, the whole ring is a rainbow, also at 0.
-    @Test func `the rainbow covers the whole ring at zero`() async throws {
+    @Test func `a due drink shows the whole ring as a rainbow on an empty day`() async throws {
         let day = try CheckedDay()
         try day.set("14:00")
         let client = try await day.serve()

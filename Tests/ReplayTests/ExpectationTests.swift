@@ -29,7 +29,7 @@ import Testing
         ),
         ("\"packets\":3", "\"packets\":4", "capture: packets is 4, expected 3"),
     ])
-    func `a changed value is reported`(old: String, new: String, sentence: String) throws {
+    func `a value that differs from the expected one is reported`(old: String, new: String, sentence: String) throws {
         let expected = try CaptureReading(expectation: Self.text)
         let found = try CaptureReading(expectation: Self.text.replacingOccurrences(of: old, with: new))
         #expect(ReadingComparison().differences(expected, found).map(\.description) == [sentence])

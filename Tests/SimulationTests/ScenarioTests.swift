@@ -12,7 +12,7 @@ import TrackerCore
     }
 
     @Test(arguments: ScenarioTable.all)
-    func `a scenario has its expected results`(scenario: Scenario) throws {
+    func `a simulated scenario ends with its expected drinks and acknowledgements`(scenario: Scenario) throws {
         let world = try Self.play(scenario)
         let eventLog = world.eventLog.map { "\($0.at) \($0.line)" }.joined(separator: "\n")
         #expect(world.violations == [], "\(eventLog)")
