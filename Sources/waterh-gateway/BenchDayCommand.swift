@@ -56,7 +56,8 @@ struct BenchDayCommand: AsyncParsableCommand {
         link.fill(file)
         if case .capture = try link.name {
             throw CommandFailure(
-                .wrongUse, "a capture is not a bottle", advice: "List its contents: waterh-replay info FILE")
+                .wrongUse, "invalid --link capture:FILE: a session needs a bottle",
+                advice: "List its contents: waterh-replay info FILE")
         }
         try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host

@@ -135,7 +135,7 @@ package struct GATTClient: Sendable {
         let pdu: ATTPDU
         do throws(MalformedPDU) {
             guard bytes.count <= maximumMTU else {
-                throw MalformedPDU(field: "a PDU of the MTU", offset: 0, needed: maximumMTU, found: bytes.count)
+                throw MalformedPDU(field: "a PDU within the MTU", offset: 0, needed: maximumMTU, found: bytes.count)
             }
             pdu = try ATTPDU(decoding: bytes)
         } catch {

@@ -144,7 +144,7 @@ struct ServerBearer: Sendable {
         let pdu: ATTPDU
         do throws(MalformedPDU) {
             guard bytes.count <= mtu else {
-                throw MalformedPDU(field: "a PDU of the MTU", offset: 0, needed: mtu, found: bytes.count)
+                throw MalformedPDU(field: "a PDU within the MTU", offset: 0, needed: mtu, found: bytes.count)
             }
             pdu = try ATTPDU(decoding: bytes)
         } catch {
