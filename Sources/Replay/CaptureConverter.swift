@@ -181,11 +181,11 @@ private final class ConversationWriter {
     /// The values of the last event.
     private var values: [ObservedTransfer] = []
     /// Whether the format can store a value with a handle instead of a characteristic UUID.
-    private let namesHandles: Bool
+    private let canStoreHandles: Bool
     private var frame = 0
 
     init(_ format: CaptureFormat) {
-        namesHandles = format.container == .hexText
+        canStoreHandles = format.container == .hexText
         synthesiser = format.level == .text ? nil : ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
         conversation.onValue = { [unowned self] in values.append($0) }
     }
@@ -235,7 +235,7 @@ private final class ConversationWriter {
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
-            if value.uuid == nil, !namesHandles, !value.belongsToBottle { continue }
+            if value.uuid == nil, !canStoreHandles, !value.belongsToBottle { continue }
             let facts = ValueFacts(
                 kind: value.kind, characteristic: value.uuid, handle: value.handle, peer: value.peer)
             let packet = CapturePacket(

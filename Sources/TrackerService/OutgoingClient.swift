@@ -139,7 +139,7 @@ private final class OutgoingExchange: @unchecked Sendable {
 
     private var response = OutgoingResponse(status: 0)
     private var headerBytes = 0
-    private var isTooLong = false, isCut = false
+    private var isTooLong = false, isTruncated = false
 
     init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
 
@@ -177,7 +177,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         guard !isCancelled.withLock({ $0 }) else { throw Self.cancelled }
         let code = curl_easy_perform(easy)
         guard code != CURLE_ABORTED_BY_CALLBACK else { throw Self.cancelled }
-        guard code == CURLE_OK || isCut else { throw failure(code, String(cString: details)) }
+        guard code == CURLE_OK || isTruncated else { throw failure(code, String(cString: details)) }
         response.status = Int(waterh_curl_status(easy))
         return response
     }
@@ -247,7 +247,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         let remaining = client.responseLimit - response.body.count
         response.body.append(contentsOf: bytes.prefix(remaining))
         guard bytes.count > remaining else { return bytes.count }
-        (isCut, isTooLong) = (client.truncatesResponses, !client.truncatesResponses)
+        (isTruncated, isTooLong) = (client.truncatesResponses, !client.truncatesResponses)
         return 0
     }
 

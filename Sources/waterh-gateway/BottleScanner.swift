@@ -49,11 +49,11 @@ actor BottleScanner {
     func scan() async throws -> [BottleInRange] {
         var options = try await tracker.scanOptions()
         options.job = .scan
-        let own = options.ownBottles.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
+        let ownAddresses = options.ownBottles.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
         let report = await polls.run(options)
         if let failure = report.failure { throw Refusal("scan", failure.sentence, category: failure.category) }
-        let others = await tracker.bottlesElsewhere().union(own)
-        let list = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
+        let adoptedAddresses = await tracker.bottlesElsewhere().union(ownAddresses)
+        let list = BottleInRange.list(report.inRange).filter { !adoptedAddresses.contains($0.address) }
         return try await tracker.tracker().inRange(list)
     }
 

@@ -22,7 +22,7 @@ struct CommandsCommand: ParsableCommand {
         let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0
-        var noteClosures: [() -> Void] = []
+        var notePrinters: [() -> Void] = []
         var options = DrinkReader.Options(hostYear: DrinkReader.Options.hostYear)
         (options.given, options.filter) = (attribution.given, filter.filter)
         let reader = DrinkReader(options)
@@ -36,13 +36,12 @@ struct CommandsCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
-            let peers = reader.peers
-            noteClosures.append {
-                notes.print(part.name, peers: peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
+            notePrinters.append {
+                notes.print(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
-        for printNotes in noteClosures { printNotes() }
+        for printNotes in notePrinters { printNotes() }
         try run.finish()
     }
 }

@@ -44,7 +44,7 @@ enum StoreOpening {
                 let database = try TrackerStore.convertingErrors(at: path) {
                     try retryingWhileBusy { try mode.open(file, path: path) }
                 }
-                return try TrackerStore.convertingErrors(at: path) { try upToDate(database, path: path) }
+                return try TrackerStore.convertingErrors(at: path) { try openCurrentSchema(database, path: path) }
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
@@ -105,8 +105,8 @@ enum StoreOpening {
         }
     }
 
-    /// The database, or a converted copy in memory of a store of 0.9.
-    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> Opened {
+    /// Returns the database, or a converted copy in memory of a store of 0.9.
+    private static func openCurrentSchema(_ database: DatabaseQueue, path: String) throws -> Opened {
         switch try database.read({ try Schema.state($0, path: path, checksTables: false) }) {
         case .current: return Opened(database: database, fileState: .store)
         case .empty: return Opened(database: try inMemory(), fileState: .nothing)

@@ -20,8 +20,8 @@ extension Settings {
                 name: "waterline.defaultPreset", given: id, rule: "It must be the id of one of your presets, or unset.",
                 currentValue: defaultPreset ?? "")
         }
-        if let broken = changed.violatedScheduleRule, let (name, text) = changes.first {
-            throw Self.entry(name)?.refusal(text, broken, self) ?? Self.unknown(name, text)
+        if let violatedRule = changed.violatedScheduleRule, let (name, text) = changes.first {
+            throw Self.entry(name)?.refusal(text, violatedRule, self) ?? Self.unknown(name, text)
         }
         self = changed
     }
