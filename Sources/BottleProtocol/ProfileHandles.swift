@@ -83,7 +83,7 @@ package struct ProfileHandles: Hashable, Sendable {
             ])
         }
         let pairs = writable.indices.flatMap { command in usable.indices.map { (command, $0) } }
-        // A table that has both twice has them in the same order.
+        // If a bottle has both characteristics twice, the first two belong together, and the last two.
         return (pairs.filter { $0 == $1 } + pairs.filter { $0 != $1 }).map { command, response in
             let (command, response) = (writable[command], usable[response])
             return ProfileHandles(

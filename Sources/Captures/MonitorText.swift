@@ -216,7 +216,7 @@ private struct MonitorFields {
     /// Handles, ranges, UUIDs, offsets and values, in the order of the PDU.
     private var parts: [UInt8] = []
     private var handle: UInt16?
-    /// The first number of each field: a code in brackets, such as an error, or else the whole text.
+    /// The number in each field, by the field's name: the one in brackets, such as an error code, else the whole text.
     private var numbers: [String: UInt64] = [:]
     private var address: BluetoothAddress?
     private var name: String?

@@ -64,7 +64,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
         var lastRead: [UInt8] = []
     }
 
-    /// The socket of AcquireNotify that carries values to bluetoothd: one packet is one value.
+    /// A client of AcquireNotify. Its socket carries the values to bluetoothd: one packet is one value.
     struct Subscriber {
         var socket: PacketSocket
         /// The number of values in the socket's queue.

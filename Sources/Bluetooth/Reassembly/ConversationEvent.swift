@@ -58,7 +58,7 @@ package struct ObservedConnection: Sendable, Hashable {
     package var adapter: UInt32
     /// The HCI connection handle (12 bits), or the access address on the air.
     package var handle: UInt32
-    /// The host's peer, on the air the peripheral. `nil` if the start of the connection is not in the capture.
+    /// The address of the host's peer; on the air, of the peripheral. `nil` without the start of the connection.
     package var peer: BluetoothAddress?
     /// Whether `peer` is a random address; `nil` if unknown.
     package var isPeerRandom: Bool?

@@ -57,7 +57,7 @@ package struct ServiceMachine: Sendable {
             }
         }
 
-        /// The end of its last poll; without a poll, the time at which it was first due.
+        /// The end of the bottle's last poll; without a poll, the time at which the first one was due.
         var waitingSince: MonotonicInstant { lastEnded ?? planTime }
     }
 

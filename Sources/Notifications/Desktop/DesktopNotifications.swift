@@ -29,7 +29,7 @@ package actor DesktopNotifications: NotificationSink {
         var delivery = Duration.seconds(10)
         /// The time limit for the first response of a server, which the bus might have to start.
         var firstResponse = Duration.seconds(4)
-        /// The time limit for any other response.
+        /// The time limit for a later response of a server.
         var response = Duration.seconds(4)
         /// The time limit for late responses, by which a repetition can replace a notification that was shown late.
         var lateResponse = Duration.seconds(60)

@@ -180,7 +180,7 @@ private final class ProfileDraft {
     var table = ObservedTable()
     var conversations: [PeripheralProfile.Conversation] = []
 
-    /// The profile; it passes `check`.
+    /// The recorded peripheral as a valid device profile (`PeripheralProfile.check`).
     var profile: PeripheralProfile {
         var profile = PeripheralProfile(
             address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)

@@ -53,7 +53,8 @@ extension TrackerStore {
             everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
     }
 
-    /// Updates the summaries of ended sessions in a period, also sealed ones, because late drinks count there.
+    /// Updates the summaries of ended sessions in a period, because late drinks count there. Includes sealed sessions,
+    /// which the user can no longer change.
     func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
         let sessions: [WaterlineSession] = try db.all(
             "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?", [last, first])

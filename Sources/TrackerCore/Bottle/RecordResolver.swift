@@ -28,13 +28,13 @@ package struct RecordResolver: Sendable {
         case unique = "-"
         /// The time was skipped by a clock change and is moved forward by the gap.
         case gap
-        /// The second occurrence is more than five minutes in the future: use the first.
+        /// A time that occurs twice: the second one is more than five minutes in the future, so the first is used.
         case R1
-        /// The previous record is later than the first occurrence: use the second.
+        /// A time that occurs twice: the previous record is later than the first one, so the second is used.
         case R2
-        /// A poll after the first occurrence did not return the record: use the second.
+        /// A time that occurs twice: a poll after the first one did not return the record, so the second is used.
         case R3
-        /// There is no evidence for the second occurrence: use the first.
+        /// A time that occurs twice: nothing indicates the second one, so the first is used.
         case R4
     }
 

@@ -73,7 +73,7 @@ package struct ConnectionStatus: Hashable, Sendable {
 
 /// The status of the bottle that was polled last.
 package struct BottleCondition: Hashable, Sendable, Codable {
-    /// The alias, or the identity.
+    /// The bottle's alias, else its identity.
     package var name: String
     package var advertisedName: String?
     /// The model in lower case, if known.

@@ -66,8 +66,8 @@ package struct TrackerAPI: Sendable {
         return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 
-    /// Runs the tasks after a commit (tracker spec B8). Callers that write to the store directly (a poll, sync, the
-    /// settling of an offer) call it. Errors become remarks and do not affect the commit.
+    /// Runs the tasks after a commit (tracker spec B8). Polls, sync and deliveries call it, because they write to the
+    /// store directly. Errors become remarks and do not affect the commit.
     package func afterCommit() {
         guard (try? store.hasChanged()) ?? true else { return }
         store.afterCommit(context).forEach(remark)

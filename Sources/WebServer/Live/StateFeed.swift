@@ -208,7 +208,7 @@ actor StateFeed {
         return true
     }
 
-    /// Sends the notifications that other channels have shown, in order.
+    /// Sends viewers the notifications that other channels have shown since the last call, in order.
     func sendRecorded() throws {
         let store = try tracker().store
         guard let sent = sentThrough else {
