@@ -110,9 +110,7 @@ struct Run: AsyncParsableCommand {
         do { plan = try FaultOptions(faults) } catch {
             throw ValidationError("\(error). List the faults with: waterh-emulator faults")
         }
-        if let refusal = plan.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
-            throw ValidationError(refusal)
-        }
+        if let refusal = plan.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) { throw ValidationError(refusal) }
     }
 
     private var bottleOption: String? {
@@ -162,8 +160,7 @@ struct Run: AsyncParsableCommand {
         }
         let full: PeripheralProfile
         do { full = try ProfileFile.load(path) } catch {
-            throw CommandFailure(
-                error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
+            throw CommandFailure(error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
         let emulated = isOverBluetoothd ? full.excluding(PeripheralProfile.stackServices) : full
         let machine = ProfileMachine(emulated, mode: profileMode ?? .once, distinguishesWrites: !isOverBluetoothd)
@@ -292,21 +289,18 @@ struct Run: AsyncParsableCommand {
     /// Adds the exit code and the advice to an error of a lower layer.
     private func explain(_ error: any Error) -> any Error {
         switch error {
+        case let error as LinkError where !link.hasRadio:
+            CommandFailure(.noLink, "\(error)", advice: "Name another path with --link.")
         case let error as LinkError:
-            CommandFailure(.noLink, "\(error)", advice: advice(error.code))
+            CommandFailure(
+                .noLink, "\(error)",
+                advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
+                    ? LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(error.code)
+                    : "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor")
         case let error as CaptureFileError:
             CommandFailure(.badInput, "\(error)", advice: "Name another capture with --capture.")
         case is CommandFailure: error
         default: CommandFailure(.badInput, "\(error)")
-        }
-    }
-
-    private func advice(_ code: LinkError.Code) -> String {
-        switch (link, code) {
-        case (.unix, _), (.stream, _): "Name another path with --link."
-        case (_, .poweredOff), (_, .permissionDenied), (_, .serviceLost):
-            LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(code)
-        default: "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor"
         }
     }
 }
