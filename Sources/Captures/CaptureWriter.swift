@@ -63,7 +63,6 @@ package struct CaptureWriter {
 
 protocol FormatEncoder {
     mutating func begin(_ output: inout [UInt8])
-    /// See `CaptureWriter.write`.
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
 }
 

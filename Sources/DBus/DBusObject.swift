@@ -3,7 +3,6 @@ package struct DBusInterface: Sendable {
     package var name: String
     package var methods: [DBusMethod]
     package var properties: [String: DBusValue]
-    /// The arguments of each signal.
     package var signals: [String: [DBusArgument]]
 
     package init(

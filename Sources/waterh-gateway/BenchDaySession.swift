@@ -90,8 +90,6 @@ actor BenchDaySession {
         }
     }
 
-    // MARK: - One connection
-
     /// Performs a part. A lost connection ends the part, which is then repeated if attempts are left.
     private func perform(
         _ part: String, attempts: Int = 1, _ steps: (BenchDayConnection) async throws -> Void
@@ -138,8 +136,6 @@ actor BenchDaySession {
         }
         (record.profile, record.mtu) = (await bottle.profile, await bottle.mtu)
     }
-
-    // MARK: - One step
 
     /// Performs a step and records it. Writes its records to the directory before the next step.
     private func step(

@@ -80,8 +80,6 @@ enum ReportParts {
 
     private static func shown(_ name: String, _ text: String) -> String { mayBeShown(name) ? text : "(set)" }
 
-    // MARK: - Store
-
     static func storeSummary(_ location: StoreLocation, _ store: TrackerStore?) -> String {
         guard let store else { return "No readable store." }
         let path = URL(fileURLWithPath: location.path).resolvingSymlinksInPath().path
@@ -112,8 +110,6 @@ enum ReportParts {
         guard !polls.isEmpty else { return "No failed polls are stored." }
         return polls.map { "store 1, \($0.id).btsnoop\n\($0.trace.joined(separator: "\n"))\n" }.joined(separator: "\n")
     }
-
-    // MARK: - Log
 
     /// The last lines of the given file, or of the units in the systemd journal.
     static func log(_ path: String?, lines: Int) async throws -> String {

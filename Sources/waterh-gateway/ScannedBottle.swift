@@ -48,6 +48,5 @@ struct ScannedBottle {
         return isOwn ? "bottle, this store's own" : "bottle, not adopted: \(adoption)"
     }
 
-    /// The command that adopts the bottle.
     var adoption: String { "waterh-gateway adopt \(Escaping.shellWord(identity ?? found.peer.text))" }
 }

@@ -118,7 +118,6 @@ actor ServiceStore {
         return options
     }
 
-    /// Whether the bottle is a capture.
     private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {

@@ -128,7 +128,6 @@ struct LoggedEntry: Decodable {
     var id: String
     var logs: [Entry]
 
-    /// The session, and its newest entry.
     static func stored(_ answer: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
         let entry = try JSONDecoder().decode(Self.self, from: answer)
         let last = entry.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }

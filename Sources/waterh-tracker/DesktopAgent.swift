@@ -48,7 +48,6 @@ actor DesktopAgent {
     private lazy var presses = ActionQueue(
         file: ServiceSocket.file(forStore: store, "taps.json"), log: { Diagnostics.warning($0) }
     ) { try await self.send($0) }
-    /// Whether the agent has reported that there is no desktop.
     private var hasReportedNoDesktop = false
 
     /// Creates an agent for the service that uses this store.

@@ -265,7 +265,6 @@ import Testing
         #expect(!all.output.contains("s3cr3t"))
     }
 
-    /// The settings of a running service, and the values of its file, which take precedence.
     @Test func `a running service applies changed MQTT settings, except those of its file`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         var service = try Program.gateway.start("run --config \(pair.configure())")

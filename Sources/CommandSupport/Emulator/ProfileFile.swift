@@ -57,7 +57,6 @@ package enum ProfileFile {
         }
     }
 
-    /// Encodes a device profile as JSON with sorted keys.
     package static func encode(_ profile: PeripheralProfile) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -33,7 +33,6 @@ package struct MonitorRecorder {
         ].joined(separator: ", ")
     }
 
-    /// Returns and removes the bytes to write.
     package mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
     /// Adds a packet; packets of other adapters and bottles are skipped.

@@ -2,7 +2,6 @@ import Foundation
 
 // The precedence of options, environment and file for link, bottle and time zone. For the store, see `StoreLocation`.
 extension Configuration {
-    /// The default link: bluetoothd.
     package static let defaultLink = "bluez"
 
     package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {

@@ -15,7 +15,6 @@ package actor GatewayDriver {
         package var bottleReported: @Sendable () -> Void = {}
         package var connectionLost: @Sendable () -> Void = {}
         package var display = DisplayValues()
-        /// Stores the light that was written to a bottle.
         package var lightWritten: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
         package init() {}

@@ -82,7 +82,6 @@ package struct PollOptions: Sendable {
 
     var keepsLog: Bool { isAcknowledgementDisabled || writesOnlyLogRequest }
 
-    /// Whether to write only the request for the log.
     var writesOnlyLogRequest: Bool { isSharing || job == .inspect }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }

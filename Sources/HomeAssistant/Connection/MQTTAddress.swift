@@ -9,7 +9,6 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
         (self.host, self.port, self.isEncrypted) = (host, port, isEncrypted)
     }
 
-    /// - Throws: `MQTTFailure` with the reason.
     package init(_ text: String) throws(MQTTFailure) {
         // The message does not contain the text, because it might include a password.
         guard !text.contains("@") else {

@@ -8,7 +8,6 @@ package final class CaptureStatistics: EventReader {
     package var connections: [ConnectionStatistics] { list.all }
     /// The number of connections, including those without statistics.
     package var connectionCount: Int { list.count }
-    /// The maximum number of connections with statistics.
     package static let connectionLimit = ConnectionList.maximumCount
     /// The characteristics by server, then by handle; at most `characteristicLimit`.
     package var characteristics: [CharacteristicStatistics] {

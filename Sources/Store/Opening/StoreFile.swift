@@ -12,7 +12,6 @@ struct StoreFile {
     let isEmpty: Bool
     /// The size of the WAL in bytes; `nil` if there is none.
     let walBytes: Int?
-    /// Whether the file has another hard link.
     let hasOtherHardLinks: Bool
 
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.

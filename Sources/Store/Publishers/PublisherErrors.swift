@@ -6,7 +6,6 @@ package import TrackerCore
 package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
     /// The name: `mqtt`, `ntfy` or `webhook`.
     package var publisher: String
-    /// A message for the user.
     package var message: String
     /// The first failure by the host's clock at that time; `nil` if unknown.
     package var since: Instant?

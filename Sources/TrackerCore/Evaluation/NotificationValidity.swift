@@ -44,7 +44,6 @@ package struct NotificationValidity: Sendable {
         }
     }
 
-    /// Whether the instant is after the notification's decision.
     private func isAfterDecision(_ instant: Instant?, _ sent: TrackerNotification) -> Bool {
         guard let instant, let decidedAt = sent.decidedAt else { return false }
         return instant > decidedAt

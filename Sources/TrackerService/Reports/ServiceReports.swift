@@ -73,7 +73,6 @@ package struct ServiceClient: Sendable {
         throw ServiceClient.cannotScan
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
-    /// Reports a viewer to the service.
     package var noteViewer: @Sendable (ViewerEvent) async -> Void
 
     package init(

@@ -99,7 +99,6 @@ class Today(PageCase):
 
         self.until(shown, lambda: f"the error line and its hint said {self.script('return seen')}")
 
-    # The halo.
     def test_the_halo_shows_progress_and_target(self):
         self.show()
         level = lambda: float(self.script("return document.querySelector('.layer.target').style.getPropertyValue('--level')"))
@@ -122,7 +121,6 @@ class Today(PageCase):
             self.until(lambda: abs(arc()[0] - ROUND * (1 - share)) < 0.01, lambda: f"at {share} the arc is {arc()}")
             self.assertEqual(arc()[1], "visible" if share else "hidden")
 
-    # Drinking.
     def test_a_tap_anywhere_on_the_cup_adds_exactly_one_cup(self):
         settings(hydration__cupMl=330)
         self.before_each_page("window.felt = []; Object.defineProperty(navigator, 'vibrate', {value: pattern => { felt.push(pattern); return true; }})")
@@ -266,7 +264,6 @@ class Today(PageCase):
             self.assertIn("time runs 480 times as fast", words)
             self.assertLessEqual(foot, bar, "it covers the buttons")
 
-    # Without a connection.
     def test_the_page_says_how_old_it_is_and_keeps_taps(self):
         log(100)
         self.show()

@@ -67,8 +67,6 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    // MARK: - bluetoothd
-
     private var daemon: [Finding] {
         let severity: Finding.Status = needsDaemon ? .bad : .note
         let bus = Finding("system bus", .good, "available")
@@ -214,8 +212,6 @@ package struct BluetoothDiagnosis {
             )
         ]
     }
-
-    // MARK: - EATT
 
     private var eatt: [Finding] {
         guard facts.daemonPath != nil, let channels = facts.channels else { return [] }

@@ -24,7 +24,6 @@ package struct BluetoothFacts: Sendable {
     package var release = ""
     package var kernel = Kernel.noBluetooth
     package var rfkillSwitches: [RfkillSwitch] = []
-    /// The result of a query to bluetoothd.
     package var daemon = Result<BlueZInventory, BlueZInventory.Failure>.failure(.notRunning)
     /// The path of bluetoothd; `nil` if it is not installed.
     package var daemonPath: String?
