@@ -14,7 +14,7 @@ package protocol NotificationSink: Sendable {
     /// Delivers the notifications that this channel missed, in order, before a new one.
     func catchUp() async
     /// Called after a notification of any channel was stored.
-    func recorded() async
+    func notificationStored() async
 }
 
 extension NotificationSink {
@@ -22,5 +22,5 @@ extension NotificationSink {
     package func canShow() async -> Bool { true }
     package func close(id: String) async {}
     package func catchUp() async {}
-    package func recorded() async {}
+    package func notificationStored() async {}
 }

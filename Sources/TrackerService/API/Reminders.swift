@@ -12,7 +12,9 @@ extension TrackerAPI {
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let delivery = try await offer(to: sinks) { banner, offer in
             try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
-            await Self.call(sinks) { await $0.recorded() }
+            for sink in sinks {
+                await result(within: sink.timeLimit) { await sink.notificationStored() }
+            }
         }
         afterCommit()
         return delivery.report
@@ -352,7 +354,7 @@ package final class BufferedSink: NotificationSink {
 
     package func close(id: String) async { await channel.close(id: id) }
 
-    package func recorded() async { await channel.recorded() }
+    package func notificationStored() async { await channel.notificationStored() }
 
     package func catchUp() async { await deliverMissed() }
 

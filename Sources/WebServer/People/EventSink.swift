@@ -17,10 +17,9 @@ package final class EventSink: NotificationSink {
 
     package func deliver(_ notification: TrackerNotification) async -> Bool { await feed?.show(notification) ?? false }
 
-    package func catchUp() async { await recorded() }
+    package func catchUp() async { await notificationStored() }
 
-    /// Sends the notifications that other channels have shown to all streams.
-    package func recorded() async { try? await feed?.sendRecorded() }
+    package func notificationStored() async { try? await feed?.sendRecorded() }
 
     private var feed: StateFeed? { person.withLock { $0?.feed } }
 }
