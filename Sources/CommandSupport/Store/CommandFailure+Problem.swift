@@ -11,7 +11,7 @@ extension ExitStatus {
     init(_ problem: any Problem) {
         self =
             switch problem.category {
-            // The name of a setting is part of the command line.
+            // An unknown setting is wrong use, because its name is an argument of the command.
             case .notFound, .refused: problem.code == "noSuchSetting" ? .wrongUse : .refused
             case .invalid: .wrongUse
             case .damaged: .badInput

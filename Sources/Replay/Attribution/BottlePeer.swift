@@ -108,7 +108,7 @@ struct PeerStore {
 
     /// The peers in order of first connection.
     var all: [BottlePeer] {
-        // A peer that identified itself has two keys.
+        // A peer whose address became known has two keys. List it under the first one only.
         peers.filter { key, peer in peer.keys.first == key }.values.sorted {
             ($0.firstConnection, $0.isHost ? 1 : 0) < ($1.firstConnection, $1.isHost ? 1 : 0)
         }

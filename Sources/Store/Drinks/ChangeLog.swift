@@ -40,7 +40,7 @@ enum ChangedRow: Codable {
         .log(Int64(seq), before: try logFields(Int64(seq), db))
     }
 
-    /// The change with the current row.
+    /// Returns the change with the present values of its row as `after`.
     func changed(_ db: Database) throws -> ChangedRow {
         switch self {
         case .drink(let number, let before, _): .drink(number, before: before, after: try Self.drinkFields(number, db))

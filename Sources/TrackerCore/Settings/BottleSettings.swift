@@ -44,7 +44,7 @@ package enum BottleMode: String, Hashable, Sendable, CaseIterable {
 /// Whether the service stays connected between polls, to receive a drink at once.
 package enum ConnectionHold: String, Hashable, Sendable, CaseIterable {
     case never
-    /// While a viewer is active.
+    /// While a page is open, or a client follows the events.
     case watching
     case always
 }

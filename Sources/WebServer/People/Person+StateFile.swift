@@ -4,7 +4,7 @@ import TrackerCore
 import TrackerService
 
 extension Person {
-    /// The interval of checks for writes, without notifications of writes.
+    /// The interval between checks of the store if the system does not report writes to it.
     static let fileCheckInterval = Duration.milliseconds(500)
 
     /// Keeps a file next to the store up to date with the state, for other programs (tracker spec Section 10.7). Runs
