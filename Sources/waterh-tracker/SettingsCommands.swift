@@ -77,7 +77,7 @@ struct SettingsCommand: ParsableCommand {
 
         func validate() throws {
             guard stdin ? pairs.count == 1 : !pairs.isEmpty && pairs.count % 2 == 0 else {
-                throw ValidationError(stdin ? "--stdin needs one name" : "expected a name and a value, in turn")
+                throw ValidationError(stdin ? "--stdin needs one name" : "expected pairs of NAME VALUE")
             }
         }
 
