@@ -232,7 +232,7 @@ import TrackerService
         #expect(try await tracker("log quick2").contains("Logged 12 oz at"))
         #expect(try await tracker("undo").contains("Undid: log 12 oz."))
         for (line, words) in [
-            ("log 99oz", "99 oz is outside the range of one drink: 1-2000 ml (up to 67.6 oz)."),
+            ("log 99oz", "99 oz is outside the range of one drink: 1–2000 ml (up to 67.6 oz)."),
             (
                 "water --oz cup",
                 "invalid amount 'cup': expected fluid ounces (8), or an amount with a unit (8.5oz, 250ml)"

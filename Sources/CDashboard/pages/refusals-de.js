@@ -33,7 +33,7 @@ export default [
   [/^"(.+)" names a file or folder of the machine where the service runs: it is set there only\.$/, '„$1“ nennt eine Datei oder einen Ordner auf der Maschine des Dienstes: es wird nur dort gesetzt.'],
 
   // Drinks
-  [/^([\d.,]+) (ml|l|oz) is outside the range of one drink: (\d+)-(\d+) ml(?: \(up to (\S+) \S+\))?\.$/, (_, menge, wort, von, bis, most) => `${komma(menge)} ${wort} ist keine Menge eines Getränks: ${von}–${bis} ml${most ? ` (bis ${komma(most)} ${wort})` : ''}.`],
+  [/^([\d.,]+) (ml|l|oz) is outside the range of one drink: (\d+)–(\d+) ml(?: \(up to (\S+) \S+\))?\.$/, (_, menge, wort, von, bis, most) => `${komma(menge)} ${wort} ist keine Menge eines Getränks: ${von}–${bis} ml${most ? ` (bis ${komma(most)} ${wort})` : ''}.`],
   [/^"?(.+?)"? is in the future: a drink is logged after it was drunk\.$/, '$1 liegt in der Zukunft: ein Getränk wird eingetragen, wenn es getrunken ist.'],
   [/^There is no drink (?:".*"|\S+)\.$/, 'Dieses Getränk gibt es nicht mehr.'],
   [/^Not undone: a newer change was made: (.+)\.$/, 'Danach wurde noch etwas geändert, darum wurde nichts zurückgenommen: $1.'],

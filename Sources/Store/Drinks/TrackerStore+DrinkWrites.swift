@@ -132,7 +132,7 @@ extension TrackerStore {
                 "amountRange",
                 """
                 \(given) is outside the range of one drink: \
-                \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml\(most).
+                \(Drink.manualMl.lowerBound)–\(Drink.manualMl.upperBound) ml\(most).
                 """
             )
         }

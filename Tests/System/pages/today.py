@@ -348,7 +348,7 @@ class Today(PageCase):
         self.waits(("/session/water", {}), ("/drinks", {"ml": 5000}), ("/drinks", {"ml": 200}))
         self.totals(200)
         said = lambda: [[re.sub(r", \d\d:\d\d$", "", title), reason] for title, reason in zip(self.texts(".refusals .notice strong"), self.texts(".refusals .notice p"))]
-        both = [["Not logged: Water", "There is no active session. Start one first."], ["Not logged: 5,000 ml", "5000 ml is outside the range of one drink: 1-2000 ml."]]
+        both = [["Not logged: Water", "There is no active session. Start one first."], ["Not logged: 5,000 ml", "5000 ml is outside the range of one drink: 1–2000 ml."]]
         self.wait_for_value(said, both)
         # Also after a reload.
         self.show()
