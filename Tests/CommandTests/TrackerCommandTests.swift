@@ -171,6 +171,11 @@ import TrackerService
         #expect(try await home.tracker("edit w1 --estimate 2").exitCode == 3)
     }
 
+    @Test func `an unknown subcommand is named`() async throws {
+        let refused = try await home.tracker("goal 3000")
+        #expect(refused.exitCode == 2 && refused.error.contains("unknown subcommand 'goal'\n"), "\(refused.error)")
+    }
+
     @Test func `missing prerequisites are reported with an action`() async throws {
         _ = try await home.tracker("log 100")
         let findings = try #require(try await home.object("check --doctor")["findings"] as? [[String: Any]])

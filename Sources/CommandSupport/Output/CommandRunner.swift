@@ -56,6 +56,7 @@ package enum CommandRunner {
     /// Like `main`, but returns the exit code.
     package static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
         do {
+            try checkSubcommand(arguments.first ?? "", of: root)
             var command = try root.parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -66,6 +67,15 @@ package enum CommandRunner {
         } catch {
             return report(error, root)
         }
+    }
+
+    /// Rejects an unknown subcommand, which ArgumentParser reports as an argument of the default subcommand.
+    private static func checkSubcommand<Root: ParsableCommand>(_ name: String, of root: Root.Type) throws {
+        let names = root.configuration.subcommands.map { $0._commandName }
+        guard name.first?.isLetter == true, !names.isEmpty, !(names + ["help"]).contains(name) else { return }
+        throw CommandFailure(
+            .wrongUse, "unknown subcommand '\(name)'",
+            advice: "See the subcommands with: \(root._commandName) --help")
     }
 
     private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
