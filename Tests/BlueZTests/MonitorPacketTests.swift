@@ -41,7 +41,6 @@ import Testing
             packet
                 == MonitorPacket(
                     opcode: message.opcode, adapter: message.adapter, time: .seconds(3), bytes: message.content))
-        // Also a slice.
         let slice = ([0xAA] + message.bytes)[1...]
         #expect(try MonitorPacket(decoding: slice, at: .seconds(3)) == packet)
     }

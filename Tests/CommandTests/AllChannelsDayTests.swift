@@ -7,7 +7,6 @@ import Testing
 /// A day and a night in fast time on all channels: a notification server on a session bus, a broker, the event stream,
 /// a webhook, and a phone (ntfy protocol).
 @Suite(.timeLimit(.minutes(8))) struct AllChannelsDayTests {
-    /// One notification as a channel received it.
     private struct ReceivedNotification: Hashable, CustomStringConvertible {
         var id, title, body: String
 

@@ -384,7 +384,6 @@ enum SettingEffects {
     private static let drink: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
     private static let after = Instant(seconds: 1_770_071_400)
 
-    /// A poll over the radio.
     private static func radioPoll(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
         var bottle = ScriptedBottle(records: [drink])
         bottle.isSilent = isSilent

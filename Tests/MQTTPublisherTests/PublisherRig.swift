@@ -16,7 +16,6 @@ final class PublisherRig: Sendable {
     let events = Mutex<[MQTTPublisher.LogEvent]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
-    /// The number of state queries by the publisher.
     let stateQueries = Mutex(0)
     /// Runs once, during the next state query.
     let duringStateQuery = Mutex<(@Sendable () async -> Void)?>(nil)

@@ -308,7 +308,6 @@ package struct World {
         central = CentralMachine()
     }
 
-    /// The journal of the polling central.
     var pollingJournal: any ScenarioJournal { poll?.otherCentral.flatMap { otherJournals[$0] } ?? journal }
 
     private mutating func handle(_ event: PollEvent) {

@@ -19,7 +19,6 @@ package enum LinkFactory {
     package typealias NotificationMethod = BlueZ.NotificationMethod
 
     /// Creates a central link, for the gateway.
-    ///
     /// - Parameters:
     ///   - notifications: the way of GATT notifications over BlueZ; `nil` for the default.
     ///   - proxyKey: the encryption key of an ESPHome device, or `nil`.
@@ -45,10 +44,8 @@ package enum LinkFactory {
         }
     }
 
-    /// Creates a peripheral link, for an emulated bottle. It listens after `open`.
-    ///
-    /// Over BlueZ, the recording and the faults apply to GATT values instead of PDUs.
-    ///
+    /// Creates a peripheral link, for an emulated bottle. It listens after `open`. Over BlueZ, the recording and the
+    /// faults apply to GATT values instead of PDUs.
     /// - Parameter notifications: the way of GATT notifications over BlueZ; `nil` for the default.
     /// - Throws: `LinkError` if this build or machine does not support the link or the faults.
     package static func peripheral(

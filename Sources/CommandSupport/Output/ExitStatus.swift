@@ -4,7 +4,6 @@ package enum ExitStatus: Int32, Sendable {
     /// Failed; the message has the reason and the advice.
     case failed = 1
     case wrongUse = 2
-    /// Rejected by a rule.
     case refused = 3
     case badInput = 4
     case noLink = 5

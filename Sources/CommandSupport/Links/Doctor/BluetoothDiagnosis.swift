@@ -29,8 +29,6 @@ package struct BluetoothDiagnosis {
         checkout: hardware/bench vm).
         """
 
-    // MARK: - Kernel and switches
-
     private var kernel: [Finding] {
         let named = facts.release.isEmpty ? "this kernel" : "Linux \(facts.release)"
         switch facts.kernel {
@@ -190,8 +188,6 @@ package struct BluetoothDiagnosis {
             ], needsRoot: false)
     }
 
-    // MARK: - Permissions
-
     private var permissions: [Finding] {
         guard case .adapters = facts.kernel else { return [] }
         let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap {
@@ -234,8 +230,6 @@ package struct BluetoothDiagnosis {
             )
         ]
     }
-
-    // MARK: - Bottles that bluetoothd knows
 
     private var knownBottles: [Finding] {
         guard let inventory else { return [] }
