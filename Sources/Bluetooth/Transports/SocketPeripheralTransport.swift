@@ -97,7 +97,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         return accepted
     }
 
-    /// Leaves connections in the listen queue for a while, then closes them.
+    /// Leaves connections in the listen queue for `acceptTimeout`, in case the peripheral advertises, then closes them.
     private func waitForVisibility() {
         waitCount += 1
         let current = waitCount

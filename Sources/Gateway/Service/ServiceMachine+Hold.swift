@@ -37,7 +37,7 @@ package enum HoldTimes {
     static let shortestReportInterval = Duration.milliseconds(500)
     /// The read interval while a client watches a bottle that does not report its drinks.
     static let watchedInterval = Duration.seconds(5)
-    /// The read interval for a bottle that reports its drinks, and for any bottle without clients.
+    /// The read interval if no client watches, or if the bottle reports its drinks.
     static let usualInterval = Duration.seconds(60)
     /// The time for which each of several bottles on one adapter is kept connected.
     static let sharedConnection = Duration.seconds(30)

@@ -17,7 +17,7 @@ package final class CaptureStatistics: EventReader {
     }
     /// The maximum number of characteristics with statistics.
     package static let characteristicLimit = 4096
-    /// The number of PDUs of further characteristics.
+    /// The number of PDUs of the characteristics beyond `characteristicLimit`.
     package private(set) var uncountedPDUs = 0
     package private(set) var total = TrafficCounts()
     /// Requests by opcode, with their responses; including indications.

@@ -139,7 +139,7 @@ package struct BottleSettingsReport: Hashable, Sendable, Encodable {
 }
 
 package struct SetupReport: Hashable, Sendable, Encodable {
-    /// The values of the response; `isFirst` is `false` if setup had been completed before.
+    /// Whether setup was completed for the first time, and the resulting settings.
     package let isFirst: Bool, settings: SettingsReport
     /// The presets; `nil` for a caller without access to Waterline.
     package let presets: [DrinkPreset]?
