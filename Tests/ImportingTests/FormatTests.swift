@@ -143,7 +143,7 @@ import TrackerCore
     ) {
         #expect(
             SpreadsheetCell.escaped(key) == "'" + key
-                && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key).utf8) == key)
+                && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key)) == key)
     }
 
     @Test func `the source name of another program is kept`() throws {

@@ -9,9 +9,9 @@ package enum SpreadsheetCell {
     package static func escaped(_ text: String) -> String { beginsFormula(text.utf8) ? "'" + text : text }
 
     /// The inverse of `escaped`.
-    package static func unescaped(_ cell: some Collection<UInt8>) -> String {
-        let isEscaped = cell.first == apostrophe && beginsFormula(cell)
-        return String(decoding: isEscaped ? cell.dropFirst() : cell.dropFirst(0), as: UTF8.self)
+    package static func unescaped(_ cell: String) -> String {
+        let isEscaped = cell.utf8.first == apostrophe && beginsFormula(cell.utf8)
+        return isEscaped ? String(Substring(cell.utf8.dropFirst())) : cell
     }
 
     /// A quoted cell (RFC 4180), for any separator.

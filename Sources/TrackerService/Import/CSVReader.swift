@@ -66,7 +66,7 @@ enum CSVReader {
     {
         func cell(_ name: String) -> String { columns[name].map { row.cells[$0] } ?? "" }
         func name(_ column: String) throws(HealthFileError) -> String? {
-            try SampleFields.name(SpreadsheetCell.unescaped(cell(column).utf8), column, line: row.line)
+            try SampleFields.name(SpreadsheetCell.unescaped(cell(column)), column, line: row.line)
         }
         let shown = cell("value_ml")
         var value: Double?
@@ -161,6 +161,10 @@ enum AmountText: Equatable {
     /// Parses a number; `nil` if invalid, for example `0x10`, `nan` or `true`.
     init?(_ text: String) {
         guard text.utf8.count <= 40 else { return nil }
+        if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Double(text) {
+            self = .plain(value)
+            return
+        }
         var text = text
         // A space or an apostrophe can only separate thousands.
         let isGap: (Character) -> Bool = { " '\u{2019}\u{A0}\u{202F}".contains($0) }
