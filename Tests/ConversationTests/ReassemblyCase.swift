@@ -136,7 +136,7 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
             [
                 Air.connectInd(), Air.data(2, "0800 0400 1b22 00", .received),
                 Air.data(1, "0a0b0c0d0e", .received),
-            ], pdus: [], drops: [.missedPart: 1]),
+            ], pdus: [], drops: [.missedPart: 1, .continuationWithoutStart: 1]),
         ReassemblyCase(
             "packets with a wrong CRC are dropped in link type 256",
             [

@@ -73,7 +73,7 @@ MUTATIONS = [
     Mutation("count-bookkeeping-records", r"BottleProtocolTests\.|GatewayTests\.|StoreTests\.",
              ("DrinkRecord.swift", r"\{ flag == 0 \}", "{ flag < 0x100 }")),
     Mutation("identity-from-all-bytes", r"StoreTests\.",
-             ("JournalWriter.swift", r"\[bottle, Data\(entry\.identity\)", "[bottle, Data(entry.raw)")),
+             ("JournalWriter.swift", r"first\(bottle, Data\(entry\.identity\)", "first(bottle, Data(entry.raw)")),
     Mutation("count-a-repeated-notification", r"BottleProtocolTests\.|GatewayTests\.",
              ("LogAssembler.swift", r"if value == previousValue, !completesHeader", "if value == previousValue, value.isEmpty, !completesHeader")),
     Mutation("year-from-the-host", r"BottleProtocolTests\.|TrackerCoreTests\.",
