@@ -38,7 +38,7 @@ import Testing
 
     enum Way: String, CaseIterable { case zip, tar, folder, arguments }
 
-    @Test(arguments: Way.allCases, 1...4)
+    @Test(arguments: Way.allCases, 1...10)
     func `parts of a capture with random names give the drinks of the whole capture`(way: Way, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let whole = try Self.drinks([CaptureOpenerTests.sample.path])
