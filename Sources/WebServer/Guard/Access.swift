@@ -42,6 +42,11 @@ struct Access: Sendable {
     /// Whether all requests come through the service's socket, whose file mode restricts its users.
     let isSocket: Bool
 
+    /// The caller with a bearer token that needs no read of the store; else `nil`.
+    func authenticatedCaller(of request: Request) -> Caller? {
+        isSocket ? nil : ((try? Self.bearer(request)) ?? nil).flatMap(person.authenticated.caller)
+    }
+
     func caller(of request: Request) throws -> Caller {
         if !isSocket, let token = try Self.bearer(request) {
             guard let caller = try caller(with: [token]) else { throw HTTPProblem.unknownToken }
@@ -65,10 +70,7 @@ struct Access: Sendable {
 
     /// The caller with the highest scope among several tokens: a browser can have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
-        let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { text -> Caller? in
-            guard let record = try person.tracker().authenticate(text) else { return nil }
-            return Caller(scope: Scope(rawValue: record.scope), token: .init(text: text, id: record.id))
-        }
+        let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { try person.caller(with: $0) }
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }
     }
 

@@ -10,6 +10,8 @@ actor StateFeed {
     /// The state as JSON, for callers with or without access to Waterline.
     struct View: Sendable {
         var bytes: ByteBuffer
+        /// The event of the streams that want all keys. They share its memory.
+        var frame: ByteBuffer
         /// A tag that is equal for states that differ only by the passing of time.
         var tag: String
     }
@@ -18,6 +20,8 @@ actor StateFeed {
         var full: View
         /// The state for callers without access to Waterline. Its tag does not change with a session.
         var shared: View
+        /// Whether clients that are not administrators may see Waterline.
+        var isWaterlineShared: Bool
 
         func view(withWaterline: Bool) -> View { withWaterline ? full : shared }
     }
@@ -74,6 +78,7 @@ actor StateFeed {
 
     private let tracker: @Sendable () throws -> TrackerAPI
     private let service: ServiceClient?
+    private let sharesWaterline: @Sendable () -> Bool
     /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
     private let viewerArrived: @Sendable () async -> Void
     private var watchers: [UInt64: Watcher] = [:]
@@ -84,6 +89,8 @@ actor StateFeed {
     /// Notifications that were sent and might not be stored yet.
     private var recentNotices: [Notice] = []
 
+    /// The computation that runs, and the next one, which all later callers share.
+    private var (running, waiting): (Task<Views, any Error>?, Task<Views, any Error>?)
     private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, views: Views)?
     /// The last state that the streams received.
     private var lastStreamed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
@@ -91,18 +98,31 @@ actor StateFeed {
 
     init(
         tracker: @escaping @Sendable () throws -> TrackerAPI, service: ServiceClient?,
+        sharesWaterline: @escaping @Sendable () -> Bool = { false },
         viewerArrived: @escaping @Sendable () async -> Void = {}
     ) {
         self.tracker = tracker
         self.service = service
+        self.sharesWaterline = sharesWaterline
         self.viewerArrived = viewerArrived
     }
 
     var watcherCount: Int { watchers.count }
 
     /// Returns the state, and reads the store only if it has changed. The result includes every write that was
-    /// committed before the call.
+    /// committed before the call. Simultaneous callers share a computation that starts after their calls.
     func current() async throws -> Views {
+        if let waiting { return try await waiting.value }
+        let task = Task(executorPreference: BlockingThreads.shared) { [running] in
+            _ = await running?.result
+            return try await self.computeNext()
+        }
+        (running, waiting) = (task, task)
+        return try await task.value
+    }
+
+    private func computeNext() async throws -> Views {
+        waiting = nil
         let status = await service?.status()
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
@@ -111,7 +131,7 @@ actor StateFeed {
         let snapshot = try tracker.state()
         let views = Views(
             full: View(snapshot, status, isWhole: true),
-            shared: View(snapshot.withoutWaterline, status, isWhole: false))
+            shared: View(snapshot.withoutWaterline, status, isWhole: false), isWaterlineShared: sharesWaterline())
         cached = (mark, second, status, views)
         return views
     }
@@ -289,6 +309,7 @@ actor StateFeed {
 extension StateFeed.View {
     fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool) {
         bytes = JSONBody.encode(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
+        frame = EventFrame.bytes("state", bytes)
         var hasher = Hasher()
         hasher.combine(snapshot.timeless)
         hasher.combine(status)

@@ -16,6 +16,7 @@ package struct Person: Sendable {
     /// The page's address for a browser on this machine.
     let page: @Sendable () -> String?
     let feed: StateFeed
+    let authenticated = AuthenticatedTokens()
 
     /// Called after a write, and when a client starts to show notifications, because a notification can then be due.
     let storeChanged: @Sendable () async -> Void
@@ -34,6 +35,7 @@ package struct Person: Sendable {
         self.storeChanged = storeChanged
         self.agents = agents
         self.page = page
-        feed = StateFeed(tracker: tracker, service: service, viewerArrived: storeChanged)
+        feed = StateFeed(
+            tracker: tracker, service: service, sharesWaterline: sharesWaterline, viewerArrived: storeChanged)
     }
 }

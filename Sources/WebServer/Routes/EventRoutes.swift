@@ -62,7 +62,7 @@ enum EventRoutes {
                     // The selected keys may be equal although the state has changed.
                     guard parts.state == nil || bytes != sent else { return nil }
                     sent = bytes
-                    return EventFrame.bytes("state", bytes, id: id)
+                    return id == nil && parts.state == nil ? state.frame : EventFrame.bytes("state", bytes, id: id)
                 }
             }
             return Response(
@@ -105,7 +105,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try context.caller.token.map({ try person.tracker().authenticate($0.text) != nil }) ?? true
+                    guard try context.caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true
                     else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }

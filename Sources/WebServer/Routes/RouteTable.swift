@@ -30,11 +30,15 @@ final class RouteTable {
 
     /// Adds a GET route.
     /// - Parameter query: the allowed query parameters.
+    /// - Parameter waitsForStore: whether the handler itself waits for the store, and so needs one of `BlockingThreads`.
     func get(
-        _ path: String, needs scope: Scope = .read, query: Set<String> = [],
+        _ path: String, needs scope: Scope = .read, query: Set<String> = [], waitsForStore: Bool = true,
         _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
-        stream(path, needs: scope, query: query) { call in try await answer(call).response }
+        register(.get, path, scope, waitsForStore: waitsForStore) { call in
+            try call.allowQuery(query)
+            return try await answer(call).response
+        }
     }
 
     /// Adds a GET route whose response can take long, such as an event stream.
@@ -144,11 +148,11 @@ final class RouteTable {
     }
 
     private func register(
-        _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
+        _ method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
         _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
         let isAboutWaterline = isAboutWaterline
-        self.respond(to: method, "\(Self.base)/\(path)", scope) { call in
+        self.respond(to: method, "\(Self.base)/\(path)", scope, waitsForStore: waitsForStore) { call in
             // Also checked before a stored response is repeated.
             if isAboutWaterline { try call.requireWaterline() }
             return try await respond(call)
@@ -156,15 +160,26 @@ final class RouteTable {
     }
 
     func respond(
-        to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
+        to method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
         _ answer: @escaping @Sendable (APICall) async throws -> Response
     ) {
         let (person, access) = (person, access)
-        route(path, method) { request, context in
+        @Sendable func respond(_ request: Request, _ context: WebRequestContext, _ caller: Caller) async throws
+            -> Response
+        {
             var context = context
-            context.caller = try access.caller(of: request)
-            try context.caller.require(scope)
+            context.caller = caller
+            try caller.require(scope)
             return try await answer(APICall(request: request, context: context, person: person))
+        }
+        methods[path, default: []].insert(method)
+        router.on(RouterPath(path), method: method) { request, context in
+            if !waitsForStore, let caller = access.authenticatedCaller(of: request) {
+                return try await respond(request, context, caller)
+            }
+            return try await withTaskExecutorPreference(BlockingThreads.shared) {
+                try await respond(request, context, access.caller(of: request))
+            }
         }
     }
 

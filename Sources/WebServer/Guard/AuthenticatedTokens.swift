@@ -1,0 +1,43 @@
+import Store
+import Synchronization
+import TrackerService
+
+extension Person {
+    /// The caller with this token; `nil` for an unknown, revoked or expired one.
+    func caller(with token: String) throws -> Caller? {
+        if let caller = authenticated.caller(token) { return caller }
+        let tracker = try tracker()
+        let mark = try tracker.store.changeMark()
+        guard let record = try tracker.authenticate(token) else { return nil }
+        let caller = Caller(scope: Scope(rawValue: record.scope), token: .init(text: token, id: record.id))
+        authenticated.add(caller, token, tracker.store, mark)
+        return caller
+    }
+}
+
+/// The tokens that were authenticated in the last second. An entry ends with any write to the store, so a revocation
+/// applies at once.
+final class AuthenticatedTokens: Sendable {
+    private struct Entry {
+        let caller: Caller, store: TrackerStore, mark: TrackerStore.ChangeMark
+        let expiry: ContinuousClock.Instant
+    }
+
+    private static let limit = 256
+    private let entries = Mutex<[String: Entry]>([:])
+
+    func caller(_ token: String) -> Caller? {
+        guard let entry = entries.withLock({ $0[token] }), .now < entry.expiry,
+            (try? entry.store.changeMark()) == entry.mark
+        else { return nil }
+        return entry.caller
+    }
+
+    func add(_ caller: Caller, _ token: String, _ store: TrackerStore, _ mark: TrackerStore.ChangeMark) {
+        let entry = Entry(caller: caller, store: store, mark: mark, expiry: .now + .seconds(1))
+        entries.withLock { entries in
+            if entries.count >= Self.limit { entries = [:] }
+            entries[token] = entry
+        }
+    }
+}
