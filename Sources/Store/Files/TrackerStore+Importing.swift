@@ -205,7 +205,11 @@ private struct ImportTable {
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
-        try db.execute(sql: "UPDATE drink_sequence SET last = max(last, (SELECT coalesce(max(place), 0) FROM drink))")
+        try db.execute(
+            sql: """
+                INSERT INTO drink_sequence (only, last) SELECT 1, coalesce(max(place), 0) FROM drink WHERE true
+                ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last)
+                """)
         try journalRecords(hostZone, context, db)
     }
 
