@@ -18,7 +18,9 @@ export function files() {
       const answer = await send('/import', file);
       acceptState(answer?.state);
       ask();
-      toast(t.importDone(answer?.added ?? 0, answer?.known ?? 0));
+      const done = t.importDone(answer?.added ?? 0, answer?.known ?? 0);
+      if (answer?.remarks) toast(`${done}. ${answer.remarks.join(' ')}`, { seconds: 10 });
+      else toast(done);
     } catch (error) {
       toast(error.message);
     }
