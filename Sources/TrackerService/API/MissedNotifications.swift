@@ -23,6 +23,8 @@ package struct CatchUpRule: Sendable {
         (self.skipsOutdated, self.lifetime, self.sharesWaterline) = (skipsOutdated, lifetime, sharesWaterline)
     }
 
+    var isDesktop: Bool { sharesWaterline == nil }
+
     package static let desktop = CatchUpRule(skipsOutdated: true, sharesWaterline: nil)
 }
 

@@ -343,7 +343,7 @@ package final class BufferedSink: NotificationSink {
 
     /// Whether the channel is available; `false` for a desktop while the user has switched its notifications off.
     package func canShow() async -> Bool {
-        if rule.sharesWaterline == nil, let store = try? await tracker().store,
+        if rule.isDesktop, let store = try? await tracker().store,
             (try? store.settings())?.desktopNotifications == false
         {
             try? store.removeChannel(name)
@@ -363,7 +363,7 @@ package final class BufferedSink: NotificationSink {
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await queue.run { [self] in
             let isComplete = await deliverMissed(before: notification)
-            guard isComplete || rule.skipsOutdated && notification.urgency == .critical,
+            guard isComplete || rule.isDesktop && notification.urgency == .critical,
                 await channel.deliver(notification)
             else { return false }
             if !isComplete { await saveOvertaken(before: notification) }
