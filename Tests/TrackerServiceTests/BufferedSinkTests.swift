@@ -175,6 +175,22 @@ import TrackerService
         #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "the day is behind pace again")
     }
 
+    @Test func `an evaluation does not wait for the missed notifications of a broker`() async throws {
+        let broker = Place("mqtt")
+        func sink(_ wall: String) -> BufferedSink {
+            BufferedSink(
+                broker, CatchUpRule(skipsOutdated: false, sharesWaterline: { true }),
+                tracker: { [fixture] in try fixture.tracker(wall) })
+        }
+        #expect(await sink("06:00").deliverMissed())
+        try await fixture.tracker("08:00").deliver([phone])
+        #expect(phone.shown.count == 1)
+        try await fixture.tracker("08:01").deliver([sink("08:01"), phone])
+        #expect(broker.shown.isEmpty)
+        #expect(await sink("08:02").deliverMissed())
+        #expect(broker.shown == phone.shown)
+    }
+
     @Test func `a new channel gets no earlier notifications`() async throws {
         let other = try TrackerFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))

@@ -11,7 +11,7 @@ package protocol NotificationSink: Sendable {
     func deliver(_ notification: TrackerNotification) async -> Bool
     /// Closes the displayed notification with this id, if there is one.
     func close(id: String) async
-    /// Delivers the notifications that this channel missed, in order, before a new one.
+    /// Delivers the notifications that this channel missed, before each evaluation. It delays the other channels.
     func catchUp() async
     /// Called after a notification of any channel was stored.
     func notificationStored() async

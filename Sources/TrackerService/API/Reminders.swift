@@ -356,7 +356,9 @@ package final class BufferedSink: NotificationSink {
 
     package func notificationStored() async { await channel.notificationStored() }
 
-    package func catchUp() async { await deliverMissed() }
+    /// The desktop catches up in each evaluation. A broker's session calls `deliverMissed` itself, with pauses, so that
+    /// a broker without a subscriber does not delay the other channels.
+    package func catchUp() async { if rule.isDesktop { await deliverMissed() } }
 
     /// Delivers missed notifications first. At a desktop, an urgent one is delivered even if they fail ("do not
     /// disturb").
