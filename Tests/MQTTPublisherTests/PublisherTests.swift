@@ -614,6 +614,23 @@ import TrackerService
         await rig.stop()
     }
 
+    @Test func `a notification after a purge is published although its id was used before`() async throws {
+        let broker = try await Broker()
+        let rig = try PublisherRig(broker, isInFile: true)
+        rig.start()
+        try await rig.connected()
+        let ear = try await listens(broker)
+        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
+        #expect(try await rig.trackerAtNoon().deliver([rig.channel]).notifications.map(\.isShown) == [true])
+        try rig.store.purge()
+        await rig.publisher.checkNow()
+        try await rig.connected(2)
+        #expect(try await rig.trackerAtNoon().deliver([rig.channel]).notifications.map(\.isShown) == [true])
+        #expect(await eventually { heard().count == 2 }, "\(ear.output)")
+        #expect(Set(heard()).count == 1, "\(heard())")
+        await rig.stop()
+    }
+
     @Test(arguments: ["off", "stopped"]) func `removing the store leaves no retained topic`(_ how: String) async throws
     {
         let broker = try await Broker()

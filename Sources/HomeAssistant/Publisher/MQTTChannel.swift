@@ -18,7 +18,8 @@ package final class MQTTChannel: NotificationSink {
 
     private struct State {
         var link: Link?
-        /// The last confirmed notifications. The broker can confirm one after its delivery has stopped waiting.
+        /// The last confirmed notifications of the link. The broker can confirm one after its delivery has stopped
+        /// waiting. Another broker has not received them, and after a purge the same ids name other notifications.
         var confirmed: [Announcement] = []
     }
 
@@ -28,7 +29,7 @@ package final class MQTTChannel: NotificationSink {
 
     package init(timeLimit: Duration = .seconds(6)) { self.timeLimit = timeLimit }
 
-    func connect(_ link: Link?) { state.withLock { $0.link = link } }
+    func connect(_ link: Link?) { state.withLock { $0 = State(link: link) } }
 
     private var link: Link? { state.withLock { $0.link }.flatMap { $0.connection.failure == nil ? $0 : nil } }
 
@@ -39,7 +40,10 @@ package final class MQTTChannel: NotificationSink {
         guard let link, !notification.kind.isWaterline || link.dependencies.sharesWaterline() else { return false }
         guard !state.withLock({ $0.confirmed.contains(announcement) }) else { return true }
         guard await publish(notification, link) else { return false }
-        state.withLock { $0.confirmed = ($0.confirmed + [announcement]).suffix(Self.historyLimit) }
+        state.withLock {
+            guard $0.link?.connection === link.connection else { return }
+            $0.confirmed = ($0.confirmed + [announcement]).suffix(Self.historyLimit)
+        }
         if .now - start > timeLimit { await link.dependencies.storeChanged() }
         return true
     }
