@@ -179,6 +179,20 @@ import TrackerService
         await rig.stop()
     }
 
+    @Test(arguments: [31_536_000, -31_536_000] as [Double]) func `a clock step does not drop a pending ntfy message`(
+        skew: Double
+    ) async throws {
+        let peer = try await WebPeer()
+        try peer.rule(#"{"status": 503}"#)
+        let rig = try PhoneRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        rig.skew.withLock { $0 = skew }
+        try peer.rule("{}")
+        #expect(await eventually { rig.lateCount.withLock { $0 } == 1 }, "\(rig.events)")
+        await rig.stop()
+    }
+
     @Test func `a pending ntfy message is dropped when its reason is gone`() async throws {
         let peer = try await WebPeer()
         let rig = try PhoneRig.ntfy(peer)

@@ -80,6 +80,8 @@ package actor NotificationSender: NotificationSink {
     private var isStopped = false
     /// The ids of the notifications whose deliveries wait for the server.
     private var awaited: Set<String> = []
+    /// When ntfy's notifications of this process were decided, by id. Monotonic, because the wall clock can be set.
+    private var queuedSince: [String: ContinuousClock.Instant] = [:]
     /// The sequence numbers of sent messages that the store has not recorded yet.
     private var unrecorded: Set<Int64> = []
 
@@ -188,6 +190,7 @@ package actor NotificationSender: NotificationSink {
             let after = try makeTracker()
             func finish(_ state: QueuedNotification.State) throws {
                 try after.store.finishNotification(message, from: name, as: senderID, at: after.now, state)
+                if state != .waiting { queuedSince[message.announcement.id] = nil }
             }
             switch outcome {
             case .sent:
@@ -233,8 +236,10 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// Whether to drop a message. The wall clock can be wrong, so a webhook must also have failed for that time.
+    /// Whether to drop a message. The wall clock can be wrong, so ntfy uses it only for messages from before the start
+    /// of this process, and a webhook must also have failed for that time.
     private func isOld(_ message: QueuedNotification, at now: Instant) -> Bool {
+        if let since = queuedSince[message.announcement.id] { return .now - since >= .seconds(channel.lifetime) }
         guard message.since.seconds(to: now).magnitude >= channel.lifetime else { return false }
         return !channel.sendsLate || failingSince.map { .now - $0 >= .seconds(channel.lifetime) } ?? false
     }
@@ -264,6 +269,9 @@ package actor NotificationSender: NotificationSink {
     private func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws {
         let droppedCount = try tracker.store.enqueue(
             notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
+        if !channel.sendsLate {
+            queuedSince[notification.notificationId] = .now - .seconds(max(0, since.seconds(to: tracker.now)))
+        }
         if droppedCount > 0 {
             log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
         }
