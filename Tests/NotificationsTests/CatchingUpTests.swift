@@ -156,4 +156,22 @@ import TrackerService
         #expect(try await eventually { try ids(peer).contains { $0.hasPrefix("waterline-") } }, "\(rig.events)")
         await rig.stop()
     }
+
+    @Test func `a webhook receives the live notification of a session that has ended`() async throws {
+        let peer = try await WebPeer()
+        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
+        try turn(rig, 3.1)
+        rig.shares.withLock { $0 = true }
+        try rig.store.recordSharing(true)
+        _ = try rig.store.lastProcessed("webhook")
+        _ = try tracker(rig.store, 16).startSession()
+        _ = try tracker(rig.store, 16.1).drink()
+        try await tracker(rig.store, 16.2).deliver([MemorySink()])
+        #expect(try rig.store.deliveries(after: 0).contains { $0.decision.kind == .waterlineLive })
+        _ = try tracker(rig.store, 16.3).endSession()
+        try turn(rig, 16.4)
+        rig.start()
+        #expect(try await eventually { try ids(peer).contains { $0.hasPrefix("waterline-live") } }, "\(rig.events)")
+        await rig.stop()
+    }
 }

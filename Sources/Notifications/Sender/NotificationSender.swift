@@ -255,7 +255,7 @@ package actor NotificationSender: NotificationSink {
     private func queueMissed(_ tracker: TrackerAPI, before next: TrackerNotification? = nil) throws {
         let rule = CatchUpRule(
             skipsOutdated: !channel.sendsLate, lifetime: channel.sendsLate ? .infinity : channel.lifetime,
-            sharesWaterline: sharesWaterline)
+            hidesEndedSessions: !channel.sendsLate, sharesWaterline: sharesWaterline)
         let missed = try tracker.missed(by: name, rule, before: next)
         guard let last = missed.last else { return }
         for (entry, action) in missed where action == .deliver && channel.sends(entry.decision.kind) {

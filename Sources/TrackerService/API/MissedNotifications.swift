@@ -16,11 +16,17 @@ package struct CatchUpRule: Sendable {
     let skipsOutdated: Bool
     /// The age in seconds from which notifications are hidden.
     let lifetime: Double
+    /// Whether to hide resident notifications of sessions that have ended (`waterline-live`).
+    let hidesEndedSessions: Bool
     /// Whether other machines can see Waterline; `nil` for the desktop, which shows it.
     let sharesWaterline: (@Sendable () -> Bool)?
 
-    package init(skipsOutdated: Bool, lifetime: Double = .infinity, sharesWaterline: (@Sendable () -> Bool)?) {
-        (self.skipsOutdated, self.lifetime, self.sharesWaterline) = (skipsOutdated, lifetime, sharesWaterline)
+    package init(
+        skipsOutdated: Bool, lifetime: Double = .infinity, hidesEndedSessions: Bool = true,
+        sharesWaterline: (@Sendable () -> Bool)?
+    ) {
+        (self.skipsOutdated, self.lifetime) = (skipsOutdated, lifetime)
+        (self.hidesEndedSessions, self.sharesWaterline) = (hidesEndedSessions, sharesWaterline)
     }
 
     var isDesktop: Bool { sharesWaterline == nil }
@@ -50,7 +56,8 @@ extension TrackerAPI {
                 return (entry, .skip(reason))
             }
             let isHidden =
-                kind.isWaterline && entry.place <= privateThrough || kind.isResident && decision.sessionID != session
+                kind.isWaterline && entry.place <= privateThrough
+                || rule.hidesEndedSessions && kind.isResident && decision.sessionID != session
                 || (decision.decidedAt ?? now).seconds(to: now).magnitude >= rule.lifetime
             return (entry, isHidden ? .hide : .deliver)
         }
