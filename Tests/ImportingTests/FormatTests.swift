@@ -87,6 +87,26 @@ import TrackerCore
         }
     }
 
+    @Test(arguments: [1, 7, 4096]) func `a comment before the root can contain its name`(size: Int) throws {
+        let text = """
+            <?xml version="1.0"?>
+            <!-->a <HealthData> of another program -->
+            <!----><!--<HealthData/>-->
+            <HealthData>
+             <Record type="HKQuantityTypeIdentifierDietaryWater" unit="mL" value="200" \
+            startDate="2026-11-20 10:00:00 +0100"/>
+            </HealthData>
+            """
+        let bytes = Array(text.utf8)
+        var amounts: [Int] = []
+        let reader = HealthReader { amounts.append($0.ml) }
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            try bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { try reader.feed($0) }
+        }
+        try reader.finish()
+        #expect(amounts == [200])
+    }
+
     /// A key from an imported file must not become a formula in our CSV.
     @Test(arguments: [
         "=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1",

@@ -8,7 +8,7 @@ final class AppleHealthReader {
     private let deliver: (HealthSample) throws -> Void
     /// The bytes before the root element; `nil` after it has begun. They are not parsed: Apple's document type is not
     /// well-formed, and without one the document has no entities to expand.
-    private var prolog: [UInt8]? = []
+    private var prolog: HealthProlog? = HealthProlog()
     /// The number of lines before the parser's first one.
     private var linesBefore = 0
     private var repair = XMLRepair()
@@ -44,16 +44,17 @@ final class AppleHealthReader {
     deinit { xmlFreeParserCtxt(context) }
 
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        guard let head = prolog.map({ $0 + bytes }) else { return try parse(repair.repair(bytes, isLast: false)) }
-        prolog = head
-        guard let root = FileHead.root(of: head) else {
-            guard head.count <= FileHead.limit else { throw Self.noRoot }
+        guard var head = prolog else { return try parse(repair.repair(bytes, isLast: false)) }
+        // The array is not copied if it has one owner.
+        prolog = nil
+        guard let root = head.root(appending: bytes) else {
+            prolog = head
+            guard head.bytes.count <= FileHead.limit else { throw Self.noRoot }
             return
         }
-        prolog = nil
-        linesBefore = head[..<root].count { $0 == UInt8(ascii: "\n") }
+        linesBefore = head.bytes[..<root].count { $0 == UInt8(ascii: "\n") }
         repair.line += linesBefore
-        try head[root...].withUnsafeBytes { try parse(repair.repair($0, isLast: false)) }
+        try head.bytes[root...].withUnsafeBytes { try parse(repair.repair($0, isLast: false)) }
     }
 
     func finish() throws {

@@ -122,7 +122,6 @@ enum FileHead {
     /// The number of bytes within which the root element of an XML document must begin.
     static let limit = 1 << 20
     private static let byteOrderMark = Array("\u{FEFF}".utf8)
-    private static let rootName = Array("<HealthData".utf8)
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -163,19 +162,43 @@ enum FileHead {
         return Array(text.utf8)
     }
 
-    /// The index of the root element of an Apple Health export; `nil` if it has not begun.
-    static func root(of document: [UInt8]) -> Int? {
-        document.indices.first { index in
-            let next = index + rootName.count
-            return next < document.count && document[index..<next].elementsEqual(rootName)
-                && (isSpace(document[next]) || ">/".utf8.contains(document[next]))
-        }
-    }
-
     /// Whether a file is an Apple Health export; `nil` if more bytes are needed.
     static func isHealthData(_ head: [UInt8]) -> Bool? {
         let start = start(of: head)
         guard head.count <= limit, start == head.endIndex || head[start] == UInt8(ascii: "<") else { return false }
-        return root(of: head) == nil ? nil : true
+        var prolog = HealthProlog()
+        return head.withUnsafeBytes { prolog.root(appending: $0) } == nil ? nil : true
+    }
+}
+
+/// The beginning of an Apple Health export, up to its root element. Its bytes arrive in parts.
+struct HealthProlog {
+    private static let rootName = "<HealthData".utf8
+
+    private(set) var bytes: [UInt8] = []
+    /// The index of the first byte that has not been searched.
+    private var position = 0
+    private var isInComment = false
+
+    /// Appends bytes, and returns the index of the root element; `nil` if it has not begun. Skips comments, which can
+    /// contain its name.
+    mutating func root(appending part: UnsafeRawBufferPointer) -> Int? {
+        bytes += part
+        // The byte after the name must be known.
+        while position + Self.rootName.count < bytes.count {
+            let rest = bytes[position...]
+            if isInComment, rest.starts(with: "-->".utf8) {
+                isInComment = false
+            } else if !isInComment, rest.starts(with: "<!--".utf8) {
+                isInComment = true
+                // The end of the comment must not use the hyphens of its beginning.
+                position += 3
+            } else if !isInComment, rest.starts(with: Self.rootName) {
+                let next = bytes[position + Self.rootName.count]
+                if FileHead.isSpace(next) || ">/".utf8.contains(next) { return position }
+            }
+            position += 1
+        }
+        return nil
     }
 }
