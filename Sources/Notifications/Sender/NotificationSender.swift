@@ -54,7 +54,7 @@ package actor NotificationSender: NotificationSink {
 
     /// The time for which a delivery waits for the server. A later acceptance counts at the next evaluation.
     static let deliveryWait = Duration.seconds(4)
-    private static let stateInterval = Duration.milliseconds(20)
+    private static let stateInterval = Duration.milliseconds(100)
 
     private let channel: NotificationChannel
     private let makeTracker: @Sendable () throws -> TrackerAPI
