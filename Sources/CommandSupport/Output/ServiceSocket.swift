@@ -1,5 +1,6 @@
 import Bluetooth
 package import Foundation
+import Store
 
 /// A client of the running service: HTTP over its Unix socket. One request per connection.
 package struct ServiceSocket: Sendable {
@@ -76,7 +77,13 @@ package struct ServiceSocket: Sendable {
 
     /// Requests a file and writes it to `file`. Throws if the response is incomplete.
     package func get(_ target: String, to file: FileHandle) throws {
-        try request("GET \(target)", "\r\n") { try file.write(contentsOf: $0) }
+        try request("GET \(target)", "\r\n") { bytes in
+            do { try file.write(contentsOf: bytes) } catch {
+                throw CommandFailure(
+                    .failed, "storing the response failed: \(FileErrorText.text(error))",
+                    advice: "Set TMPDIR to a directory with free space.", code: "noScratch")
+            }
+        }
     }
 
     private func response(_ what: String, _ rest: String) throws -> Data {
