@@ -30,7 +30,7 @@ struct Repair {
         }
         let result: ChildProcess.Result
         do { result = try await program.run(Array(remedy.command.dropFirst())) } catch {
-            return Repair(check: check, isDone: false, text: "\(line) (\(error))")
+            return Repair(check: check, isDone: false, text: "\(line) (\(error.sentence))")
         }
         let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0

@@ -32,7 +32,7 @@ enum ReportArchive {
                 "--directory", folder.path, "waterh-report",
             ])
         } catch {
-            throw CommandFailure(.failed, "tar failed: \(error)", advice: "Set TMPDIR to a directory with free space.")
+            throw CommandFailure(.failed, "tar failed: \(error.sentence)", advice: error.advice)
         }
         guard result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
             throw CommandFailure(

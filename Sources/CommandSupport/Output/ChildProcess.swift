@@ -36,7 +36,9 @@ package struct ChildProcess: Sendable {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-\(UUID().uuidString)").path
         let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw CommandFailure(.failed, "cannot create \(file): \(String(cString: strerror(errno)))")
+            throw CommandFailure(
+                .failed, "cannot create \(file): \(String(cString: strerror(errno)))",
+                advice: "Set TMPDIR to a directory with free space.")
         }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         unlink(file)
