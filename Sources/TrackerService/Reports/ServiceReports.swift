@@ -92,13 +92,15 @@ package struct ServiceClient: Sendable {
 /// A completed poll in the list of recent polls.
 package struct PollLine: Hashable, Sendable, Encodable {
     private let at: Instant
-    private let report: PollReport
+    private var report: PollReport
     /// The result as text.
     package let sentence: String
     private let seconds: Double
 
     package init(at: Instant, _ report: PollReport, sentence: String, seconds: Double) {
         (self.at, self.report, self.sentence, self.seconds) = (at, report, sentence, seconds)
+        // The list of recent polls must not keep the contents of a bottle in memory.
+        (self.report.records, self.report.recovery, self.report.responses) = ([], [], [])
     }
 
     /// The JSON has the code of the failure, or `done`, as the result.
