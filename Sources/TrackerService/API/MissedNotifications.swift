@@ -6,7 +6,7 @@ package struct CatchUpRule: Sendable {
     package enum Action: Hashable, Sendable {
         case deliver
         /// The channel has delivered it.
-        case none
+        case delivered
         /// The channel must never deliver it.
         case hide
         case skip(MissedReason)
@@ -47,7 +47,7 @@ extension TrackerAPI {
         let validity = rule.skipsOutdated ? NotificationValidity(try store.facts(context), now: now) : nil
         let session = try store.activeSession(at: now)?.session.id
         return entries.map { entry in
-            guard !entry.sinks.contains(channel) else { return (entry, .none) }
+            guard !entry.sinks.contains(channel) else { return (entry, .delivered) }
             let (decision, kind) = (entry.decision, entry.decision.kind)
             let isReplaced =
                 next?.kind.id == kind.id

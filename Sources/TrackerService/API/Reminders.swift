@@ -386,7 +386,7 @@ package final class BufferedSink: NotificationSink {
             for (entry, missedAction) in try tracker.missed(by: name, rule, before: next) {
                 var action = missedAction
                 if action == .deliver { guard await channel.deliver(entry.decision) else { return false } }
-                if case .skip = action, await wasShown(entry.decision) { action = .none }
+                if case .skip = action, await wasShown(entry.decision) { action = .delivered }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
                 try saveResult(entry, action, tracker)
             }
@@ -412,7 +412,7 @@ package final class BufferedSink: NotificationSink {
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func saveOvertaken(before notification: TrackerNotification) async {
         guard let tracker = try? await tracker(), let missed = try? tracker.missed(by: name, rule) else { return }
-        for (entry, action) in missed where entry.place < notification.place && action != .none {
+        for (entry, action) in missed where entry.place < notification.place && action != .delivered {
             try? saveResult(entry, .skip(.overtaken), tracker)
         }
     }
