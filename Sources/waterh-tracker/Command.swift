@@ -83,7 +83,7 @@ protocol ServiceCommand: StoreCommand {
 
     /// The output for the JSON of a report.
     /// - Parameter context: the day after the change.
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String]
+    func text(_ response: Data, _ context: CommandContext) throws -> [String]
 }
 
 extension ServiceCommand {
@@ -98,12 +98,12 @@ extension ServiceCommand {
         guard let service = ServiceConnection(location, for: access, options) else { return false }
         func reading() throws -> CommandContext { try CommandContext(options, for: .reading, isQuiet: true) }
         let request = try request(reading)
-        let answer = try service.socket.post("/api/v1/\(request.target)", .object(request.body))
+        let response = try service.socket.post("/api/v1/\(request.target)", .object(request.body))
         if options.json {
-            Console().line(String(decoding: answer, as: UTF8.self))
+            Console().line(String(decoding: response, as: UTF8.self))
         } else {
             let context = try reading()
-            for line in try text(answer, context) { context.console.line(line) }
+            for line in try text(response, context) { context.console.line(line) }
         }
         return true
     }
@@ -118,8 +118,8 @@ struct LoggedDrink: Decodable {
     struct Drink: Decodable { var number: Int }
     var drink: Drink
 
-    static func stored(_ answer: Data, _ context: CommandContext) throws -> StoredDrink? {
-        try context.store.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
+    static func stored(_ response: Data, _ context: CommandContext) throws -> StoredDrink? {
+        try context.store.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: response).drink.number)").first
     }
 }
 
@@ -128,8 +128,8 @@ struct LoggedEntry: Decodable {
     var id: String
     var logs: [Entry]
 
-    static func stored(_ answer: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
-        let entry = try JSONDecoder().decode(Self.self, from: answer)
+    static func stored(_ response: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
+        let entry = try JSONDecoder().decode(Self.self, from: response)
         let last = entry.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
         let session = try context.tracker.session(entry.id)
         return session.view.logs.first { $0.shortName == last?.name }.map { (session, $0) }

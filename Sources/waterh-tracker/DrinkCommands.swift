@@ -40,8 +40,8 @@ struct Log: ServiceCommand {
         ("drinks", [JSONValue.Member("ml", .string(ml.argument))] + (try moment(at, context)))
     }
 
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        guard let drink = try LoggedDrink.stored(answer, context) else { return [] }
+    func text(_ response: Data, _ context: CommandContext) throws -> [String] {
+        guard let drink = try LoggedDrink.stored(response, context) else { return [] }
         return [
             "Logged \(context.amount(drink.ml)) \(context.when(drink.at)) as d\(drink.number).", try context.summary(),
         ]
@@ -70,8 +70,8 @@ struct Undo: ServiceCommand {
         ("undo", [])
     }
 
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        let undone = try JSONDecoder().decode(Answer.self, from: answer).undone
+    func text(_ response: Data, _ context: CommandContext) throws -> [String] {
+        let undone = try JSONDecoder().decode(Response.self, from: response).undone
         let units = (try? context.store.settings().amountUnits) ?? .ml
         // The store's text has millilitres.
         let shown =
@@ -79,7 +79,7 @@ struct Undo: ServiceCommand {
         return ["Undid: \(shown).", try context.summary()]
     }
 
-    private struct Answer: Decodable { var undone: String }
+    private struct Response: Decodable { var undone: String }
 }
 
 struct Edit: StoreCommand {

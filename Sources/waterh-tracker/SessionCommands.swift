@@ -27,8 +27,8 @@ struct DrinkCommand: ServiceCommand {
         )
     }
 
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        guard let (session, log) = try LoggedEntry.stored(answer, context) else { return [] }
+    func text(_ response: Data, _ context: CommandContext) throws -> [String] {
+        guard let (session, log) = try LoggedEntry.stored(response, context) else { return [] }
         let (estimate, time) = (Amounts.decimal(log.standardDrinkEstimate ?? 1), context.time(log.timestamp))
         return SessionText.change(context, session, "Logged a drink (\(estimate)) at \(time) as \(log.shortName).")
     }
@@ -63,8 +63,8 @@ struct Water: ServiceCommand {
         return ("session/water", amounts.compactMap(\.self) + (try moment(at, context)))
     }
 
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        guard let (session, log) = try LoggedEntry.stored(answer, context) else { return [] }
+    func text(_ response: Data, _ context: CommandContext) throws -> [String] {
+        guard let (session, log) = try LoggedEntry.stored(response, context) else { return [] }
         let (volume, time) = (try context.volume(log.amountOz ?? 0), context.time(log.timestamp))
         return SessionText.change(context, session, "Logged a water of \(volume) at \(time) as \(log.shortName).")
     }

@@ -38,12 +38,12 @@ struct SnoozeCommand: ServiceCommand {
         }
     }
 
-    func text(_ answer: Data, _ context: CommandContext) throws -> [String] {
-        guard let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil else {
+    func text(_ response: Data, _ context: CommandContext) throws -> [String] {
+        guard let until = try JSONDecoder().decode(Response.self, from: response).snoozedUntil else {
             return ["Reminders are not paused."]
         }
         return ["Reminders are paused until \(context.dateTime(Instant(seconds: until)))."]
     }
 
-    private struct Answer: Decodable { var snoozedUntil: Int64? }
+    private struct Response: Decodable { var snoozedUntil: Int64? }
 }
