@@ -301,7 +301,7 @@ private struct ImportTable {
         }
         db.add(function: source)
         defer { db.remove(function: source) }
-        let sources = exportedAt == nil ? [] : try Self.newerSources(exportedAt, db)
+        let sources = try exportedAt.map { try Self.newerSources($0, db) } ?? []
         let days = try exportedAt.flatMap { try Self.days(through: $0, calendar, db) }
         for name in try String.fetchAll(db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin IS NOT NULL")
         where excludedSources.contains(Self.folded(name)) {
@@ -309,19 +309,19 @@ private struct ImportTable {
             outcome.excluded += db.changesCount
         }
         outcome.fromBottle = try removeBottleDrinks(context, db)
-        guard let days else { return }
+        guard let exportedAt, let days else { return }
         try db.execute(sql: "CREATE INDEX temp.sample_foreign ON sample (key) WHERE origin IS NOT NULL")
         for name in sources {
             try replaceOlder(name, days, &outcome, context, db)
-            try Counter.set("healthSource." + name, Int(exportedAt?.milliseconds ?? 0), db)
+            try Counter.set("healthSource." + name, Int(exportedAt.milliseconds), db)
         }
     }
 
     /// The sources for which this export is newer than the last imported one.
-    private static func newerSources(_ exportedAt: Instant?, _ db: Database) throws -> [String] {
+    private static func newerSources(_ exportedAt: Instant, _ db: Database) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin <> '' AND key GLOB 'health|*'"
-        ).filter { try Counter.value("healthSource." + $0, db) <= Int(exportedAt?.milliseconds ?? 0) }
+        ).filter { try Counter.value("healthSource." + $0, db) <= Int(exportedAt.milliseconds) }
     }
 
     /// The days that an export covers: from its first sample by another program to the time of the export.
