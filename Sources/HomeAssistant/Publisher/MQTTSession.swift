@@ -40,7 +40,7 @@ struct MQTTSession {
     private var lastSettings = ContinuousClock.now
     /// The time until which missed notifications are not published, because no client subscribes.
     private var pausedUntil = ContinuousClock.now
-    private var pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
+    private var backoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
 
     private var topics: Topics { plan.topics }
     private var dependencies: MQTTPublisher.Dependencies { publisher.dependencies }
@@ -291,11 +291,11 @@ struct MQTTSession {
 
     /// - Parameter atOnce: ignores the pause, because a client might have subscribed.
     private mutating func publishMissedNotifications(atOnce: Bool) async {
-        if atOnce { pauses.reset() } else if pausedUntil > .now { return }
+        if atOnce { backoff.reset() } else if pausedUntil > .now { return }
         if await publisher.notifications.deliverMissed() {
-            pauses.reset()
+            backoff.reset()
         } else {
-            pausedUntil = .now + pauses.next(jitter: 1)
+            pausedUntil = .now + backoff.next(jitter: 1)
         }
     }
 
