@@ -29,8 +29,9 @@ final class RouteTable {
     }
 
     /// Adds a GET route.
-    /// - Parameter query: the allowed query parameters.
-    /// - Parameter waitsForStore: whether the handler itself waits for the store, and so needs one of `BlockingThreads`.
+    /// - Parameters:
+    ///   - query: the allowed query parameters.
+    ///   - waitsForStore: whether the handler blocks its thread while it waits for the store.
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [], waitsForStore: Bool = true,
         _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
