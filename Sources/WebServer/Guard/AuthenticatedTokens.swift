@@ -36,6 +36,7 @@ final class AuthenticatedTokens: Sendable {
     func add(_ caller: Caller, _ token: String, _ store: TrackerStore, _ mark: TrackerStore.ChangeMark) {
         let entry = Entry(caller: caller, store: store, mark: mark, expiry: .now + .seconds(1))
         entries.withLock { entries in
+            entries = entries.filter { .now < $0.value.expiry }
             if entries.count >= Self.limit { entries = [:] }
             entries[token] = entry
         }

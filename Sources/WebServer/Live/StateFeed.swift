@@ -89,8 +89,10 @@ actor StateFeed {
     /// Notifications that were sent and might not be stored yet.
     private var recentNotices: [Notice] = []
 
-    /// The computation that runs, and the next one, which all later callers share.
-    private var (running, waiting): (Task<Views, any Error>?, Task<Views, any Error>?)
+    /// The last computation, for which the next one waits.
+    private var lastComputation: Task<Views, any Error>?
+    /// The computation that has not read the store yet. Later callers share it.
+    private var nextComputation: Task<Views, any Error>?
     private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, views: Views)?
     /// The last state that the streams received.
     private var lastStreamed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
@@ -112,17 +114,21 @@ actor StateFeed {
     /// Returns the state, and reads the store only if it has changed. The result includes every write that was
     /// committed before the call. Simultaneous callers share a computation that starts after their calls.
     func current() async throws -> Views {
-        if let waiting { return try await waiting.value }
-        let task = Task(executorPreference: BlockingThreads.shared) { [running] in
-            _ = await running?.result
+        if let nextComputation { return try await nextComputation.value }
+        let task = Task(executorPreference: BlockingThreads.shared) { [lastComputation] in
+            _ = await lastComputation?.result
             return try await self.computeNext()
         }
-        (running, waiting) = (task, task)
+        (lastComputation, nextComputation) = (task, task)
         return try await task.value
     }
 
     private func computeNext() async throws -> Views {
-        waiting = nil
+        nextComputation = nil
+        return try await compute()
+    }
+
+    private func compute() async throws -> Views {
         let status = await service?.status()
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
@@ -152,11 +158,9 @@ actor StateFeed {
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         try checkStreamLimits(token)
         if isVisible { await pollIfOutdated() }
-        // Opening the page marks all notifications as read.
-        if showsNotifications { try? tracker().markNotificationsRead() }
         let id = nextWatcher
         nextWatcher += 1
-        let state = try await current()
+        let state = try await compute()
         // There is no suspension point until the registration, so that no event is sent twice or lost.
         try sendRecorded()
         let sent = sentThrough ?? 0

@@ -42,11 +42,16 @@ enum EventRoutes {
                     }
                     return notice.position > from
                 }
-                _ = try person.tracker().store.recordSharing(person.sharesWaterline())
-                let (id, events) = try await feed.watch(
-                    after: lastID, token: token?.id, showsNotifications: showsNotifications,
-                    mayReadWaterline: mayReadWaterline, isVisible: isVisible
-                ) { channel.close(promise: nil) }
+                // The body does not run on the executor of the request.
+                let (id, events) = try await withTaskExecutorPreference(BlockingThreads.shared) {
+                    _ = try person.tracker().store.recordSharing(person.sharesWaterline())
+                    // Opening the page marks all notifications as read.
+                    if showsNotifications { try? person.tracker().markNotificationsRead() }
+                    return try await feed.watch(
+                        after: lastID, token: token?.id, showsNotifications: showsNotifications,
+                        mayReadWaterline: mayReadWaterline, isVisible: isVisible
+                    ) { channel.close(promise: nil) }
+                }
                 var (sent, sentTag) = (ByteBuffer(), "")
                 try await call.send(events, to: &writer, first: EventFrame.retry) {
                     await feed.stopWatching(id)

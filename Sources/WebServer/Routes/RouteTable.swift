@@ -165,7 +165,7 @@ final class RouteTable {
         _ answer: @escaping @Sendable (APICall) async throws -> Response
     ) {
         let (person, access) = (person, access)
-        @Sendable func respond(_ request: Request, _ context: WebRequestContext, _ caller: Caller) async throws
+        @Sendable func answerCaller(_ request: Request, _ context: WebRequestContext, _ caller: Caller) async throws
             -> Response
         {
             var context = context
@@ -176,10 +176,10 @@ final class RouteTable {
         methods[path, default: []].insert(method)
         router.on(RouterPath(path), method: method) { request, context in
             if !waitsForStore, let caller = access.authenticatedCaller(of: request) {
-                return try await respond(request, context, caller)
+                return try await answerCaller(request, context, caller)
             }
             return try await withTaskExecutorPreference(BlockingThreads.shared) {
-                try await respond(request, context, access.caller(of: request))
+                try await answerCaller(request, context, access.caller(of: request))
             }
         }
     }
