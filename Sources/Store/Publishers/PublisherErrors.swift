@@ -17,6 +17,10 @@ extension TrackerStore {
     /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
     package func recordProblem(_ message: String?, of name: String, at now: Instant) throws {
         let message = message.map { String($0.prefix(Self.problemLimit)) }
+        // Usually nothing changes: do not wait for the lock of another process.
+        guard try read({ try $0.has("FROM outlet WHERE name = ? AND trouble IS NOT ?", [name, message]) }) else {
+            return
+        }
         try write { db in
             try db.run(
                 """
