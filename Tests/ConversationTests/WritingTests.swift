@@ -51,15 +51,21 @@ import Testing
         }
     }
 
-    /// Each capture in one of the formats. FormatConversionTests converts a shorter capture to all of them.
     @Test(arguments: zip(RealCaptures.files.indices, RealCaptures.files))
-    func `a real capture keeps its ATT PDUs when rewritten`(index: Int, path: String) throws {
+    func `a real capture keeps its ATT PDUs when rewritten`(index: Int, path: String) async throws {
+        let source = try Observed(path: path)
         let formats = Self.formats(isAir: path.contains("llphdr"))
-        let format = formats[index % formats.count]
         let folder = try TemporaryFolder()
-        let rewritten = try Observed(path: folder.write("capture", rewritten(path, as: format)))
-        #expect(rewritten.error == nil)
-        #expect(try rewritten.seen.map(\.pdu) == Observed(path: path).seen.map(\.pdu), "\(format)")
+        for format in formats {
+            let rewritten = try Observed(path: folder.write("\(format)", rewritten(path, as: format)))
+            #expect(rewritten.error == nil)
+            #expect(rewritten.seen.map(\.pdu) == source.seen.map(\.pdu), "\(format)")
+        }
+        // tshark reads each capture in one of the formats.
+        let format = formats[index % formats.count]
+        let theirs = try await Tshark().read(folder.file("\(format)"))
+        let original = try await RealCaptures.reading(path)
+        #expect(theirs.pdus.map(\.seen.pdu) == original.pdus.map(\.seen.pdu), "\(format)")
     }
 
     private func rewritten(_ path: String, as format: CaptureFormat) throws -> [UInt8] {

@@ -155,9 +155,7 @@ import TrackerCore
              <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" \
             startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"\(name)\" value=\"\(value)\"/></Record>\n
             """
-        let (amounts, remarks) = try ForeignExportTests.read(Array("<HealthData>\n\(record)</HealthData>\n".utf8))
-        #expect(amounts.isEmpty && remarks.count == 1)
-        #expect(remarks.first?.contains("First error: Line 2: ") == true, "\(remarks)")
+        #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
     @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a key that begins with white space is exported as text`(

@@ -2,6 +2,9 @@ import Bluetooth
 import BottleProtocol
 import Glibc
 
+/// `DrinkRecord.size` as a literal, because a division by a value of another module would be slow.
+private let recordSize = 13
+
 /// Whole records of one log transfer, complete or not.
 struct RecordBatch {
     /// The bytes of the records, 13 each.
