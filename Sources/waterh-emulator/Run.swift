@@ -134,7 +134,10 @@ struct Run: AsyncParsableCommand {
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
-        let recorded = try explained { try RecordedResponses(answers, captures: capture, wanted: address) }
+        let responses = try explained {
+            try RecordedResponses(
+                captures: answers == .model ? [] : capture, wanted: address, isStrict: answers == .strict)
+        }
         let machine = VirtualBottleMachine(
             identity, flash: flash, faults: plan.bottle, seed: seed, responses: responses,
             hasRadio: self.link.hasRadio, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())

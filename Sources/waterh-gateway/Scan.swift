@@ -48,10 +48,7 @@ struct Scan: AsyncParsableCommand {
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio)
         switch outcome {
         case .failure(let error):
-            await central.close()
-            throw CommandFailure(
-                .noLink, asSentence(error.description),
-                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
+            throw CommandFailure(.noLink, asSentence(error.description), advice: advice.about(error.code))
         case .success(0):
             throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: advice.about(.notFound))
         case .success: break

@@ -127,7 +127,7 @@ final class ServiceHost: Sendable {
             storeChanged: { await reminders.checkNow() }
         ) { try plan.tracker(of: store, source: "http", canNotify: reminders.hasReceivers) }
         pageSink.setPerson(page)
-        let serviceDesktop = desktop.map {
+        let serviceDesktop = desktop.map { [address] in
             ServiceDesktop(
                 desktop: $0, tracker: tracker, reminders: reminders, page: address, instance: plan.instance, log: log,
                 presses: ServiceSocket.file(forStore: store.path, "service-taps.json"))
@@ -210,9 +210,9 @@ final class ServiceHost: Sendable {
                 }
                 let report = await polls.run(options)
                 if let failure = report.failure {
-                    throw Refusal("bottle", "\(failure.headline): \(sentence(failure.sentence))")
+                    throw Refusal("bottle", "\(failure.headline): \(asSentence(failure.sentence))")
                 }
-                return report.answers.map { $0.sent ? Send.text($0) : "The bottle rejected the write." }.joined(
+                return report.responses.map { $0.sent ? Send.text($0) : "The bottle rejected the write." }.joined(
                     separator: " ")
             },
             noteViewer: { event in

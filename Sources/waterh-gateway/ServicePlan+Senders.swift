@@ -17,10 +17,10 @@ extension ServicePlan {
                     switch event {
                     case .enabled(let text): log.notice("Notifications go to \(text).")
                     case .failed(let reason):
-                        log.warning("\(title): \(sentence(reason)) It is retried automatically.")
+                        log.warning("\(title): \(asSentence(reason)) It is retried automatically.")
                     case .resumed: log.notice("\(title) continues.")
                     case .disabled: log.notice("\(title): no server is set.")
-                    case .dropped(let text): log.warning("\(title): \(sentence(text))")
+                    case .dropped(let text): log.warning("\(title): \(asSentence(text))")
                     }
                 })
         }

@@ -36,8 +36,9 @@ struct CommandsCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
+            let peers = reader.peers
             notePrinters.append {
-                notes.print(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
+                notes.print(part.name, peers: peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }

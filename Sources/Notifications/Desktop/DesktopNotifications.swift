@@ -71,7 +71,7 @@ package actor DesktopNotifications: NotificationSink {
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     /// The notifications whose response to `Notify` is missing. A server can show them late.
     var unanswered: Set<Announcement> = []
-    /// The ids of the kinds that were closed since the last server appeared.
+    /// The ids of the kinds that were closed and not shown since.
     var closedKinds: Set<String> = []
     var lastCall: UInt64 = 0
     /// The activation tokens by the id of the pressed notification.

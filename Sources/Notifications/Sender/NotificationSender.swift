@@ -10,37 +10,6 @@ import Utilities
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
-    package struct Dependencies: Sendable {
-        /// Creates an application API for one request.
-        package var tracker: @Sendable () throws -> TrackerAPI
-        /// Applies the configuration to the settings.
-        package var overlay: @Sendable (Settings) throws -> Settings
-        /// The service's instance name.
-        package var person: String?
-        /// Whether Waterline is shown on other machines.
-        package var sharesWaterline: @Sendable () -> Bool
-        /// Reports writes to the store by any process. If `nil`, the store is polled.
-        package var watch: StoreWatch?
-        package var log: @Sendable (LogEvent) -> Void
-        /// Returns a random number from 0 to 1.
-        package var randomFraction: @Sendable () -> Double
-        package var limit: Duration
-
-        package init(
-            tracker: @escaping @Sendable () throws -> TrackerAPI,
-            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool,
-            watch: StoreWatch? = nil,
-            log: @escaping @Sendable (LogEvent) -> Void,
-            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
-        ) {
-            (self.tracker, self.overlay, self.person, self.sharesWaterline, self.watch) = (
-                tracker, overlay, person, sharesWaterline, watch
-            )
-            (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
-        }
-    }
-
     /// Events for the log; a repeated one is reported once.
     package enum LogEvent: Hashable, Sendable {
         case enabled(String)
@@ -183,7 +152,9 @@ package actor NotificationSender: NotificationSink {
             switch try tracker.store.claimNextNotification(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
             case .busy: return awaited.isEmpty ? DayObserver.shortCheckInterval : .milliseconds(100)
-            case .nothing: return checkInterval
+            case .nothing:
+                queuedSince = [:]
+                return checkInterval
             }
             // A message that was sent and could not be recorded (full disk) is not sent again.
             let outcome = unrecorded.contains(message.sequence) ? .sent : await attempt(message, target, tracker)

@@ -118,18 +118,6 @@ extension TrackerStore {
             .flatMap(QueuedNotification.State.init(rawValue:))
     }
 
-    package func queuedStates(at channel: String) throws -> [String: QueuedNotification.State] {
-        let states: [(String, String)] = try read { db in
-            try db.pairs("SELECT id, state FROM pocket_message WHERE outlet = ?", [channel])
-        }
-        return Dictionary(uniqueKeysWithValues: states).compactMapValues(QueuedNotification.State.init(rawValue:))
-    }
-
-    /// The sequence numbers of waiting notifications of a channel.
-    package func waitingNotifications(for channel: String) throws -> [Int64] {
-        try all("SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq", [channel])
-    }
-
     /// Drops the waiting notifications of a kind that no longer apply.
     package func dropNotifications(_ kind: String, from channel: String) throws {
         try write { try Self.drop(kind, from: channel, $0) }

@@ -27,12 +27,4 @@ package struct FallbackSink: NotificationSink {
     package func close(id: String) async {
         for channel in channels { await channel.close(id: id) }
     }
-
-    package func catchUp() async {
-        for channel in channels { await channel.catchUp() }
-    }
-
-    package func notificationStored() async {
-        for channel in channels { await channel.notificationStored() }
-    }
 }

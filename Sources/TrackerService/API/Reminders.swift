@@ -12,9 +12,7 @@ extension TrackerAPI {
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let delivery = try await offer(to: sinks) { banner, offer in
             try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
-            for sink in sinks {
-                await result(within: sink.timeLimit) { await sink.notificationStored() }
-            }
+            await Self.call(sinks) { await $0.notificationStored() }
         }
         afterCommit()
         return delivery.report
