@@ -49,8 +49,8 @@ class Phone(BrowserCase):
         self.programs.url, self.programs.headers = base, {}
         self.assertEqual(self.programs.ask("GET", "/api/v1/state")[0], 401)
 
-        # In one tab, a second link changes only the fragment: the browser does not load the page again.
-        self.driver.get(f"{base}/sign-in#0000000000")
+        # In one tab, a second link changes only the fragment. The page rejects the short code without a request.
+        self.driver.get(f"{base}/sign-in#0000-000-0")
         self.wait(".error")
         self.driver.get(address)
         self.until(lambda: self.driver.current_url == f"{base}/", "the code does not grant access")
