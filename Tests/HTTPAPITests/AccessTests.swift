@@ -427,6 +427,19 @@ import TrackerService
         #expect(drink.status == 201)
     }
 
+    @Test func `a token that another process revokes is rejected at once`() async throws {
+        let folder = try TemporaryFolder()
+        let (store, other) = (
+            try TrackerStore(path: folder.file("me.sqlite")), try TrackerStore(path: folder.file("me.sqlite"))
+        )
+        let server = try await TestServer(store)
+        let token = try server.token(.read)
+        for _ in 0..<2 { #expect(try await server.get("state", headers: token).status == 200) }
+        _ = try other.revokeTokens(
+            nil, WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { "x" }))
+        #expect(try await server.get("state", headers: token).status == 401)
+    }
+
     @Test func `a revoked client receives no more events`() async throws {
         let server = try await TestServer()
         let token = try server.token(.read)
