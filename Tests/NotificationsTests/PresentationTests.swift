@@ -350,20 +350,6 @@ struct PresentationTests {
         await other.stop()
     }
 
-    @Test func `a notification that is closed while it is shown again does not stay`() async throws {
-        var server = try await FakeNotificationServer(fixture.bus)
-        let desktop = await fixture.desktop()
-        let live = try TrackerNotification.test(.waterlineLive, urgency: .low, sound: false)
-        #expect(await desktop.deliver(live))
-        await server.stop()
-        server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 70)
-        _ = await server.notified.wait(for: 1)
-        await desktop.close(id: live.kind.id)
-        await server.release()
-        #expect(await server.closed.wait(for: 1) == [71])
-        await desktop.stop()
-    }
-
     @Test(arguments: [FakeNotificationServer.Manner.withInvalidID, .withError])
     func `a notification does not count as delivered after an invalid reply`(
         manner: FakeNotificationServer.Manner

@@ -4,10 +4,7 @@ package import TrackerCore
 // The display of a notification, and its signals.
 extension DesktopNotifications {
     /// Replaces the last notification of its kind. Returns whether the server has confirmed it.
-    package func deliver(_ notification: TrackerNotification) async -> Bool {
-        closedKinds.remove(notification.kind.id)
-        return await show(notification.announcement)
-    }
+    package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// Like `deliver`. A notification that a process of this project showed recently counts as shown, because that
     /// process might have ended before recording it.
@@ -47,22 +44,10 @@ extension DesktopNotifications {
 
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
-        let lost = memory.takeLost()
-        // Another call can still need the other kinds.
-        closedKinds.subtract(lost.map(\.kind.id))
-        for notice in lost where !closedKinds.contains(notice.kind.id) {
-            let isShown = await show(notice.announcement)
-            // The notification can have been closed in the meantime.
-            switch (isShown, closedKinds.contains(notice.kind.id)) {
-            case (true, true): await close(id: notice.kind.id)
-            case (false, false): memory.putBack(notice)
-            default: break
-            }
-        }
+        for notice in memory.takeLost() where await !show(notice.announcement) { memory.putBack(notice) }
     }
 
     package func close(id: String) async {
-        closedKinds.insert(id)
         memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
         memory.remove(notice.number, owner: server.owner)

@@ -71,8 +71,6 @@ package actor DesktopNotifications: NotificationSink {
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     /// The notifications whose response to `Notify` is missing. A server can show them late.
     var unanswered: Set<Announcement> = []
-    /// The ids of the kinds that were closed and not shown since.
-    var closedKinds: Set<String> = []
     var lastCall: UInt64 = 0
     /// The activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
