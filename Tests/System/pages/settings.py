@@ -144,6 +144,21 @@ class Settings(PageCase):
             self.assertNotEqual(german, rule, name)
             self.assertNotRegex(german, " must | unset| from |o'clock|hours|steps", name)
 
+    def test_rejected_requests_have_german_texts(self):
+        browser.purge()
+        self.show()
+        self.set_language("de")
+        self.show()
+        requests = [["undo", {"of": "today"}], ["drinks", {"ml": 9999}], ["session/end", {}], ["sync", {}]]
+        requests += [["import", text] for text in ("", "hello", "\x1f\x8b\x08", "[{}]", "PK\x03\x04", "<x", "startDate,value_ml\n2026-02-03,x")]
+        answers = self.module("/texts.js", """({ said }, requests) => Promise.all(requests.map(([path, body]) => fetch(`/api/v1/${path}`, {
+            method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body),
+            headers: { 'Content-Type': typeof body === 'string' ? 'application/octet-stream' : 'application/json' },
+        }).then((answer) => answer.json()).then((problem) => [path, problem.detail, said(problem.detail)])))""", requests)
+        for path, detail, german in answers:
+            self.assertTrue(detail, path)
+            self.assertNotEqual(german, detail, path)
+
     def test_reset_today_requires_a_confirmation(self):
         log(500)
         self.show()
