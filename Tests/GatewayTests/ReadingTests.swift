@@ -39,11 +39,18 @@ import Testing
     }
 
     private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) throws -> LogReader {
-        let handles = try ProfileHandles.all(matching: [
-            OfferedCharacteristic(
-                service: profile.commandService, uuid: profile.commandCharacteristic, handle: 1, properties: 0x08),
-            OfferedCharacteristic(
-                service: profile.responseService, uuid: profile.responseCharacteristic, handle: 2, properties: 0x10),
+        func service(
+            _ uuid: UInt16, _ characteristic: UInt16, handle: UInt16, _ properties: CharacteristicProperties
+        ) -> RemoteService {
+            RemoteService(
+                uuid: BluetoothUUID(uuid), handle: handle,
+                characteristics: [
+                    RemoteCharacteristic(uuid: BluetoothUUID(characteristic), handle: handle, properties: properties)
+                ])
+        }
+        let handles = try ProfileHandles.all(in: [
+            service(profile.commandService, profile.commandCharacteristic, handle: 1, .write),
+            service(profile.responseService, profile.responseCharacteristic, handle: 2, .notify),
         ])[0]
         return LogReader(handles: handles, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
     }

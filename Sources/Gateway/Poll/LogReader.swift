@@ -161,7 +161,7 @@ struct LogReader: Hashable, Sendable {
     /// - Parameter transfers: the whole frames in the value.
     mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], at now: MonotonicInstant) -> Action {
         guard case .fetching = stage else { return .none }
-        if value.isEmpty, handles.responseCanNotify, frames.isEmpty { return repeatRequest(at: now) }
+        if value.isEmpty, handles.response.notifies, frames.isEmpty { return repeatRequest(at: now) }
         if value == lastValue { return end(.repeatedPacket) }
         lastValue = value
         if value.isEmpty { return end(.reported) }

@@ -64,7 +64,8 @@ extension Poll {
     mutating func write(_ bytes: [UInt8]) {
         guard let handles = state.session?.handles else { return }
         state.session?.pendingWrites += 1
-        perform(.write(handle: handles.command, value: bytes, withResponse: handles.writesCommandWithResponse))
+        let withResponse = handles.command.properties.contains(.write)
+        perform(.write(handle: handles.command.handle, value: bytes, withResponse: withResponse))
     }
 
     mutating func processResponse(_ event: CentralEvent) throws {
@@ -75,7 +76,7 @@ extension Poll {
         case .writeFailed(_, let error):
             guard let session = completeWrite(), error.code != .disconnected else { return }
             try writeFailed(error, session)
-        case .read(let handle, let value) where handle == state.session?.handles?.response:
+        case .read(let handle, let value) where handle == state.session?.handles?.response.handle:
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
@@ -134,9 +135,10 @@ extension Poll {
 
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
     private mutating func switchWriteKind(_ error: LinkError, _ session: Session) -> Bool {
-        guard error.code == .refused, session.handles?.commandAcceptsBothWrites == true else { return false }
-        state.session?.handles?.writesCommandWithResponse = false
-        state.session?.handles?.commandAcceptsBothWrites = false
+        guard error.code == .refused,
+            session.handles?.command.properties.isSuperset(of: [.write, .writeWithoutResponse]) == true
+        else { return false }
+        state.session?.handles?.command.properties.remove(.write)
         return true
     }
 

@@ -40,7 +40,7 @@ extension Poll {
             arrival.last = now
             write(reader.logRequest.encoded)
         case .fetch:
-            if let handles = session.handles { perform(.read(handle: handles.response)) }
+            if let handles = session.handles { perform(.read(handle: handles.response.handle)) }
         case .done:
             try flushAssembler()
             if case .connected(let session, .reading(let reader)) = state { try finishReading(session, reader) }

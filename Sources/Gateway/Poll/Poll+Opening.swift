@@ -57,7 +57,7 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            let pairs = try ProfileHandles.all(matching: services.flatMap(\.offeredCharacteristics))
+            let pairs = try ProfileHandles.all(in: services)
             session.handles = pairs[handlePairIndex % pairs.count]
             session.handlePairCount = pairs.count
         } catch {
@@ -143,10 +143,10 @@ extension Poll {
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
         if options.job == .poll, let journal = context?.journal { storedBottle = try journal.storedState(of: names) }
-        guard let handles = session.handles, handles.responseCanNotify, !session.isResumed else {
+        guard let handles = session.handles, handles.response.notifies, !session.isResumed else {
             return try startSteps(session)
         }
-        request(.subscribe(handle: handles.response), session, .subscribing)
+        request(.subscribe(handle: handles.response.handle), session, .subscribing)
     }
 
     private func isNamed(_ identity: String) -> Bool {
@@ -228,7 +228,7 @@ extension Poll {
         addDiagnostic(
             .warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
         var session = session
-        session.handles?.responseCanNotify = false
+        session.handles?.response.properties.subtract([.notify, .indicate])
         try startSteps(session)
     }
 
@@ -291,7 +291,7 @@ extension Poll {
             state = .over
             return .lost
         case .mtuChanged(let size): session.mtu = size
-        case .notification(let handle, let value) where handle == session.handles?.response:
+        case .notification(let handle, let value) where handle == session.handles?.response.handle:
             // Without a current request, log bytes are the response to an earlier one.
             if (try? Frame(decoding: value))?.operation != .report { session.log.expectsStaleData = true }
             state = .held(session)

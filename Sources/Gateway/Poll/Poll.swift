@@ -178,7 +178,7 @@ package struct Poll: Sendable {
             if state.session != nil { try disconnectAndRecover(error) }
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
-            if handle == state.session?.handles?.response { try receive(value) }
+            if handle == state.session?.handles?.response.handle { try receive(value) }
         case (.connected(let session, .opening(let opening, _)), _): try processOpening(session, opening, event)
         default: try processResponse(event)
         }
