@@ -5,12 +5,8 @@ import Testing
 @testable import Gateway
 
 @Suite struct ReadingTests {
-    private let log = drinks(12).map { RawRecord($0[...]) }
+    private let log = DrinkRecord.all(in: drinks(12).flatMap { $0 })
     private let now = MonotonicInstant(nanoseconds: 0)
-
-    @Test func `a raw record keeps its bytes`() {
-        for raw in drinks(3) { #expect(RawRecord(raw[...]).bytes == raw) }
-    }
 
     @Test func `readings agree on their common records`() {
         var agreement = ReadingAgreement()
@@ -20,7 +16,7 @@ import Testing
     }
 
     @Test func `a reading that contradicts the first one discards both`() {
-        let others: [[RawRecord]] = [
+        let others: [[DrinkRecord]] = [
             Array(log[0..<3] + log[4..<8]), [log[1], log[0]] + Array(log[2..<8]), Array(log[8..<12]), [],
         ]
         for other in others {

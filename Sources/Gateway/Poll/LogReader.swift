@@ -34,10 +34,11 @@ struct LogReader: Hashable, Sendable {
 
     private(set) var stage: Stage
     private(set) var oddity: String?
-    /// The records of each complete frame, in order of arrival.
-    private(set) var frames: [[RawRecord]] = []
+    /// The records of each complete frame, in order of arrival. They have the calendar dialect, which accepts all
+    /// bytes, so two records are equal if all their bytes are.
+    private(set) var frames: [[DrinkRecord]] = []
     /// The records that were split between two values: only the frame's length shows whether a value is missing.
-    private(set) var splitRecords: Set<RawRecord> = []
+    private(set) var splitRecords: Set<DrinkRecord> = []
     private(set) var requestedAt: MonotonicInstant
     private(set) var requestCount = 0
     /// The number of frames that fitted in one notification. The loss of such a frame cannot be detected.
@@ -89,7 +90,7 @@ struct LogReader: Hashable, Sendable {
     var usesNotifications: Bool { lastValue == nil }
 
     /// The records of the log, oldest first, each once.
-    var records: [RawRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
+    var records: [DrinkRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
 
     /// The number of readings that must agree before records are acknowledged.
     var readingsNeeded: Int {
@@ -101,7 +102,8 @@ struct LogReader: Hashable, Sendable {
     /// this.
     private var isNewestFirst: Bool {
         guard !usesNotifications, frames.count > 1 else { return false }
-        let starts = frames.compactMap { $0.first?.timestamp }
+        // The first six bytes are the date and time, most significant first.
+        let starts = frames.compactMap { $0.first.map { $0.head >> 16 } }
         let decreases = zip(starts, starts.dropFirst()).count { $0 > $1 }
         return decreases * 2 > starts.count - 1
     }
@@ -140,7 +142,7 @@ struct LogReader: Hashable, Sendable {
     mutating func frame(_ transfer: LogTransfer, isSingle: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
         if firstFrame == .none { firstFrame = .frame }
-        let records = transfer.records
+        let records = transfer.records()
         guard !records.isEmpty else { return end(.reported) }
         frames.append(records)
         if transfer.isSplitInsideRecords { splitRecords.formUnion(records) }
@@ -171,7 +173,7 @@ struct LogReader: Hashable, Sendable {
         }
         for transfer in transfers {
             if transfer.count == 0 { return end(.reported) }
-            frames.append(transfer.records)
+            frames.append(transfer.records())
         }
         return fetch(at: now)
     }
@@ -236,6 +238,14 @@ struct LogReader: Hashable, Sendable {
             return false
         }
         return true
+    }
+}
+
+extension [DrinkRecord] {
+    /// The records without repeats. The first occurrence is kept.
+    fileprivate var distinct: [DrinkRecord] {
+        var seen: Set<DrinkRecord> = []
+        return filter { seen.insert($0).inserted }
     }
 }
 

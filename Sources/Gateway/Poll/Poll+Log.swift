@@ -189,7 +189,7 @@ extension Poll {
 
     /// Returns the reason why a whole reading is unreliable; `nil` if it is reliable. Only an acknowledgement empties a
     /// log, and a bottle that sends status frames sends one in each response.
-    private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
+    private func contradiction(_ records: [DrinkRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let truncatedLength = session.log.truncatedLength {
             return "values were truncated to \(truncatedLength) bytes"
         }
@@ -237,7 +237,7 @@ extension Poll {
 
     /// Checks by a whole reading whether the bottle has deleted the acknowledged records.
     /// - Returns: whether some are left.
-    private mutating func verify(_ records: [RawRecord]) -> Bool {
+    private mutating func verify(_ records: [DrinkRecord]) -> Bool {
         let present = Set(records)
         acknowledged.subtract(present)
         let hasUndeleted = unverified.contains(where: present.contains)
@@ -248,7 +248,7 @@ extension Poll {
 
     /// - Parameter hasUndeleted: whether the bottle has kept acknowledged records.
     private mutating func acknowledgeOrReadAgain(
-        _ session: Session, _ reader: LogReader, _ records: [RawRecord], hasUndeleted: Bool
+        _ session: Session, _ reader: LogReader, _ records: [DrinkRecord], hasUndeleted: Bool
     ) throws {
         if records.isEmpty {
             // The empty frame of a draft bottle can be the end of a log whose frames were lost.
@@ -280,7 +280,7 @@ extension Poll {
     // MARK: - Acknowledgement
 
     /// Acknowledges the records. Appends them to the journal again first, because the store can have changed.
-    private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
+    private mutating func acknowledge(_ records: [DrinkRecord], _ session: Session) throws {
         guard let journal = context?.journal else { return }
         if hasResponded, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
         _ = try journal.append(entries(records))
@@ -298,13 +298,13 @@ extension Poll {
 
     // MARK: - Storing
 
-    private func entries(_ records: [RawRecord]) -> [JournalEntry] {
+    private func entries(_ records: [DrinkRecord]) -> [JournalEntry] {
         var dates = RecordDates(
             bottle: bottle, options: options, received: wall, stored: storedBottle, trust: clockTrust)
-        return records.map { dates.entry($0.bytes) }
+        return records.map { dates.entry($0.raw) }
     }
 
-    private mutating func store(_ records: [RawRecord]) throws {
+    private mutating func store(_ records: [DrinkRecord]) throws {
         let new = zip(records, entries(records)).filter { !stored.contains($0.0) }
         guard !new.isEmpty, let journal = context?.journal else { return }
         report.received += new.count
@@ -323,9 +323,9 @@ extension Poll {
     }
 
     /// Warns if byte 6 is not zero in a dialect that reads the amount from one byte, which is then too small.
-    private mutating func warnOfWideAmounts(_ records: [RawRecord]) {
+    private mutating func warnOfWideAmounts(_ records: [DrinkRecord]) {
         guard (options.amountWidth ?? AmountWidth(options.dialect)) == .u8 else { return }
-        let wide = records.count { $0.bytes[6] != 0 }
+        let wide = records.count { $0.amountMl > 255 }
         guard wide > 0 else { return }
         addDiagnostic(
             .warning,
@@ -347,12 +347,12 @@ extension Poll {
     }
 
     /// Checks the host's clock by the newest record. An empty log has no time.
-    private mutating func checkClock(by records: [RawRecord]) {
+    private mutating func checkClock(by records: [DrinkRecord]) {
         guard !records.isEmpty || !clockTrust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
         clockTrust = ClockTrust(
             host: wall, zone: options.zone, isSynchronised: options.isClockSynchronised, released: options.releaseDate,
-            drift: report.clockDriftSeconds, newest: records.compactMap { dates.time($0.bytes) }.max())
+            drift: report.clockDriftSeconds, newest: records.compactMap { dates.time($0.raw) }.max())
     }
 
     // MARK: - The end of the log

@@ -63,10 +63,10 @@ package struct Poll: Sendable {
     var hasResponded = false
     var storedBottle = StoredBottleState()
     var clockTrust = ClockTrust.untrusted("the log was not read")
-    var stored: Set<RawRecord> = []
-    var acknowledged: Set<RawRecord> = []
+    var stored: Set<DrinkRecord> = []
+    var acknowledged: Set<DrinkRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
-    var unverified: [RawRecord] = []
+    var unverified: [DrinkRecord] = []
     var unreadableCount = 0
     var notificationCount = 0
     /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.

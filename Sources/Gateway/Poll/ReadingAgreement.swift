@@ -1,13 +1,15 @@
+import BottleProtocol
+
 /// Compares the whole readings of one connection, to find the records that each of the last readings contains.
 struct ReadingAgreement: Hashable, Sendable {
     /// The readings that agree, latest last. Each has the records of the log, oldest first.
-    private var readings: [[RawRecord]] = []
+    private var readings: [[DrinkRecord]] = []
 
     var count: Int { readings.count }
 
     /// Adds a whole reading. Returns `false`, and discards all readings, if it contradicts the previous one: a log only
     /// loses its oldest records and gains new ones.
-    mutating func add(_ reading: [RawRecord]) -> Bool {
+    mutating func add(_ reading: [DrinkRecord]) -> Bool {
         if let before = readings.last, !Self.follows(reading, before) {
             readings = []
             return false
@@ -46,7 +48,7 @@ struct ReadingAgreement: Hashable, Sendable {
         return max(0, agreedCount(of: needed) - omitted)
     }
 
-    private static func follows(_ reading: [RawRecord], _ before: [RawRecord]) -> Bool {
+    private static func follows(_ reading: [DrinkRecord], _ before: [DrinkRecord]) -> Bool {
         guard let first = reading.first else { return before.isEmpty }
         guard !before.isEmpty else { return true }
         guard let start = before.firstIndex(of: first) else { return false }

@@ -39,7 +39,7 @@ struct Session: Sendable {
 /// The state of the log on one connection: its readings so far, and whether it is done.
 struct LogProgress: Sendable {
     var agreement = ReadingAgreement()
-    var latest: [RawRecord]?
+    var latest: [DrinkRecord]?
     var readings = 0
     /// The number of odd readings (`LogReader`).
     var oddReadings = 0
