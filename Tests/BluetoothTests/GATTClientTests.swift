@@ -165,43 +165,24 @@ private struct Client {
         #expect(error.sentence == "the peer rejected the read of handle 3: Read Not Permitted (0x02)")
     }
 
-    @Test func `values are written short, long and without response`() {
+    @Test func `values are written with and without response`() {
         var client = Client(mtu: 23)
         #expect(client.request(.write(handle: 9, value: [1], withResponse: true)) == "12 09 00 01")
         _ = client.receive("13")
         #expect(client.request(.write(handle: 9, value: [2], withResponse: false)) == "52 09 00 02")
         #expect(client.events == [.wrote(handle: 9), .wrote(handle: 9)])
-        let value = (0..<40).map { UInt8($0) }
-        #expect(
-            client.request(.write(handle: 9, value: value, withResponse: true))
-                == hex(bytes("16 09 00 00 00") + value[..<18]))
-        #expect(
-            client.feed(.received(bytes("17 09 00 00 00") + value[..<18])) == [bytes("16 09 00 12 00") + value[18..<36]]
-        )
-        #expect(
-            client.feed(.received(bytes("17 09 00 12 00") + value[18..<36])) == [bytes("16 09 00 24 00") + value[36...]]
-        )
-        #expect(client.feed(.received(bytes("17 09 00 24 00") + value[36...])) == [bytes("18 01")])
-        _ = client.receive("19")
-        #expect(client.events.last == .wrote(handle: 9))
-        #expect(client.request(.write(handle: 9, value: value, withResponse: false)) == "")
-        guard case .writeFailed(handle: 9, let error)? = client.events.last else {
-            Issue.record("\(client.events)"); return
-        }
-        #expect(error.sentence.contains("the maximum is 20"))
-        #expect(client.request(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
-        #expect(client.events.count == 5)
     }
 
-    @Test func `a long write with a wrong echo is cancelled`() {
-        var client = Client(mtu: 23)
-        _ = client.request(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
-        #expect(client.receive("17 09 00 00 00 05") == "18 00")
-        _ = client.receive("19")
+    @Test(arguments: [(23, 20), (517, 512)], [true, false])
+    func `a value that does not fit in one PDU is not written`(sizes: (mtu: Int, maximum: Int), withResponse: Bool) {
+        var client = Client(mtu: sizes.mtu)
+        let value = [UInt8](repeating: 5, count: sizes.maximum + 1)
+        #expect(client.request(.write(handle: 9, value: value, withResponse: withResponse)) == "")
         guard case .writeFailed(handle: 9, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
-        #expect(error.code == .protocolViolation)
+        #expect(error.code == .invalidState && error.sentence.contains("the maximum is \(sizes.maximum)"))
+        #expect(client.request(.write(handle: 9, value: [UInt8](value.dropLast()), withResponse: withResponse)) != "")
     }
 
     @Test func `values arrive by notification and by confirmed indication`() {

@@ -28,13 +28,6 @@ extension GATTClient {
             finish(
                 refusal.map { .writeFailed(handle: handle, Self.refused("the write", handle, $0)) }
                     ?? .wrote(handle: handle), at: now)
-        case .longWrite(let handle, let value, let sent): proceedWriting(handle, value, sent, pdu, at: now)
-        case .executeWrite(let handle):
-            finish(
-                refusal.map { .writeFailed(handle: handle, Self.refused("the long write", handle, $0)) }
-                    ?? .wrote(handle: handle), at: now)
-        case .cancelWrite(let handle, let error):
-            finish(.writeFailed(handle: handle, error), at: now)
         case .subscribe(let handle):
             finish(
                 refusal.map { .subscribeFailed(handle: handle, Self.refused("the subscription", handle, $0)) }
@@ -99,60 +92,21 @@ extension GATTClient {
 
     // MARK: Writing
 
+    /// Writes a value in one PDU. The gateway's commands fit in a PDU at MTU 23.
     private mutating func write(_ handle: UInt16, _ value: [UInt8], withResponse: Bool, at now: MonotonicInstant) {
-        guard value.count <= ATTPDU.maximumValueLength else {
-            let error = LinkError(.invalidState, "cannot write \(value.count) bytes: the maximum is 512")
+        let maximum = min(mtu - 3, ATTPDU.maximumValueLength)
+        guard value.count <= maximum else {
+            let kind = withResponse ? "" : " without response"
+            let error = LinkError(
+                .invalidState, "cannot write \(value.count) bytes\(kind): the maximum is \(maximum) (MTU \(mtu))")
             return emit(.event(.writeFailed(handle: handle, error)))
         }
-        let fits = value.count <= mtu - 3
-        if withResponse {
-            begin(fits ? .write(handle: handle) : .longWrite(handle: handle, value: value, sent: 0), at: now)
-            if fits {
-                request(.writeRequest(handle: handle, value: value), at: now)
-            } else {
-                prepareNext(handle, value, 0, at: now)
-            }
-        } else if fits {
+        guard withResponse else {
             emit(.send(ATTPDU.writeCommand(handle: handle, value: value).encoded))
-            emit(.event(.wrote(handle: handle)))
-        } else {
-            let error = LinkError(
-                .invalidState,
-                "cannot write \(value.count) bytes without response: the maximum is \(mtu - 3) (MTU \(mtu))")
-            emit(.event(.writeFailed(handle: handle, error)))
+            return emit(.event(.wrote(handle: handle)))
         }
-    }
-
-    private mutating func prepareNext(_ handle: UInt16, _ value: [UInt8], _ sent: Int, at now: MonotonicInstant) {
-        let part = Array(value.dropFirst(sent).prefix(mtu - 5))
-        procedure = .longWrite(handle: handle, value: value, sent: sent + part.count)
-        request(.prepareWriteRequest(handle: handle, offset: UInt16(sent), value: part), at: now)
-    }
-
-    /// Checks the echo of each part. A different echo cancels the write (Vol 3 Part G, 4.9.5).
-    private mutating func proceedWriting(
-        _ handle: UInt16, _ value: [UInt8], _ sent: Int, _ pdu: ATTPDU, at now: MonotonicInstant
-    ) {
-        let start = (sent - 1) / (mtu - 5) * (mtu - 5)
-        let part = Array(value[start..<sent])
-        switch pdu {
-        case .prepareWriteResponse(handle, UInt16(start), part) where sent < value.count:
-            prepareNext(handle, value, sent, at: now)
-        case .prepareWriteResponse(handle, UInt16(start), part):
-            procedure = .executeWrite(handle: handle)
-            request(.executeWriteRequest(flags: 1), at: now)
-        case .errorResponse(_, _, let error):
-            cancelWrite(handle, Self.refused("the long write", handle, error), at: now)
-        default:
-            let error = LinkError(
-                .protocolViolation, "the peer echoed a different part for handle \(handle)")
-            cancelWrite(handle, error, at: now)
-        }
-    }
-
-    private mutating func cancelWrite(_ handle: UInt16, _ error: LinkError, at now: MonotonicInstant) {
-        procedure = .cancelWrite(handle: handle, error)
-        request(.executeWriteRequest(flags: 0), at: now)
+        begin(.write(handle: handle), at: now)
+        request(.writeRequest(handle: handle, value: value), at: now)
     }
 
     // MARK: Subscribing

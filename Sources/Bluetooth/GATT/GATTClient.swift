@@ -27,7 +27,7 @@ package struct GATTClient: Sendable {
     enum Limit {
         /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
         static let transaction = Duration.seconds(30)
-        /// The time limit of a whole discovery, long read or long write.
+        /// The time limit of a whole discovery or long read.
         static let procedure = Duration.seconds(60)
         static let waitingRequests = 64
         static let services = 256
@@ -40,9 +40,6 @@ package struct GATTClient: Sendable {
         case discover(Discovery)
         case read(handle: UInt16, value: [UInt8])
         case write(handle: UInt16)
-        case longWrite(handle: UInt16, value: [UInt8], sent: Int)
-        case executeWrite(handle: UInt16)
-        case cancelWrite(handle: UInt16, LinkError)
         case subscribe(handle: UInt16)
     }
 
@@ -234,7 +231,7 @@ extension ATTPDU {
         guard case .errorResponse(_, let handle, _) = self, handle != 0 else { return false }
         switch request {
         case .readRequest(let requestHandle), .readBlobRequest(let requestHandle, _),
-            .writeRequest(let requestHandle, _), .prepareWriteRequest(let requestHandle, _, _):
+            .writeRequest(let requestHandle, _):
             return handle != requestHandle
         case .findInformationRequest(let range), .readByTypeRequest(let range, _),
             .readByGroupTypeRequest(let range, _):
