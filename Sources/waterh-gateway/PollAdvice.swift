@@ -24,7 +24,7 @@ enum PollAdvice {
     private static func cause(_ failure: PollFailure) -> String {
         let values = failure.values
         let link = LinkAdvice(linkName: values["link"] ?? "", hasRadio: values["hasRadio"] != "false")
-        if let code = values["linkError"] { return link.about(LinkError.Code(code)) }
+        if let code = values["linkError"].flatMap(LinkError.Code.init(rawValue:)) { return link.about(code) }
         switch failure.code {
         case "noBottle": return "Name the bottle (--bottle NAME or ADDRESS), or record the connection and report it."
         case "otherBottleThanNamed": return "Omit --bottle, or name this one."

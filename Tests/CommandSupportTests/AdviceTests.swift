@@ -3,13 +3,8 @@ import CommandSupport
 import Testing
 
 @Suite struct AdviceTests {
-    static let codes: [LinkError.Code] = [
-        .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout,
-        .refused, .protocolViolation,
-        .invalidState, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
-    ]
-
-    @Test(arguments: codes) func `socket and capture links have no advice to wake the bottle`(_ code: LinkError.Code) {
+    @Test(arguments: LinkError.Code.allCases)
+    func `socket and capture links have no advice to wake the bottle`(_ code: LinkError.Code) {
         for link in ["unix:/tmp/b.sock", "capture:/tmp/day.btsnoop", "demo"] {
             let advice = LinkAdvice(linkName: link, hasRadio: link.hasPrefix("capture:")).about(code)
             #expect(!advice.isEmpty, "\(link)")

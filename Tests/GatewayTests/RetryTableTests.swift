@@ -19,10 +19,6 @@ import Testing
         }
     }
 
-    @Test func `an unknown error class has the rule for system errors`() {
-        #expect(RetryTable.rule(for: LinkError.Code(rawValue: "unheardOf")).code == .system)
-    }
-
     @Test func `the time limits of one attempt add up to less than the poll's limit`() {
         let limits = PollLimits()
         #expect(limits.scan + limits.connect + limits.response + limits.silence < limits.poll)

@@ -1,30 +1,25 @@
 /// An error of a link, with a code for the retry table and a sentence for the user.
 package struct LinkError: Error, Sendable, Hashable {
-    /// The kind of error. The set is open, because each operating system has further ones.
-    package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-        package let rawValue: String
-        package init(rawValue: String) { self.rawValue = rawValue }
-        package init(_ rawValue: String) { self.rawValue = rawValue }
-        package var description: String { rawValue }
-
-        package static let noAdapter = Code("no-adapter")
-        package static let poweredOff = Code("powered-off")
-        package static let permissionDenied = Code("permission-denied")
+    package enum Code: String, Sendable, CaseIterable {
+        case noAdapter = "no-adapter"
+        case poweredOff = "powered-off"
+        case permissionDenied = "permission-denied"
         /// A scan found nothing, or the peer is not in range.
-        package static let notFound = Code("not-found")
-        package static let connectFailed = Code("connect-failed")
+        case notFound = "not-found"
+        case connectFailed = "connect-failed"
         /// Another operation, possibly of a process that has ended, is in progress.
-        package static let inProgress = Code("in-progress")
-        package static let disconnected = Code("disconnected")
-        package static let timeout = Code("timeout")
+        case inProgress = "in-progress"
+        case disconnected
+        case timeout
         /// The peer rejected the request; `attError` has its code.
-        package static let refused = Code("refused")
-        package static let protocolViolation = Code("protocol-violation")
+        case refused
+        case protocolViolation = "protocol-violation"
         /// The request is invalid in this state, such as a write without a connection.
-        package static let invalidState = Code("out-of-step")
+        case invalidState = "out-of-step"
         /// The connection to bluetoothd or the bus was lost.
-        package static let serviceLost = Code("service-lost")
-        package static let system = Code("system")
+        case serviceLost = "service-lost"
+        /// Another error of the operating system.
+        case system
     }
 
     package var code: Code

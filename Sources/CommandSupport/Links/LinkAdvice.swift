@@ -88,7 +88,7 @@ package struct LinkAdvice: Sendable {
             "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
         case .invalidState: "Poll again."
         case .serviceLost: "Start bluetoothd (systemctl start bluetooth)\(doctor). Without an adapter use \(others)."
-        default: "Try again\(doctor)"
+        case .system: "Try again\(doctor)"
         }
     }
 
