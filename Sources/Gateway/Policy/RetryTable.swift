@@ -27,47 +27,40 @@ package struct RecoveryStep: Hashable, Sendable {
 
 /// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.
 struct RetryRule: Sendable {
-    let code: LinkError.Code
     let actions: [RecoveryAction]
-    let pause: Duration
+    var pause = Duration.milliseconds(300)
     let failure: PollFailure.Kind
-
-    init(
-        _ code: LinkError.Code, _ actions: [RecoveryAction], pause: Duration = .milliseconds(300),
-        failure: PollFailure.Kind
-    ) {
-        (self.code, self.actions, self.pause, self.failure) = (code, actions, pause, failure)
-    }
 }
 
 /// The retry rules by error code.
-package enum RetryTable {
-    static let rules: [RetryRule] = [
-        RetryRule(.noAdapter, [], failure: .noAdapter),
-        RetryRule(.poweredOff, [.powerCycle], pause: .seconds(1), failure: .bluetoothOff),
-        RetryRule(.permissionDenied, [], failure: .permissionDenied),
+enum RetryTable {
+    static func rule(for code: LinkError.Code) -> RetryRule {
+        switch code {
+        case .noAdapter: RetryRule(actions: [], failure: .noAdapter)
+        case .poweredOff: RetryRule(actions: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff)
+        case .permissionDenied: RetryRule(actions: [], failure: .permissionDenied)
         // Discovery can stall without an error, and a bottle with a stale connection does not advertise.
-        RetryRule(
-            .notFound, [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound),
-        RetryRule(.connectFailed, [.retry, .disconnect, .forget, .powerCycle], failure: .connectFailed),
+        case .notFound:
+            RetryRule(
+                actions: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound)
+        case .connectFailed:
+            RetryRule(actions: [.retry, .disconnect, .forget, .powerCycle], failure: .connectFailed)
         // A connection attempt of another process can last for minutes, even after that process has ended.
-        RetryRule(
-            .inProgress, [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed),
-        RetryRule(.disconnected, [.retry, .retry, .forget], failure: .connectionLost),
-        RetryRule(.timeout, [.disconnect, .forget], failure: .didNotAnswer),
-        RetryRule(.refused, [], failure: .unexpectedResponse),
+        case .inProgress:
+            RetryRule(actions: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed)
+        case .disconnected: RetryRule(actions: [.retry, .retry, .forget], failure: .connectionLost)
+        case .timeout: RetryRule(actions: [.disconnect, .forget], failure: .didNotAnswer)
+        case .refused: RetryRule(actions: [], failure: .unexpectedResponse)
         // A stale attribute cache looks like a peer that violates the protocol.
-        RetryRule(.protocolViolation, [.forget], failure: .unexpectedResponse),
-        RetryRule(.invalidState, [.disconnect], pause: .milliseconds(200), failure: .connectionLost),
+        case .protocolViolation: RetryRule(actions: [.forget], failure: .unexpectedResponse)
+        case .invalidState:
+            RetryRule(actions: [.disconnect], pause: .milliseconds(200), failure: .connectionLost)
         // The service manager restarts bluetoothd within seconds.
-        RetryRule(.serviceLost, [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter),
-        system,
-    ]
-
-    /// The rule for errors of the operating system, and for unknown ones.
-    static let system = RetryRule(.system, [.retry, .disconnect, .forget], failure: .connectFailed)
-
-    static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
+        case .serviceLost:
+            RetryRule(actions: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter)
+        case .system: RetryRule(actions: [.retry, .disconnect, .forget], failure: .connectFailed)
+        }
+    }
 
     /// The step after the `count`-th error of this class, counted from 0; `nil` if no step is left.
     static func action(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
