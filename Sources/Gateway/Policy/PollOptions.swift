@@ -145,6 +145,8 @@ package struct PollLimits: Hashable, Sendable {
     /// The time after which a command without a response is repeated. Bottles ignore commands within 0.5–1 s after the
     /// subscription.
     package var response = Duration.milliseconds(1000)
+    /// The time without log data after which the link is quiet. It is longer than the interval of repeated requests.
+    var quietPeriod: Duration { response * 2 }
     /// The time within which the user must press the bottle's button, if a command requires it.
     package var button = Duration.seconds(30)
     /// The number of times that a command is sent before the poll gives up.

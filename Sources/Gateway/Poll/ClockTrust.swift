@@ -19,15 +19,13 @@ enum ClockTrust: Hashable, Sendable {
     ///   - drift: the bottle's clock minus the host's, in seconds; `nil` if the bottle has no time.
     ///   - newest: the time of the newest record by its own date; `nil` if no record has one.
     init(host: Instant, zone: Zone, isSynchronised: Bool, released: Instant, drift: Int?, newest: Instant?) {
-        guard !isSynchronised else {
-            self = .synchronised
-            return
-        }
         func text(_ instant: Instant) -> String { zone.wall(at: instant).description.replacing("T", with: " ") }
         let hostText = "this computer's clock says \(text(host))"
         let subject = drift == nil ? "the newest drink in the bottle is of" : "the bottle's clock says"
         let otherTime = drift.map { host.advanced(seconds: Double($0)) } ?? newest
-        if host < released {
+        if isSynchronised {
+            self = .synchronised
+        } else if host < released {
             self = .untrusted("\(hostText), but this program was released later")
         } else if let otherTime, abs(host.seconds(to: otherTime)) > RecordResolver.maxLeadSeconds {
             self = .untrusted("\(hostText), but \(subject) \(text(otherTime))")

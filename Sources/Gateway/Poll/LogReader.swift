@@ -90,7 +90,10 @@ struct LogReader: Hashable, Sendable {
     var usesNotifications: Bool { lastValue == nil }
 
     /// The records of the log, oldest first, each once.
-    var records: [DrinkRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
+    var records: [DrinkRecord] {
+        var seen: Set<DrinkRecord> = []
+        return (isNewestFirst ? frames.reversed() : frames).joined().filter { seen.insert($0).inserted }
+    }
 
     /// The number of readings that must agree before records are acknowledged.
     var readingsNeeded: Int {
@@ -239,17 +242,4 @@ struct LogReader: Hashable, Sendable {
         }
         return true
     }
-}
-
-extension [DrinkRecord] {
-    /// The records without repeats. The first occurrence is kept.
-    fileprivate var distinct: [DrinkRecord] {
-        var seen: Set<DrinkRecord> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
-extension PollLimits {
-    /// The time without log data after which the link is quiet. It is longer than the interval of repeated requests.
-    var quietPeriod: Duration { response * 2 }
 }

@@ -9,7 +9,9 @@ extension Poll {
         guard !session.steps.isEmpty else { return finishSession(session) }
         let step = session.steps.removeFirst()
         switch step {
-        case .log: try beginLog(session)
+        case .log:
+            reportProgress(.polling)
+            try read(session)
         case .snapshot:
             reportProgress(.polling)
             start(.snapshot, step, session)

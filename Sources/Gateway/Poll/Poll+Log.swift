@@ -4,12 +4,8 @@ import TrackerCore
 
 // Reads the log until enough readings agree, stores the records and acknowledges them.
 extension Poll {
-    mutating func beginLog(_ session: Session) throws {
-        reportProgress(.polling)
-        try read(session)
-    }
-
-    private mutating func read(_ session: Session) throws {
+    /// Starts a reading of the log.
+    mutating func read(_ session: Session) throws {
         var session = session
         guard let handles = session.handles else { return }
         session.log.readings += 1

@@ -33,8 +33,7 @@ package enum QuarantineReview {
         else {
             return nil
         }
-        var dates = RecordDates(
-            bottle: bottle, options: options, received: row.received, trust: .plausible)
+        var dates = RecordDates(bottle: bottle, options: options, received: row.received, trust: .plausible)
         let entry = dates.entry(row.raw)
         if case .quarantined(let reason) = entry.verdict, row.quarantineReason == nil || row.quarantineReason == reason
         {

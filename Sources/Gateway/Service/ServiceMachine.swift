@@ -91,8 +91,6 @@ package struct ServiceMachine: Sendable {
 
     package var isKeepingConnection: Bool { kept != nil }
 
-    package var current: BottlePlan.ID? { polling }
-
     /// Handles one event. Time must not decrease.
     /// - Returns: the effects to execute now, in order.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
