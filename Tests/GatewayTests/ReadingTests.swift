@@ -44,11 +44,11 @@ import Testing
                     RemoteCharacteristic(uuid: BluetoothUUID(characteristic), handle: handle, properties: properties)
                 ])
         }
-        let handles = try ProfileHandles.all(in: [
+        let pair = try CharacteristicPair.all(in: [
             service(profile.commandService, profile.commandCharacteristic, handle: 1, .write),
             service(profile.responseService, profile.responseCharacteristic, handle: 2, .notify),
         ])[0]
-        return LogReader(handles: handles, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
+        return LogReader(pair: pair, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
     }
 
     private func transfer(_ count: Int) -> LogTransfer? {

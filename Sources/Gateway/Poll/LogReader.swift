@@ -59,15 +59,15 @@ struct LogReader: Hashable, Sendable {
         case unanswered
     }
 
-    private let handles: ProfileHandles
+    private let pair: CharacteristicPair
     private let limits: PollLimits
     private let linger: Duration
 
     /// - Parameter isQuiet: whether no response to an earlier request can still arrive.
     init(
-        handles: ProfileHandles, isQuiet: Bool, hasRadio: Bool, limits: PollLimits, at now: MonotonicInstant
+        pair: CharacteristicPair, isQuiet: Bool, hasRadio: Bool, limits: PollLimits, at now: MonotonicInstant
     ) {
-        self.handles = handles
+        self.pair = pair
         self.limits = limits
         linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
         requestedAt = now
@@ -82,9 +82,9 @@ struct LogReader: Hashable, Sendable {
         }
     }
 
-    private var profile: BottleProfile { handles.profile }
+    private var profile: BottleProfile { pair.profile }
     /// Whether the response characteristic can be read if no notification arrives in time.
-    private var canFetch: Bool { handles.responseCanBeRead }
+    private var canFetch: Bool { pair.responseCanBeRead }
 
     var logRequest: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
     var usesNotifications: Bool { lastValue == nil }
@@ -166,7 +166,7 @@ struct LogReader: Hashable, Sendable {
     /// - Parameter transfers: the whole frames in the value.
     mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], at now: MonotonicInstant) -> Action {
         guard case .fetching = stage else { return .none }
-        if value.isEmpty, handles.response.notifies, frames.isEmpty { return repeatRequest(at: now) }
+        if value.isEmpty, pair.response.notifies, frames.isEmpty { return repeatRequest(at: now) }
         if value == lastValue { return end(.repeatedPacket) }
         lastValue = value
         if value.isEmpty { return end(.reported) }

@@ -64,10 +64,10 @@ extension Poll {
     // MARK: - Answers of the link
 
     mutating func write(_ bytes: [UInt8]) {
-        guard let handles = state.session?.handles else { return }
+        guard let pair = state.session?.pair else { return }
         state.session?.pendingWrites += 1
-        let withResponse = handles.command.properties.contains(.write)
-        perform(.write(handle: handles.command.handle, value: bytes, withResponse: withResponse))
+        let withResponse = pair.command.properties.contains(.write)
+        perform(.write(handle: pair.command.handle, value: bytes, withResponse: withResponse))
     }
 
     mutating func processResponse(_ event: CentralEvent) throws {
@@ -78,7 +78,7 @@ extension Poll {
         case .writeFailed(_, let error):
             guard let session = completeWrite(), error.code != .disconnected else { return }
             try writeFailed(error, session)
-        case .read(let handle, let value) where handle == state.session?.handles?.response.handle:
+        case .read(let handle, let value) where handle == state.session?.pair?.response.handle:
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
@@ -138,9 +138,9 @@ extension Poll {
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.
     private mutating func switchWriteKind(_ error: LinkError, _ session: Session) -> Bool {
         guard error.code == .refused,
-            session.handles?.command.properties.isSuperset(of: [.write, .writeWithoutResponse]) == true
+            session.pair?.command.properties.isSuperset(of: [.write, .writeWithoutResponse]) == true
         else { return false }
-        state.session?.handles?.command.properties.remove(.write)
+        state.session?.pair?.command.properties.remove(.write)
         return true
     }
 

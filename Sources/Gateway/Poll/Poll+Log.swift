@@ -7,10 +7,10 @@ extension Poll {
     /// Starts a reading of the log.
     mutating func read(_ session: Session) throws {
         var session = session
-        guard let handles = session.handles else { return }
+        guard let pair = session.pair else { return }
         session.log.readings += 1
         var reader = LogReader(
-            handles: handles, isQuiet: !session.log.expectsStaleData, hasRadio: hasRadio, limits: limits, at: now)
+            pair: pair, isQuiet: !session.log.expectsStaleData, hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
@@ -36,7 +36,7 @@ extension Poll {
             arrival.last = now
             write(reader.logRequest.encoded)
         case .fetch:
-            if let handles = session.handles { perform(.read(handle: handles.response.handle)) }
+            if let pair = session.pair { perform(.read(handle: pair.response.handle)) }
         case .done:
             try flushAssembler()
             if case .connected(let session, .reading(let reader)) = state { try finishReading(session, reader) }
@@ -248,7 +248,7 @@ extension Poll {
     ) throws {
         if records.isEmpty {
             // The empty frame of a draft bottle can be the end of a log whose frames were lost.
-            let needed = session.handles?.profile == .draft && reader.usesNotifications ? 2 : 1
+            let needed = session.pair?.profile == .draft && reader.usesNotifications ? 2 : 1
             return session.log.agreement.count < needed ? try readAgain(session) : try finishLog(session)
         }
         let isStored = stored.isSuperset(of: records)
@@ -420,11 +420,11 @@ extension Poll {
             let note = "the bottle did not confirm the last acknowledgement"
             return try finishLog(session, note: unverified.isEmpty ? nil : note)
         }
-        if handlePairIndex + 1 < session.handlePairCount {
-            handlePairIndex += 1
+        if pairIndex + 1 < session.pairCount {
+            pairIndex += 1
             return try disconnectAndRecover(
                 LinkError(
-                    .timeout, "The bottle did not respond on pair \(handlePairIndex) of its characteristics.",
+                    .timeout, "The bottle did not respond on pair \(pairIndex) of its characteristics.",
                     isTransient: true))
         }
         if session.isResumed {

@@ -57,14 +57,14 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            let pairs = try ProfileHandles.all(in: services)
-            session.handles = pairs[handlePairIndex % pairs.count]
-            session.handlePairCount = pairs.count
+            let pairs = try CharacteristicPair.all(in: services)
+            session.pair = pairs[pairIndex % pairs.count]
+            session.pairCount = pairs.count
         } catch {
             return try rejectServices(services, error)
         }
         let serialNumber = services.valueHandle(ofReadable: 0x2A25, in: 0x180A)
-        report.profile = session.handles?.profile
+        report.profile = session.pair?.profile
         if let handle = services.valueHandle(ofReadable: 0x2A00, in: 0x1800), report.name == nil {
             request(.read(handle: handle), session, .readingName(serialNumber: serialNumber))
         } else {
@@ -74,7 +74,7 @@ extension Poll {
 
     /// Rejects the services. Removes the device from the system's cache once, because the cached table can be outdated.
     private mutating func rejectServices(
-        _ services: [RemoteService], _ error: ProfileHandles.NoMatchingProfile
+        _ services: [RemoteService], _ error: CharacteristicPair.NoMatchingProfile
     ) throws {
         let names = services.prefix(12).map(\.uuid.description).joined(separator: ", ")
         let found = names.isEmpty ? "no services" : "the services \(names)"
@@ -143,10 +143,10 @@ extension Poll {
         if address == nil, serialNumber == nil, isFirstCheck { warnOfSubstituteIdentity(identity) }
         setAlias(identity)
         if options.job == .poll, let journal = context?.journal { storedBottle = try journal.storedState(of: names) }
-        guard let handles = session.handles, handles.response.notifies, !session.isResumed else {
+        guard let pair = session.pair, pair.response.notifies, !session.isResumed else {
             return try startSteps(session)
         }
-        request(.subscribe(handle: handles.response.handle), session, .subscribing)
+        request(.subscribe(handle: pair.response.handle), session, .subscribing)
     }
 
     private func isNamed(_ identity: String) -> Bool {
@@ -215,7 +215,7 @@ extension Poll {
 
     private mutating func subscribeFailed(_ error: LinkError, _ session: Session) throws {
         guard error.code != .disconnected else { return }
-        guard session.handles?.responseCanBeRead == true else {
+        guard session.pair?.responseCanBeRead == true else {
             return giveUp(
                 PollFailure(
                     .unexpectedResponse,
@@ -228,7 +228,7 @@ extension Poll {
         addDiagnostic(
             .warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
         var session = session
-        session.handles?.response.properties.subtract([.notify, .indicate])
+        session.pair?.response.properties.subtract([.notify, .indicate])
         try startSteps(session)
     }
 
@@ -240,7 +240,7 @@ extension Poll {
 
     private func steps(_ session: Session) -> [Session.Step] {
         if case .send(let commands) = options.job { return commands.map { .send($0) } }
-        guard session.handles?.profile == .retail, !options.writesOnlyLogRequest else { return [.log] }
+        guard session.pair?.profile == .retail, !options.writesOnlyLogRequest else { return [.log] }
         return [.snapshot, .log, .clock, .goal] + (options.managesTodayAmount ? [.todayAmount] : [])
             + (options.managesLight ? [.light] : [])
     }
@@ -250,7 +250,7 @@ extension Poll {
     mutating func resume(_ held: Poll) {
         state = held.state
         (lastAdvertisement, serialNumber) = (held.lastAdvertisement, held.serialNumber)
-        handlePairIndex = held.handlePairIndex
+        pairIndex = held.pairIndex
         (report.name, report.model, report.profile) = (held.report.name, held.report.model, held.report.profile)
         (report.identity, report.bottle) = (held.report.identity, held.report.bottle)
     }
@@ -291,7 +291,7 @@ extension Poll {
             state = .over
             return .lost
         case .mtuChanged(let size): session.mtu = size
-        case .notification(let handle, let value) where handle == session.handles?.response.handle:
+        case .notification(let handle, let value) where handle == session.pair?.response.handle:
             // Without a current request, log bytes are the response to an earlier one.
             if (try? Frame(decoding: value))?.operation != .report { session.log.expectsStaleData = true }
             state = .held(session)

@@ -58,8 +58,8 @@ package struct Poll: Sendable {
     var nearbyPeers = NearbyPeers()
     var lastAdvertisement: Advertisement?
     var serialNumber: String?
-    /// The index of the current handles in `ProfileHandles.all`.
-    var handlePairIndex = 0
+    /// The index of the current pair in `CharacteristicPair.all`.
+    var pairIndex = 0
     var hasResponded = false
     var storedBottle = StoredBottleState()
     var clockTrust = ClockTrust.untrusted("the log was not read")
@@ -178,7 +178,7 @@ package struct Poll: Sendable {
             if state.session != nil { try disconnectAndRecover(error) }
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
-            if handle == state.session?.handles?.response.handle { try receive(value) }
+            if handle == state.session?.pair?.response.handle { try receive(value) }
         case (.connected(let session, .opening(let opening, _)), _): try processOpening(session, opening, event)
         default: try processResponse(event)
         }

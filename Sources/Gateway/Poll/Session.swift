@@ -21,9 +21,9 @@ struct Session: Sendable {
 
     let peer: PeerID
     var mtu: Int
-    var handles: ProfileHandles?
+    var pair: CharacteristicPair?
     /// The number of pairs of characteristics that could be the bottle's.
-    var handlePairCount = 1
+    var pairCount = 1
     /// Whether an earlier poll opened the connection. It can be lost without a notification.
     var isResumed = false
     /// The number of writes whose response has not arrived.

@@ -1,10 +1,10 @@
 import BottleProtocol
 import Bluetooth
 
-/// The GATT profile of a bottle, with its characteristics (protocol spec P1.1).
+/// The command and response characteristics of a bottle, with its GATT profile (protocol spec P1.1).
 ///
 /// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
-struct ProfileHandles: Hashable, Sendable {
+struct CharacteristicPair: Hashable, Sendable {
     let profile: BottleProfile
     var command: RemoteCharacteristic
     var response: RemoteCharacteristic
@@ -20,7 +20,7 @@ struct ProfileHandles: Hashable, Sendable {
 
     /// All usable pairs of command and response characteristics, the most likely first; never empty. The retail profile
     /// takes precedence. A table can have a characteristic twice, of which only one might work.
-    static func all(in services: [RemoteService]) throws(NoMatchingProfile) -> [ProfileHandles] {
+    static func all(in services: [RemoteService]) throws(NoMatchingProfile) -> [CharacteristicPair] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
             do throws(NoMatchingProfile) {
@@ -34,7 +34,7 @@ struct ProfileHandles: Hashable, Sendable {
 
     private static func pairs(
         of profile: BottleProfile, in services: [RemoteService]
-    ) throws(NoMatchingProfile) -> [ProfileHandles] {
+    ) throws(NoMatchingProfile) -> [CharacteristicPair] {
         let commandUUID = BluetoothUUID(profile.commandCharacteristic)
         let responseUUID = BluetoothUUID(profile.responseCharacteristic)
         let commands = services.characteristics(commandUUID, in: profile.commandService)
@@ -54,7 +54,7 @@ struct ProfileHandles: Hashable, Sendable {
         let pairs = writable.indices.flatMap { command in usable.indices.map { (command, $0) } }
         // If a bottle has both characteristics twice, the first two belong together, and the last two.
         return (pairs.filter { $0 == $1 } + pairs.filter { $0 != $1 }).map { command, response in
-            ProfileHandles(profile: profile, command: writable[command], response: usable[response])
+            CharacteristicPair(profile: profile, command: writable[command], response: usable[response])
         }
     }
 }
