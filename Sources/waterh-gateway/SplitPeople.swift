@@ -20,35 +20,16 @@ struct SplitPeople: ParsableCommand {
         else {
             throw CommandFailure(.badInput, "cannot read the configuration \(config)")
         }
+        let owner: Set<FileAttributeKey> = [.ownerAccountID, .groupOwnerAccountID, .posixPermissions]
         for part in try SplitConfiguration(text: text, name: config)?.parts ?? [] {
-            try Self.write(part.text, to: part.path, attributes)
+            if !FileManager.default.fileExists(atPath: part.path) {
+                let file = try OutputFile(part.path)
+                try file.write(Array(part.text.utf8))
+                try file.commit()
+                try FileManager.default.setAttributes(
+                    attributes.filter { owner.contains($0.key) }, ofItemAtPath: part.path)
+            }
             TextOutput.standard.line(part.name)
         }
-    }
-
-    /// Writes a configuration. Does nothing if the file exists.
-    /// - Parameter attributes: the owner, group and mode of the new file.
-    private static func write(_ text: String, to path: String, _ attributes: [FileAttributeKey: Any]) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            guard errno == EEXIST else { throw failure(path) }
-            return
-        }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard let owner = attributes[.ownerAccountID] as? Int, let group = attributes[.groupOwnerAccountID] as? Int,
-            let mode = attributes[.posixPermissions] as? Int,
-            fchown(descriptor, uid_t(owner), gid_t(group)) == 0, fchmod(descriptor, mode_t(mode)) == 0,
-            bytes.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count,
-            fsync(descriptor) == 0
-        else {
-            let failure = failure(path)
-            unlink(path)
-            throw failure
-        }
-    }
-
-    private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(.failed, "cannot write the configuration \(path): \(String(cString: strerror(errno)))")
     }
 }
