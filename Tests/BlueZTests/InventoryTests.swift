@@ -59,7 +59,7 @@ import Testing
             ])
         #expect(
             inventory.devices == [
-                .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isInRange: true)
+                .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true)
             ])
         await daemon.close()
     }

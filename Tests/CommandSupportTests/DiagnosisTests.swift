@@ -57,7 +57,7 @@ import Testing
             facts.daemon = .success(
                 inventory {
                     var device = BlueZInventory.Device(
-                        adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isInRange: true)
+                        adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost")
                     change(&device)
                     $0.devices = [
                         device,
@@ -177,9 +177,6 @@ import Testing
         Fault(
             testDescription: "a blocked bottle", check: "bottle A4:C1:38:01:02:03", found: "blocks",
             advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
-        Fault(
-            testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "has cached",
-            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isInRange = false }),
     ]
 
     @Test(arguments: faults) func `each fault is reported with an action`(_ fault: Fault) throws {

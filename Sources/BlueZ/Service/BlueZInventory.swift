@@ -31,8 +31,6 @@ package struct BlueZInventory: Hashable, Sendable {
         package var isPaired = false
         /// Whether bluetoothd rejects connections with the device.
         package var isBlocked = false
-        /// Whether the current scan has received an advertisement of the device.
-        package var isInRange = false
     }
 
     /// The BlueZ version, such as `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
@@ -117,7 +115,7 @@ extension BlueZInventory {
                     adapter: BlueZName.lastElement(of: adapter), address: properties["Address"]?.text ?? "",
                     name: properties["Name"]?.text,
                     isConnected: properties["Connected"]?.bool == true, isPaired: properties["Paired"]?.bool == true,
-                    isBlocked: properties["Blocked"]?.bool == true, isInRange: properties["RSSI"] != nil))
+                    isBlocked: properties["Blocked"]?.bool == true))
         }
     }
 }

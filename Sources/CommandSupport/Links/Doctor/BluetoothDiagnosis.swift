@@ -267,16 +267,6 @@ package struct BluetoothDiagnosis {
                             \(device.address). If that fails: bluetoothctl remove \(device.address)
                             """
                     ))
-            } else if !device.isInRange {
-                findings.append(
-                    Finding(
-                        check, .note, "bluetoothd has cached the services of \(name), which is not in range now",
-                        advice:
-                            """
-                            No action is needed. If the bottle was updated or replaced: bluetoothctl remove \
-                            \(device.address)
-                            """
-                    ))
             }
             return findings
         }
