@@ -40,14 +40,19 @@ import Testing
     }
 
     struct Fault: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var check: String
-        var found: String
-        var advice: String
+        let testDescription, check, found, advice: String
         /// Status for the links bluez:hci0, l2cap:… and unix:….
-        var statuses: [Finding.Status]
-        var isAbsence = true
-        var change: @Sendable (inout BluetoothFacts) -> Void
+        let statuses: [Finding.Status]
+        let isAbsence: Bool
+        let change: @Sendable (inout BluetoothFacts) -> Void
+
+        init(
+            _ testDescription: String, _ check: String, _ found: String, advice: String, _ statuses: [Finding.Status],
+            isAbsence: Bool = true, _ change: @escaping @Sendable (inout BluetoothFacts) -> Void
+        ) {
+            (self.testDescription, self.check, self.found, self.advice) = (testDescription, check, found, advice)
+            (self.statuses, self.isAbsence, self.change) = (statuses, isAbsence, change)
+        }
     }
 
     private static func device(_ change: @escaping @Sendable (inout BlueZInventory.Device) -> Void)
@@ -69,114 +74,77 @@ import Testing
         }
     }
 
-    static let faults: [Fault] = [
-        Fault(
-            testDescription: "a kernel without Bluetooth", check: "kernel", found: "no Bluetooth",
-            advice: "modprobe bluetooth", statuses: [.bad, .bad, .note]
-        ) {
+    /// The statuses of faults without which no radio link, or not the link bluez, works.
+    private static let (radio, daemon): ([Finding.Status], [Finding.Status]) = (
+        [.bad, .bad, .note], [.bad, .note, .note]
+    )
+    private static let bottle = "bottle A4:C1:38:01:02:03"
+
+    static let faults = [
+        Fault("a kernel without Bluetooth", "kernel", "no Bluetooth", advice: "modprobe bluetooth", radio) {
             $0.kernel = .noBluetooth
         },
-        Fault(
-            testDescription: "no adapter", check: "adapter", found: "none", advice: "unix:PATH",
-            statuses: [.bad, .bad, .note]
-        ) { $0.kernel = .adapters([]) },
-        Fault(
-            testDescription: "rfkill by software", check: "rfkill hci0", found: "software",
-            advice: "rfkill unblock bluetooth", statuses: [.bad, .bad, .note]
-        ) {
+        Fault("no adapter", "adapter", "none", advice: "unix:PATH", radio) { $0.kernel = .adapters([]) },
+        Fault("rfkill by software", "rfkill hci0", "software", advice: "rfkill unblock bluetooth", radio) {
             $0.rfkillSwitches = [.init(name: "hci0", isSoft: true, isHard: false)]
         },
-        Fault(
-            testDescription: "rfkill by a switch", check: "rfkill laptop", found: "switch", advice: "aeroplane",
-            statuses: [.bad, .bad, .note]
-        ) {
+        Fault("rfkill by a switch", "rfkill laptop", "switch", advice: "aeroplane", radio) {
             $0.rfkillSwitches = [.init(name: "laptop", isSoft: true, isHard: true)]
         },
-        Fault(
-            testDescription: "no bus", check: "system bus", found: "no such file", advice: "systemctl start dbus",
-            statuses: [.bad, .note, .note]
-        ) {
+        Fault("no bus", "system bus", "no such file", advice: "systemctl start dbus", daemon) {
             $0.daemon = .failure(.noBus(reason: "no such file"))
         },
-        Fault(
-            testDescription: "no BlueZ", check: "bluetoothd", found: "not installed", advice: "apt-get install bluez",
-            statuses: [.bad, .note, .note]
-        ) {
+        Fault("no BlueZ", "bluetoothd", "not installed", advice: "apt-get install bluez", daemon) {
             $0.daemon = .failure(.notRunning)
             $0.daemonPath = nil
         },
-        Fault(
-            testDescription: "bluetoothd is not running", check: "bluetoothd", found: "not running",
-            advice: "systemctl enable --now bluetooth", statuses: [.bad, .note, .note]
-        ) {
+        Fault("no bluetoothd", "bluetoothd", "not running", advice: "systemctl enable --now bluetooth", daemon) {
             $0.daemon = .failure(.notRunning)
         },
-        Fault(
-            testDescription: "the bus says no", check: "bus policy", found: "no access",
-            advice: "waterh-bus-policy.conf", statuses: [.bad, .note, .note], isAbsence: false
-        ) { $0.daemon = .failure(.denied) },
-        Fault(
-            testDescription: "the bus says no, with our policy", check: "bus policy", found: "no access",
-            advice: "the user waterh", statuses: [.bad, .note, .note],
-            isAbsence: false
-        ) {
+        Fault("no access", "bus policy", "no access", advice: "waterh-bus-policy.conf", daemon, isAbsence: false) {
+            $0.daemon = .failure(.denied)
+        },
+        Fault("no access by our policy", "bus policy", "no access", advice: "user waterh", daemon, isAbsence: false) {
             $0.daemon = .failure(.denied)
             $0.hasPolicy = true
         },
         Fault(
-            testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not respond",
-            advice: "systemctl restart bluetooth", statuses: [.bad, .note, .note], isAbsence: false
+            "bluetoothd hangs", "bluetoothd", "does not respond", advice: "systemctl restart bluetooth", daemon,
+            isAbsence: false
         ) { $0.daemon = .failure(.noAnswer(reason: "NoReply")) },
-        Fault(
-            testDescription: "another adapter is meant", check: "adapter hci0", found: "available: hci1",
-            advice: "--link bluez:NAME", statuses: [.bad]
-        ) {
+        Fault("another adapter", "adapter hci0", "available: hci1", advice: "--link bluez:NAME", [.bad]) {
             $0.daemon = .success(inventory { $0.adapters.removeFirst() })
         },
-        Fault(
-            testDescription: "no power", check: "adapter hci0", found: "switched off", advice: "power on",
-            statuses: [.bad, .note, .note]
-        ) {
+        Fault("no power", "adapter hci0", "switched off", advice: "power on", daemon) {
             $0.daemon = .success(inventory { $0.adapters[0].isPowered = false })
         },
-        Fault(
-            testDescription: "no power on the other adapter", check: "adapter hci1", found: "switched off",
-            advice: "power on", statuses: [.note, .note, .note]
-        ) {
+        Fault("no power on the other", "adapter hci1", "switched off", advice: "power on", [.note, .note, .note]) {
             $0.daemon = .success(inventory { $0.adapters[1].isPowered = false })
         },
         Fault(
-            testDescription: "no central", check: "adapter hci0", found: "does not support the central role",
-            advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false
-        ) {
-            $0.daemon = .success(inventory { $0.adapters[0].roles = ["peripheral"] })
+            "no central", "adapter hci0", "does not support the central role", advice: "another adapter", daemon,
+            isAbsence: false
+        ) { $0.daemon = .success(inventory { $0.adapters[0].roles = ["peripheral"] }) },
+        Fault(
+            "no raw sockets", "permissions", "CAP_NET_RAW and CAP_NET_ADMIN", advice: "setcap", [.note, .bad, .note],
+            isAbsence: false
+        ) { $0.capabilities = 0 },
+        Fault(
+            "EATT, set", "EATT", "Channels = 3, /etc/bluetooth/main.conf", advice: "Channels = 1",
+            [.note, .note, .note]
+        ) { $0.channels = (3, true) },
+        Fault("EATT by default", "EATT", "by default", advice: "systemctl restart bluetooth", [.note]) {
+            $0.channels = (3, false)
         },
         Fault(
-            testDescription: "no raw sockets", check: "permissions", found: "CAP_NET_RAW and CAP_NET_ADMIN",
-            advice: "setcap", statuses: [.note, .bad, .note], isAbsence: false
-        ) {
-            $0.capabilities = 0
-        },
+            "an open connection", bottle, "hci0 has a connection",
+            advice: "bluetoothctl disconnect A4:C1:38:01:02:03", [.note], device { $0.isConnected = true }),
         Fault(
-            testDescription: "EATT, set", check: "EATT", found: "Channels = 3, /etc/bluetooth/main.conf",
-            advice: "Channels = 1", statuses: [.note, .note, .note]
-        ) {
-            $0.channels = (3, true)
-        },
+            "a paired bottle", bottle, "is paired", advice: "bluetoothctl remove", [.note],
+            device { $0.isPaired = true }),
         Fault(
-            testDescription: "EATT by default", check: "EATT", found: "by default",
-            advice: "systemctl restart bluetooth", statuses: [.note]
-        ) { $0.channels = (3, false) },
-        Fault(
-            testDescription: "a zombie", check: "bottle A4:C1:38:01:02:03", found: "hci0 has a connection",
-            advice: "bluetoothctl disconnect A4:C1:38:01:02:03", statuses: [.note],
-            change: device { $0.isConnected = true }),
-        Fault(
-            testDescription: "a paired bottle", check: "bottle A4:C1:38:01:02:03", found: "is paired",
-            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isPaired = true }),
-        Fault(
-            testDescription: "a blocked bottle", check: "bottle A4:C1:38:01:02:03", found: "blocks",
-            advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
+            "a blocked bottle", bottle, "blocks", advice: "bluetoothctl unblock", [.bad], isAbsence: false,
+            device { $0.isBlocked = true }),
     ]
 
     @Test(arguments: faults) func `each fault is reported with an action`(_ fault: Fault) throws {
