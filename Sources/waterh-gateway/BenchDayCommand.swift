@@ -59,14 +59,14 @@ struct BenchDayCommand: AsyncParsableCommand {
                 .wrongUse, "invalid --link capture:FILE: a session needs a bottle",
                 advice: "List its contents: waterh-replay info FILE")
         }
-        try await Self.checkMachine(link)
+        let hasRadio = try link.name.hasRadio
+        if hasRadio { try Self.checkServices() }
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
         let location = StoreLocation(path: store ?? folder.store)
         let wanted = link.selectedBottle.map(BottleSelector.init(text:))
         let ownStore = store.map { StoreLocation(path: $0) } ?? (try? StoreLocation.find(nil, file))
         let own = Set(ownStore.map(Adoption.adoptedBottles)?.flatMap(\.identities) ?? [])
-        let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Setup(
                 hasRadio: hasRadio, folder: folder,
@@ -99,31 +99,23 @@ struct BenchDayCommand: AsyncParsableCommand {
         show(day, folder, isComplete: outcome == nil)
         if let outcome, stopped == nil {
             if case .failure(let error) = written { Diagnostics.line("Writing the findings failed: \(error)") }
-            throw Self.failure(outcome, link, folder)
+            guard let error = outcome as? LinkError else { throw outcome }
+            throw CommandFailure(
+                .noLink, "\(asSentence(error.description)) The recording is in \(folder.path).",
+                advice: LinkAdvice(linkName: "\(try link.name)", hasRadio: hasRadio).about(error.code))
         }
         try written.get()
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
     }
 
-    /// Checks whether this machine is ready for a session, and prints warnings.
-    /// - Throws: `CommandFailure` if the session cannot work.
-    private static func checkMachine(_ link: LinkOptions) async throws {
-        guard try link.name.hasRadio else { return }
-        let facts = await BluetoothFacts.gather()
-        let findings = BluetoothDiagnosis(facts, link: try link.name) { _, _ in false }.findings
-        for finding in findings where finding.status != .good {
-            Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")")
-        }
-        if let bad = findings.first(where: { $0.status == .bad }) {
-            throw CommandFailure(bad.exitStatus, asSentence("\(bad.check): \(bad.found)"), advice: bad.advice)
-        }
+    /// Throws if a running service uses a default store: it would read and acknowledge the log.
+    private static func checkServices() throws {
         let stores = [Paths.store, Paths.serviceStore]
-        if let busy = stores.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {
-            throw CommandFailure(
-                .refused, "a running service would read and acknowledge the log (store \(busy))",
-                advice:
-                    "Stop it first: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user")
-        }
+        guard let busy = stores.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering })
+        else { return }
+        throw CommandFailure(
+            .refused, "a running service would read and acknowledge the log (store \(busy))",
+            advice: "Stop it first: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user")
     }
 
     /// Polls the bottle once: stores its log and acknowledges nothing.
@@ -176,21 +168,5 @@ struct BenchDayCommand: AsyncParsableCommand {
                 """
             )
         }
-    }
-
-    private static func failure(_ error: any Error, _ link: LinkOptions, _ folder: BenchDayFolder) -> any Error {
-        guard let error = error as? LinkError else { return error }
-        let defaultAdvice = LinkAdvice(
-            linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.name.hasRadio) ?? true
-        )
-        .about(error.code)
-        // The session has ended before anything was stored or acknowledged.
-        let advice =
-            error.code == .disconnected
-            ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and start a new session."
-            : defaultAdvice
-        return CommandFailure(
-            .noLink, "\(asSentence(error.description)) The recording is in \(folder.path).", advice: advice
-        )
     }
 }
