@@ -44,9 +44,7 @@ struct CommandContext {
     let service: ServiceConnection?
     private let copy: ServiceConnection.Copy?
     /// The time set by `--now`.
-    private let fixedTime: Instant?
-
-    func clock(speed: Double) -> CommandClock { CommandClock(from: fixedTime, speed: speed) }
+    let fixedTime: Instant?
 
     var store: TrackerStore { tracker.store }
     var path: String { tracker.path }
@@ -145,26 +143,6 @@ struct ContextOpening {
         let zone = choice.effectiveZone(try store.settings())
         return try (options.now ?? Machine.variable("WATERH_NOW")).map { try TimeText.parse($0, now: nil, zone: zone) }
     }
-}
-
-/// The clock of a command that keeps running: the host's, or a simulated one that starts at `--now`.
-struct CommandClock: Sendable {
-    /// The simulated start; `nil` for the host's clock.
-    private let start: Instant?
-    private let speed: Double
-    private let realStart = ContinuousClock.now
-
-    init(from start: Instant?, speed: Double) {
-        self.start = start ?? (speed == 1 ? nil : Machine.now())
-        self.speed = speed
-    }
-
-    func now() -> Instant {
-        start.map { $0.advanced(seconds: (ContinuousClock.now - realStart) / .seconds(1) * speed) } ?? Machine.now()
-    }
-
-    /// The real duration of a simulated one.
-    func real(_ length: Duration) -> Duration { length / speed }
 }
 
 /// The connection to the service of a store that this user cannot open.

@@ -75,18 +75,17 @@ final class ChangeLines: Sendable {
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let location: StoreLocation
-    let clock: CommandClock
     let line: @Sendable (_ state: String) throws -> String?
 
     func run() async throws {
         let lines = ChangeLines()
         try await StoreFollow(location: location).run {
             do {
-                let state = try ContextOpening(options, location: location).context(for: .reading, at: clock.now())
+                let state = try ContextOpening(options, location: location).context(for: .reading, at: Machine.now())
                     .stateAndDuration()
                 guard let line = try line(TrackerAPI.json(state.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
-                return clock.real(state.validFor)
+                return state.validFor / Machine.speed
             } catch {
                 lines.warning("\(Failures.explained(error))")
                 return DayObserver.longestPause

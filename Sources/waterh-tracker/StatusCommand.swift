@@ -53,9 +53,9 @@ struct Status: StoreCommand {
             return try await ServiceFollow(service: service.socket, line: line).run()
         }
         guard !follow else {
-            return try await StatusFollow(
-                options: options, location: context.location, clock: context.clock(speed: speed ?? 1), line: line
-            ).run()
+            // From --now on, time passes in this process.
+            if context.fixedTime != nil || speed != nil { Machine.accelerate(at: speed ?? 1, from: context.fixedTime) }
+            return try await StatusFollow(options: options, location: context.location, line: line).run()
         }
         let snapshot = try context.tracker.state()
         if effectiveFormat == .json {
