@@ -2,16 +2,14 @@
 struct HTTPResponseReader: Sendable {
     struct Malformed: Error {}
 
-    /// The maximum length in bytes of the head and of a chunk.
+    /// The maximum number of bytes that are kept: the head, or a chunk.
     private static let limit = 1 << 20
 
     private enum Part: Sendable {
         case head
-        case chunkSize
-        /// The number of remaining bytes of the body or of a chunk.
-        case data(Int, isChunk: Bool)
-        /// The line break after a chunk.
-        case chunkEnd
+        case chunks
+        /// The number of remaining bytes of the body.
+        case body(Int)
         case end
     }
 
@@ -37,24 +35,25 @@ struct HTTPResponseReader: Sendable {
     private mutating func step(_ body: inout [UInt8]) throws(Malformed) -> Bool {
         switch part {
         case .head:
-            guard let head = text(before: [13, 10, 13, 10]) else { return false }
-            try readHead(head)
-        case .chunkSize:
-            guard let line = text(before: [13, 10]) else { return false }
-            guard let size = Int(line.prefix { $0 != ";" }, radix: 16), (0...Self.limit).contains(size) else {
-                throw Malformed()
-            }
-            part = size == 0 ? .end : .data(size, isChunk: true)
-        case .data(let remaining, let isChunk):
+            guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return false }
+            try readHead(String(decoding: bytes[..<end.lowerBound], as: UTF8.self))
+            bytes.removeFirst(end.upperBound)
+        case .chunks:
+            guard let line = bytes.firstRange(of: [13, 10]) else { return false }
+            let digits = String(decoding: bytes[..<line.lowerBound], as: UTF8.self).prefix { $0 != ";" }
+            guard let size = Int(digits, radix: 16), (0...Self.limit / 2).contains(size) else { throw Malformed() }
+            // A line break follows the chunk.
+            let end = line.upperBound + size
+            guard bytes.count >= end + 2 else { return false }
+            body += bytes[line.upperBound..<end]
+            bytes.removeFirst(end + 2)
+            if size == 0 { part = .end }
+        case .body(let remaining):
             let count = min(remaining, bytes.count)
             guard count > 0 else { return false }
             body += bytes[..<count]
             bytes.removeFirst(count)
-            part = count < remaining ? .data(remaining - count, isChunk: isChunk) : isChunk ? .chunkEnd : .end
-        case .chunkEnd:
-            guard bytes.count >= 2 else { return false }
-            bytes.removeFirst(2)
-            part = .chunkSize
+            part = count < remaining ? .body(remaining - count) : .end
         case .end:
             bytes = []
             return false
@@ -72,20 +71,13 @@ struct HTTPResponseReader: Sendable {
             lines.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).filter { $0 != " " }
         }
         if value("transfer-encoding") == "chunked" {
-            part = .chunkSize
+            part = .chunks
         } else if let length = value("content-length").flatMap({ Int($0) }), length >= 0 {
-            part = length == 0 ? .end : .data(length, isChunk: false)
+            part = length == 0 ? .end : .body(length)
         } else if status == 204 {
             part = .end
         } else {
             throw Malformed()
         }
-    }
-
-    /// Removes the text before the separator, and the separator; `nil` if it has not arrived.
-    private mutating func text(before separator: [UInt8]) -> String? {
-        guard let end = bytes.firstRange(of: separator) else { return nil }
-        defer { bytes.removeFirst(end.upperBound) }
-        return String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
     }
 }
