@@ -161,10 +161,7 @@ struct Run: AsyncParsableCommand {
                 .wrongUse, "--faults contains faults of a bottle, which --gadget does not support",
                 advice: "List the faults of the link with: waterh-emulator faults")
         }
-        let full: PeripheralProfile
-        do { full = try ProfileFile.load(path) } catch {
-            throw CommandFailure(error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
-        }
+        let full = try ProfileFile.load(path)
         let emulated = isOverBluetoothd ? full.excluding(PeripheralProfile.stackServices) : full
         let machine = ProfileMachine(emulated, mode: profileMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(

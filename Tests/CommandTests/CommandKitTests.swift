@@ -93,7 +93,7 @@ import TrackerCore
         let bad = folder.appending(path: "bad.json").path
         try Data("{".utf8).write(to: URL(fileURLWithPath: bad))
         for (path, status) in [(bad, ExitStatus.badInput), (folder.appending(path: "none.json").path, .failed)] {
-            let failure = #expect(throws: ProfileFile.Failure.self) { try ProfileFile.load(path) }
+            let failure = #expect(throws: CommandFailure.self) { try ProfileFile.load(path) }
             #expect(failure?.status == status)
         }
     }

@@ -88,7 +88,7 @@ import Testing
         let data = try Self.document()
         _ = try ProfileFile.decode(data, path: "g")
         for size in 0..<(data.count - 2) {
-            #expect(throws: ProfileFile.Failure.self, "cut at \(size)") {
+            #expect(throws: CommandFailure.self, "cut at \(size)") {
                 _ = try ProfileFile.decode(data.prefix(size), path: "g")
             }
         }
@@ -111,7 +111,7 @@ import Testing
             }
             do {
                 try ProfileFile.decode(damaged, path: "g").check()
-            } catch let failure as ProfileFile.Failure {
+            } catch let failure as CommandFailure {
                 #expect(!failure.sentence.isEmpty, "seed \(seed)")
             } catch {
                 Issue.record("seed \(seed): \(error)")

@@ -82,7 +82,7 @@ import Emulator
         var text = Self.frame.replacingOccurrences(of: "CHARACTERISTICS", with: characteristics).replacingOccurrences(
             of: "MORE", with: more)
         if more.contains(#""gadget": 2"#) { text = text.replacingOccurrences(of: #""gadget": 1, "#, with: "") }
-        do throws(ProfileFile.Failure) {
+        do throws(CommandFailure) {
             _ = try ProfileFile.decode(Data(text.utf8), path: "g.json")
             #expect(words == "")
         } catch {
@@ -92,7 +92,7 @@ import Emulator
 
     @Test(arguments: ["", "x", "[]", "{}", #"{"gadget": "1"}"#, "\u{FEFF}", String(repeating: "[", count: 100_000)])
     func `an invalid document is rejected`(text: String) {
-        #expect(throws: ProfileFile.Failure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
+        #expect(throws: CommandFailure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
     }
 
     @Test func `a profile file is unchanged after decoding and encoding`() throws {

@@ -6,55 +6,40 @@ package enum ProfileFile {
     /// The maximum size of a document in bytes. A larger document is not read.
     package static let maximumSize = 256 << 20
 
-    /// The error of a device profile file that cannot be read or is invalid.
-    package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
-        package var path: String
-        package var sentence: String
-        /// Whether the content is invalid. Otherwise the file cannot be read.
-        package var isInvalidContent: Bool
-        package var description: String { "\(path): \(sentence)" }
-        package var status: ExitStatus { isInvalidContent ? .badInput : .failed }
-    }
-
-    package static func load(_ path: String) throws(Failure) -> PeripheralProfile {
+    /// Reads a profile. Error messages contain the path.
+    package static func load(_ path: String) throws(CommandFailure) -> PeripheralProfile {
         let data: Data
+        let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+        guard size <= maximumSize else {
+            throw failure(path, "has \(size >> 20) MiB: the limit is \(maximumSize >> 20) MiB")
+        }
         do {
-            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
-            guard size <= maximumSize else {
-                throw Failure(
-                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(maximumSize >> 20) MiB",
-                    isInvalidContent: true)
-            }
             data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch let failure as Failure {
-            throw failure
         } catch {
-            throw Failure(
-                path: path,
-                sentence:
-                    """
-                    cannot be read: \
-                    \(access(path, R_OK) == 0 ? "not a regular file" : String(cString: strerror(errno)))
-                    """,
-                isInvalidContent: false)
+            let reason = access(path, R_OK) == 0 ? "not a regular file" : String(cString: strerror(errno))
+            throw failure(path, "cannot be read: \(reason)", .failed)
         }
         return try decode(data, path: path)
     }
 
-    /// Decodes a device profile. Error messages contain the path.
-    package static func decode(_ data: Data, path: String) throws(Failure) -> PeripheralProfile {
+    /// Decodes a profile. Error messages contain the path.
+    package static func decode(_ data: Data, path: String) throws(CommandFailure) -> PeripheralProfile {
         do {
             let profile = try JSONDecoder().decode(PeripheralProfile.self, from: data)
             try profile.check()
             return profile
         } catch let fault as ProfileError {
-            throw Failure(path: path, sentence: fault.description, isInvalidContent: true)
+            throw failure(path, fault.description)
         } catch let error as DecodingError {
-            throw Failure(path: path, sentence: text(error), isInvalidContent: true)
+            throw failure(path, text(error))
         } catch {
-            throw Failure(
-                path: path, sentence: "is not JSON: \((error as NSError).localizedDescription)", isInvalidContent: true)
+            throw failure(path, "is not JSON: \((error as NSError).localizedDescription)")
         }
+    }
+
+    private static func failure(_ path: String, _ sentence: String, _ status: ExitStatus = .badInput) -> CommandFailure
+    {
+        CommandFailure(status, "\(path): \(sentence)", advice: "Make such a file with: waterh-replay clone")
     }
 
     package static func encode(_ profile: PeripheralProfile) throws -> Data {
