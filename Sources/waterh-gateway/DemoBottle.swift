@@ -18,28 +18,23 @@ final class DemoBottle: Sendable {
         try await DemoBottle(other.identity, records: [], origin: other.origin)
     }
 
-    /// - Parameter capture: the capture file; `nil` for a shipped capture, or without one for drinks of this morning.
+    /// - Parameter capture: the capture file; `nil` for a shipped capture.
     convenience init(capture: String?) async throws {
-        let file = capture ?? Self.shippedCapture()
-        let origin: String
-        var records: [[UInt8]] = []
-        var model: BottleModel?
-        if let file {
-            do {
-                var fill = try CaptureFill(files: [file])
-                fill.restamp(newestTo: HostClock.localTime())
-                (records, model) = (fill.records, fill.model)
-            } catch {
-                throw CommandFailure(
-                    .badInput, "invalid --capture: \(error)",
-                    advice: "Name another capture with --capture, or omit it.")
-            }
-            origin = "filled from \((file as NSString).lastPathComponent) (shifted so that its last drink is now)"
-        } else {
-            records = Self.morning()
-            origin = "filled with drinks of this morning (no shipped capture was found)"
+        guard let file = capture ?? Self.shippedCapture() else {
+            throw CommandFailure(.failed, "no shipped capture was found", advice: "Name a capture with --capture.")
         }
-        try await self.init(BottleIdentity(model: model ?? .boost), records: records, origin: origin)
+        var fill: CaptureFill
+        do {
+            fill = try CaptureFill(files: [file])
+        } catch {
+            throw CommandFailure(
+                .badInput, "invalid --capture: \(error)", advice: "Name another capture with --capture, or omit it.")
+        }
+        fill.restamp(newestTo: HostClock.localTime())
+        let name = (file as NSString).lastPathComponent
+        try await self.init(
+            BottleIdentity(model: fill.model ?? .boost), records: fill.records,
+            origin: "filled from \(name) (shifted so that its last drink is now)")
     }
 
     private init(_ identity: BottleIdentity, records: [[UInt8]], origin: String) async throws {
@@ -77,37 +72,17 @@ final class DemoBottle: Sendable {
 
     func close() async { await link.close() }
 
-    /// A shipped capture of a Boost: below the working directory, near the program, or in the package.
+    /// The shipped capture: below the working directory, near the program, or in the package.
     private static func shippedCapture() -> String? {
+        let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        var directory = URL(fileURLWithPath: program ?? CommandLine.arguments[0])
         var folders = [FileManager.default.currentDirectoryPath]
-        var directory = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
-            .deletingLastPathComponent()
-        if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
-            directory = URL(fileURLWithPath: program).deletingLastPathComponent()
-        }
         while directory.path != "/" {
-            folders.append(directory.path)
             directory.deleteLastPathComponent()
+            folders.append(directory.path)
         }
-        for captures in folders.flatMap({ [$0 + "/captures", $0 + "/share/waterh/captures"] }) {
-            let names = ((try? FileManager.default.contentsOfDirectory(atPath: captures)) ?? []).sorted()
-            let fits = names.filter {
-                $0.lowercased().hasPrefix("boost")
-                    && ($0.hasSuffix(".btsnoop") || $0.hasSuffix(".hex") || $0.hasSuffix(".txt"))
-            }
-            if let name = fits.first(where: { $0.contains("two") || $0.contains("days") }) ?? fits.first {
-                return captures + "/" + name
-            }
-        }
-        return nil
-    }
-
-    /// Records of six drinks in the last hours. The newest is 15 min old.
-    private static func morning() -> [[UInt8]] {
-        let now = HostClock.localTime()
-        return [(225, 180), (170, 120), (120, 250), (75, 90), (40, 210), (15, 60)].map { minutes, ml in
-            let clock = LocalTime(milliseconds: now.milliseconds - Int64(minutes) * 60_000).clock
-            return DrinkRecord(clock: clock, amountMl: UInt16(ml), sensor: (1, 97)).raw
-        }
+        return folders.flatMap { ["\($0)/captures", "\($0)/share/waterh/captures"] }.map {
+            "\($0)/boost_two-days.btsnoop"
+        }.first { FileManager.default.fileExists(atPath: $0) }
     }
 }
