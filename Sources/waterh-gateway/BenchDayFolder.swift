@@ -16,6 +16,7 @@ actor BenchDayFolder {
     /// The error that ended the recording of the monitor.
     private var monitorFailure: (any Error)?
     private var recorder: LinkRecorder?
+    private var recordsFile: OutputFile?
 
     nonisolated var store: String { path + "/waterh.sqlite" }
 
@@ -111,21 +112,12 @@ actor BenchDayFolder {
 
     // MARK: - Files
 
-    /// Appends records, 26 hexadecimal digits per line, and synchronises the file.
+    /// Appends records to `records.txt`, 26 hexadecimal digits per line, and synchronises the file.
     func append(_ records: [[UInt8]]) throws {
-        let file = URL(fileURLWithPath: path + "/records.txt")
-        do {
-            if !FileManager.default.fileExists(atPath: file.path) { try Data().write(to: file) }
-            let handle = try FileHandle(forWritingTo: file)
-            defer { try? handle.close() }
-            try handle.seekToEnd()
-            try handle.write(contentsOf: Data(records.map { hex($0) + "\n" }.joined().utf8))
-            try handle.synchronize()
-        } catch {
-            throw CommandFailure(
-                .failed, "\(file.path) cannot be written: \(FileErrorText.text(error)).",
-                advice: "Nothing was acknowledged after that. Free some space, and start a new session.")
-        }
+        let file = try recordsFile ?? OutputFile(path + "/records.txt")
+        recordsFile = file
+        try file.write(Array(records.map { hex($0) + "\n" }.joined().utf8))
+        try file.publish()
     }
 
     nonisolated func write(_ day: BenchDayRecord, isComplete: Bool) throws {
