@@ -29,66 +29,65 @@ package struct BluetoothDiagnosis {
         checkout: hardware/bench vm).
         """
 
+    /// A finding that is bad if the selected link needs the missing part, and otherwise a note.
+    private func missing(
+        _ check: String, _ found: String, isNeeded: Bool, isAbsence: Bool = true, advice: String,
+        remedy: Remedy? = nil
+    ) -> Finding {
+        Finding(check, isNeeded ? .bad : .note, found, advice: advice, isAbsence: isAbsence, remedy: remedy)
+    }
+
     private var kernel: [Finding] {
         let named = facts.release.isEmpty ? "this kernel" : "Linux \(facts.release)"
-        switch facts.kernel {
-        case .noBluetooth:
+        guard case .adapters(let names) = facts.kernel else {
             return [
-                Finding(
-                    "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth module loaded",
-                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.otherLinks)", isAbsence: true,
+                missing(
+                    "kernel", "\(named) has no Bluetooth module loaded", isNeeded: needsRadio,
+                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.otherLinks)",
                     remedy: Remedy(["modprobe", "bluetooth"], needsRoot: true))
             ]
-        case .adapters([]):
-            return [
-                Finding("kernel", .good, "\(named) with Bluetooth"),
-                Finding(
-                    "adapter", needsRadio ? .bad : .note, "none found", advice: "Plug one in, \(Self.otherLinks)",
-                    isAbsence: true),
-            ]
-        case .adapters(let names):
+        }
+        guard names.isEmpty else {
             return [Finding("kernel", .good, "\(named) with Bluetooth: \(names.joined(separator: ", "))")]
         }
+        return [
+            Finding("kernel", .good, "\(named) with Bluetooth"),
+            missing("adapter", "none found", isNeeded: needsRadio, advice: "Plug one in, \(Self.otherLinks)"),
+        ]
     }
 
     private var rfkillSwitches: [Finding] {
         facts.rfkillSwitches.map { blockade in
             blockade.isHard
-                ? Finding(
-                    "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
-                    advice: "Switch wireless on: turn the switch, or press the key for aeroplane mode.", isAbsence: true
-                )
-                : Finding(
-                    "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software",
-                    advice: "rfkill unblock bluetooth", isAbsence: true,
+                ? missing(
+                    "rfkill \(blockade.name)", "blocked by a switch or key of this machine", isNeeded: needsRadio,
+                    advice: "Switch wireless on: turn the switch, or press the key for aeroplane mode.")
+                : missing(
+                    "rfkill \(blockade.name)", "blocked by software", isNeeded: needsRadio,
+                    advice: "rfkill unblock bluetooth",
                     remedy: Remedy(["rfkill", "unblock", "bluetooth"], needsRoot: false))
         }
     }
 
     private var daemon: [Finding] {
-        let severity: Finding.Status = needsDaemon ? .bad : .note
         let bus = Finding("system bus", .good, "available")
         switch facts.daemon {
         case .failure(.noBus(let reason)):
             return [
-                Finding(
-                    "system bus", severity, "not reachable: \(reason)",
-                    advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)
-            ]
-        case .failure(.notRunning) where facts.daemonPath == nil:
-            return [
-                bus,
-                Finding(
-                    "bluetoothd", severity, "not installed", advice: "For the link bluez: apt-get install bluez.",
-                    isAbsence: true),
+                missing(
+                    "system bus", "not reachable: \(reason)", isNeeded: needsDaemon,
+                    advice: "For the link bluez: start it (systemctl start dbus).")
             ]
         case .failure(.notRunning):
+            guard let path = facts.daemonPath else {
+                let advice = "For the link bluez: apt-get install bluez."
+                return [bus, missing("bluetoothd", "not installed", isNeeded: needsDaemon, advice: advice)]
+            }
             return [
                 bus,
-                Finding(
-                    "bluetoothd", severity, "installed at \(facts.daemonPath ?? "?"), and not running",
+                missing(
+                    "bluetoothd", "installed at \(path), and not running", isNeeded: needsDaemon,
                     advice: "systemctl enable --now bluetooth. See why it stopped: journalctl -u bluetooth",
-                    isAbsence: true,
                     remedy: Remedy(["systemctl", "enable", "--now", "bluetooth"], needsRoot: true)),
             ]
         case .failure(.denied):
@@ -102,12 +101,17 @@ package struct BluetoothDiagnosis {
                 Join the group bluetooth (adduser USER bluetooth, then log in again), or install a checkout's \
                 hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf.
                 """
-            return [bus, Finding("bus policy", severity, "this user has no access to bluetoothd", advice: advice)]
+            return [
+                bus,
+                missing(
+                    "bus policy", "this user has no access to bluetoothd", isNeeded: needsDaemon, isAbsence: false,
+                    advice: advice),
+            ]
         case .failure(.noAnswer(let reason)):
             return [
                 bus,
-                Finding(
-                    "bluetoothd", severity, "does not respond: \(reason)",
+                missing(
+                    "bluetoothd", "does not respond: \(reason)", isNeeded: needsDaemon, isAbsence: false,
                     advice: "systemctl restart bluetooth (this disconnects all devices)"),
             ]
         case .success(let inventory):
@@ -129,83 +133,64 @@ package struct BluetoothDiagnosis {
 
     private var adapters: [Finding] {
         guard let inventory else { return [] }
-        var findings: [Finding] = []
-        if let wanted, !inventory.adapters.contains(where: { $0.name == wanted }) {
-            let available = inventory.adapters.isEmpty ? "none" : inventory.adapters.map(\.name).joined(separator: ", ")
-            findings.append(
-                Finding(
-                    "adapter \(wanted)", .bad, "unknown to bluetoothd; available: \(available)",
-                    advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
-        }
+        let names = inventory.adapters.map(\.name)
         let hasPower = inventory.adapters.contains(where: \.isPowered)
-        for adapter in inventory.adapters {
-            let isSelected = needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower)
-            findings.append(contentsOf: self.findings(about: adapter, isSelected: isSelected))
+        let known = inventory.adapters.map { adapter in
+            finding(about: adapter, isSelected: needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower))
         }
-        return findings
+        guard let wanted, !names.contains(wanted) else { return known }
+        return [
+            Finding(
+                "adapter \(wanted)", .bad,
+                "unknown to bluetoothd; available: \(names.isEmpty ? "none" : names.joined(separator: ", "))",
+                advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true)
+        ] + known
     }
 
-    private func findings(about adapter: BlueZInventory.Adapter, isSelected: Bool) -> [Finding] {
+    private func finding(about adapter: BlueZInventory.Adapter, isSelected: Bool) -> Finding {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
-            let advice =
-                facts.rfkillSwitches.isEmpty
-                ? "bluetoothctl select \(adapter.address), then: bluetoothctl power on"
-                : "Remove the rfkill block above first, then: bluetoothctl power on"
-            return [
-                Finding(
-                    check, isSelected ? .bad : .note, "\(adapter.address), switched off", advice: advice,
-                    isAbsence: true,
-                    remedy: power(adapter.name))
+            let power = [
+                "busctl", "--system", "set-property", "org.bluez", "/org/bluez/\(adapter.name)", "org.bluez.Adapter1",
+                "Powered", "b", "true",
             ]
+            return missing(
+                check, "\(adapter.address), switched off", isNeeded: isSelected,
+                advice: facts.rfkillSwitches.isEmpty
+                    ? "bluetoothctl select \(adapter.address), then: bluetoothctl power on"
+                    : "Remove the rfkill block above first, then: bluetoothctl power on",
+                remedy: Remedy(power, needsRoot: false))
         }
         // bluetoothd reports no roles before version 5.52.
-        let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
-        guard isCentral else {
-            return [
-                Finding(
-                    check, isSelected ? .bad : .note, "\(adapter.address) does not support the central role",
-                    advice: "Use another adapter for the gateway.")
-            ]
+        func supports(_ role: String) -> Bool { adapter.roles.isEmpty || adapter.roles.contains(role) }
+        guard supports("central") else {
+            return missing(
+                check, "\(adapter.address) does not support the central role", isNeeded: isSelected, isAbsence: false,
+                advice: "Use another adapter for the gateway.")
         }
-        var details = [adapter.address, "on"]
-        if adapter.isDiscovering { details.append("scanning") }
-        let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
-        if isPeripheral, adapter.supportsGATTServer, let advertisements = adapter.advertisements {
-            details.append(
-                "can be a bottle (advertisements: \(advertisements.active) active, \(advertisements.free) free)")
-            return [Finding(check, .good, details.joined(separator: ", "))]
+        var use = "can be a gateway, not a bottle"
+        if supports("peripheral"), adapter.supportsGATTServer, let advertisements = adapter.advertisements {
+            use = "can be a bottle (advertisements: \(advertisements.active) active, \(advertisements.free) free)"
         }
-        details.append("can be a gateway, not a bottle")
-        return [Finding(check, .good, details.joined(separator: ", "))]
-    }
-
-    private func power(_ adapter: String) -> Remedy {
-        Remedy(
-            [
-                "busctl", "--system", "set-property", "org.bluez", "/org/bluez/\(adapter)", "org.bluez.Adapter1",
-                "Powered", "b", "true",
-            ], needsRoot: false)
+        return Finding(check, .good, "\(adapter.address), on, \(adapter.isDiscovering ? "scanning, " : "")\(use)")
     }
 
     private var permissions: [Finding] {
         guard case .adapters = facts.kernel else { return [] }
-        let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap {
-            $0
-        }
+        let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"]
+            .compactMap(\.self).joined(separator: " and ")
         guard !lacking.isEmpty else {
             return [Finding("permissions", .good, "raw sockets: the link l2cap and waterh-replay record work")]
         }
         return [
-            Finding(
-                "permissions", needsRaw ? .bad : .note,
-                "without \(lacking.joined(separator: " and ")): the link l2cap and waterh-replay record do not work",
+            missing(
+                "permissions", "without \(lacking): the link l2cap and waterh-replay record do not work",
+                isNeeded: needsRaw, isAbsence: false,
                 advice:
                     """
                     Run these commands as root, or: setcap cap_net_raw,cap_net_admin+ep PROGRAM. The link bluez needs \
                     neither.
-                    """
-            )
+                    """)
         ]
     }
 
@@ -232,43 +217,35 @@ package struct BluetoothDiagnosis {
     }
 
     private var knownBottles: [Finding] {
-        guard let inventory else { return [] }
-        return inventory.devices.filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
-            let name = device.name.map { "\(TerminalText.safe($0)) (\(device.address))" } ?? device.address
-            let check = "bottle \(device.address)"
-            var findings: [Finding] = []
-            if device.isBlocked {
-                findings.append(
-                    Finding(
-                        check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)",
-                        advice: "bluetoothctl unblock \(device.address)",
-                        remedy: Remedy(["bluetoothctl", "unblock", device.address], needsRoot: false)))
-            }
-            if device.isPaired {
-                findings.append(
-                    Finding(
+        (inventory?.devices ?? []).filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
+            let (address, check) = (device.address, "bottle \(device.address)")
+            let name = device.name.map { "\(TerminalText.safe($0)) (\(address))" } ?? address
+            return [
+                !device.isBlocked
+                    ? nil
+                    : missing(
+                        check, "bluetoothd blocks \(name)", isNeeded: needsDaemon, isAbsence: false,
+                        advice: "bluetoothctl unblock \(address)",
+                        remedy: Remedy(["bluetoothctl", "unblock", address], needsRoot: false)),
+                !device.isPaired
+                    ? nil
+                    : Finding(
+                        check, .note,
+                        "\(name) is paired, which a bottle does not need; a stale pairing prevents connections",
+                        advice: "bluetoothctl remove \(address)"),
+                !device.isConnected
+                    ? nil
+                    : Finding(
                         check, .note,
                         """
-                        \(name) is paired, which a bottle does not need; a stale pairing prevents connections
-                        """,
-                        advice: "bluetoothctl remove \(device.address)"))
-            }
-            if device.isConnected {
-                findings.append(
-                    Finding(
-                        check, .note,
-                        """
-                        \(device.adapter) has a connection to \(name): the bottle does not advertise while it is \
-                        open
+                        \(device.adapter) has a connection to \(name): the bottle does not advertise while it is open
                         """,
                         advice:
                             """
                             If no program uses it, a stopped program left it open: bluetoothctl disconnect \
-                            \(device.address). If that fails: bluetoothctl remove \(device.address)
-                            """
-                    ))
-            }
-            return findings
+                            \(address). If that fails: bluetoothctl remove \(address)
+                            """),
+            ].compactMap(\.self)
         }
     }
 }
