@@ -44,7 +44,7 @@ import TrackerService
 struct SettingEffect: Sendable {
     enum Observation: Sendable {
         /// The state after each of these steps of a day in the library, each after its time, and the notifications of a
-        /// `check`. The setting is set first.
+        /// `check`, or the poll schedule. The setting is set first.
         case day([String])
         /// The output of these `waterh-tracker` lines, each after its time of day on one date. `*` marks where the
         /// setting is set (default: the beginning), and `files` lists the files next to the store.
@@ -55,8 +55,6 @@ struct SettingEffect: Sendable {
         case poll
         /// The result of the gateway's engine with the setting.
         case engine(@Sendable (Settings) throws -> String)
-        /// The first matching line of the service, outside drinking hours.
-        case service(String)
 
         /// Equal for equal observations; `nil` if they cannot be compared.
         var key: String? {
@@ -66,7 +64,6 @@ struct SettingEffect: Sendable {
             case .synced(let lines): "synced \(lines)"
             case .poll: "poll"
             case .engine: nil
-            case .service(let beginning): "service \(beginning)"
             }
         }
     }
@@ -91,7 +88,6 @@ struct SettingEffect: Sendable {
             var settings = Settings()
             if let setting { try settings.set(setting.name, to: setting.value) }
             return try evaluate(settings)
-        case .service(let beginning): return try await EffectRun().firstServiceLine(startingWith: beginning, change)
         }
     }
 
@@ -121,6 +117,7 @@ struct SettingEffect: Sendable {
             case "drink": _ = try now.drink()
             case "water": _ = try now.water()
             case "check": output += try TrackerAPI.json(await now.deliver([MemorySink()])) + "\n"
+            case "schedule": output += "\(try now.pollSchedule())\n"
             default: try #require(words[1] == "state", "unknown step \(step)")
             }
             output += try TrackerAPI.json(now.state()) + "\n"
@@ -197,19 +194,6 @@ private struct EffectRun {
             }
             return "\(name) \(value.map { "\($0)" } ?? "nothing")"
         }.joined(separator: ", ")
-    }
-
-    /// A service at night, by its time zone.
-    func firstServiceLine(startingWith beginning: String, _ change: [String]?) async throws -> String {
-        let pair = try await Pair()
-        if let change { try await tracker(change) }
-        let service = try Program.gateway.start(
-            "run --verbose --link \(pair.socket) --zone \(DueNow.zone(at: 2))", environment: home.environment)
-        defer { service.send(signal: SIGTERM) }
-        let line = await event(within: 30) { service.error.split(separator: "\n").first { $0.contains(beginning) } }
-        // Without the time and the ids, which differ in each run.
-        let words = try #require(line?.range(of: beginning).flatMap { line?[$0.lowerBound...] }, "\(service.error)")
-        return String(words.prefix { $0 != "[" })
     }
 }
 
@@ -314,7 +298,7 @@ enum SettingEffects {
             return HoldRequest(settings.bottle.hold, viewers: nil, interval: .every(seconds: 600), now: now).map {
                 "\($0)"
             } ?? "let go"
-        }, "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
+        }, "bottle.pollWhenIdle": day("false", ["02:00 schedule"]),
         "bottle.maxRecordAgeDays": engine("1") { settings in
             var options = PollOptions(settings: settings.bottle, zone: .utc)
             options.isClockSynchronised = true
