@@ -92,7 +92,7 @@ actor BenchDayConnection {
     }
 
     /// The values of the response characteristic since `start`.
-    func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
+    func values(since start: MonotonicInstant) -> [BenchDayStep.Value] {
         events.compactMap { seen in
             guard seen.at >= start, case .notification(let handle, let bytes) = seen.event, handle == response?.handle
             else { return nil }

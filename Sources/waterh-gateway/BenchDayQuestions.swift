@@ -117,15 +117,16 @@ struct BenchDayQuestion: Sendable {
                 "They were \(hex(record[10...11])), with \(measured) \(isBoost ? "%" : "°C").", [hex(record)])
         },
         BenchDayQuestion(id: "one-frame", rule: "P3.1", text: "Is a log one PT frame?") { day in
-            guard let longestLog = day.logs.filter(\.isWholeLog).max(by: { $0.records.count < $1.records.count }),
-                longestLog.records.count > 8, day.profile == .retail
+            let logs = day.logs.map { (step: $0, contents: $0.contents) }.filter(\.contents.isWholeLog)
+            guard let (step, log) = logs.max(by: { $0.contents.records.count < $1.contents.records.count }),
+                log.records.count > 8, day.profile == .retail
             else {
                 return Finding(nil, "No log of a retail bottle had more than eight records, the maximum of one entry.")
             }
             return Finding(
-                longestLog.frames == 1,
-                "\(longestLog.records.count) records were sent; number of PT frames: \(longestLog.frames).",
-                longestLog.values.map { hex($0.bytes) }.filter { $0.hasPrefix("5054") })
+                log.frames.count == 1,
+                "\(log.records.count) records were sent; number of PT frames: \(log.frames.count).",
+                step.values.map { hex($0.bytes) }.filter { $0.hasPrefix("5054") })
         },
         BenchDayQuestion(
             id: "advertises-connected", rule: "P1.3", text: "Does the bottle advertise while it is connected?"

@@ -9,27 +9,29 @@ struct BenchDayRecord: Sendable {
     var name: String?
     var mtu: Int?
     var profile: BottleProfile?
-    var steps: [BenchDayRecordedStep] = []
+    var steps: [BenchDayStep] = []
     /// The amounts of the measured sips in ml.
     var sips: [Int] = []
     var omissions: [String] = []
 
-    var snapshots: [(step: BenchDayRecordedStep, snapshot: Snapshot)] {
-        steps.compactMap { step in step.name == "snapshot" ? step.snapshot.map { (step, $0) } : nil }
+    var snapshots: [(step: BenchDayStep, snapshot: Snapshot)] {
+        steps.compactMap { step in step.name == "snapshot" ? step.contents.snapshot.map { (step, $0) } : nil }
     }
-    var logs: [BenchDayRecordedStep] { steps.filter { $0.name.hasPrefix("log") } }
+    var logs: [BenchDayStep] { steps.filter { $0.name.hasPrefix("log") } }
     var model: BottleModel? {
         snapshots.lazy.compactMap(\.snapshot.model).first ?? name.flatMap(BottleModel.init(advertisedName:))
     }
 
-    func step(_ name: String) -> BenchDayRecordedStep? { steps.last { $0.name == name } }
+    func step(_ name: String) -> BenchDayStep? { steps.last { $0.name == name } }
 
     /// The records of the step's log; `nil` if it was not read completely.
-    func records(_ name: String) -> [[UInt8]]? { step(name).flatMap { $0.isWholeLog ? $0.records : nil } }
+    func records(_ name: String) -> [[UInt8]]? {
+        step(name).map(\.contents).flatMap { $0.isWholeLog ? $0.records : nil }
+    }
 }
 
 /// A step of the session with the received values.
-struct BenchDayRecordedStep: Sendable {
+struct BenchDayStep: Sendable {
     struct Value: Sendable {
         /// The time since the start of the step.
         var after: Duration
@@ -44,51 +46,40 @@ struct BenchDayRecordedStep: Sendable {
     var advertisements = 0
     var failure: String?
 
-    /// The messages and log transfers in the values (protocol spec P3.4).
-    private var events: [AssemblyEvent] {
-        var assembler = LogAssembler()
-        return values.flatMap { assembler.receive($0.bytes) } + assembler.finish()
+    /// The contents of the values (protocol spec P3.4).
+    struct Contents: Sendable {
+        var snapshot: Snapshot?
+        /// Records of 13 bytes in the order of arrival, without repetitions.
+        var records: [[UInt8]] = []
+        /// The PT frames with records, without repetitions.
+        var frames: Set<[UInt8]> = []
+        /// Whether every frame is complete, and the bottle reported an empty log or sent one.
+        var isWholeLog = false
     }
 
-    private var messages: [BottleMessage] {
-        events.compactMap { if case .message(let frame) = $0 { try? BottleMessage(decoding: frame) } else { nil } }
-    }
-
-    var snapshot: Snapshot? {
-        messages.lazy.compactMap { if case .snapshot(let snapshot) = $0 { snapshot } else { nil } }.first
-    }
-
-    private var transfers: [LogTransfer] {
-        events.compactMap { event in
+    /// Decodes the values.
+    var contents: Contents {
+        var (assembler, contents) = (LogAssembler(), Contents())
+        var (hasLog, isBroken) = (false, failure != nil)
+        for event in values.flatMap({ assembler.receive($0.bytes) }) + assembler.finish() {
             switch event {
-            case .log(let transfer), .unfinished(let transfer, _): transfer
-            default: nil
+            case .message(let frame):
+                let message = try? BottleMessage(decoding: frame)
+                if case .snapshot(let snapshot) = message { contents.snapshot = contents.snapshot ?? snapshot }
+                if message == .logEmpty { hasLog = true }
+            case .log(let transfer), .unfinished(let transfer, _):
+                hasLog = true
+                if transfer.count > 0 { contents.frames.insert(transfer.recordBytes) }
+                for record in transfer.records().map(\.raw) where !contents.records.contains(record) {
+                    contents.records.append(record)
+                }
+                if case .unfinished = event { isBroken = true }
+            case .malformed: isBroken = true
+            case .repeated: break
             }
         }
-    }
-
-    /// Records of 13 bytes in the order of arrival, without repetitions.
-    var records: [[UInt8]] {
-        var seen: Set<[UInt8]> = []
-        return transfers.flatMap { transfer in
-            stride(from: 0, to: transfer.count * DrinkRecord.size, by: DrinkRecord.size).map {
-                Array(transfer.recordBytes[$0..<($0 + DrinkRecord.size)])
-            }
-        }.filter { seen.insert($0).inserted }
-    }
-
-    /// The number of PT frames with records, without repetitions.
-    var frames: Int { Set(transfers.filter { $0.count > 0 }.map(\.recordBytes)).count }
-
-    /// Whether every frame is complete, and the bottle reported an empty log or sent one.
-    var isWholeLog: Bool {
-        let isBroken = events.contains {
-            switch $0 {
-            case .unfinished, .malformed: true
-            case .log, .message, .repeated: false
-            }
-        }
-        return failure == nil && !isBroken && (messages.contains(.logEmpty) || !transfers.isEmpty)
+        contents.isWholeLog = hasLog && !isBroken
+        return contents
     }
 
     /// The step as JSON with the keys of CLI spec C5.

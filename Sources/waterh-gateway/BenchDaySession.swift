@@ -140,10 +140,10 @@ actor BenchDaySession {
     /// Performs a step and records it. Writes its records to the directory before the next step.
     private func step(
         _ name: String, sending command: HostCommand? = nil, on bottle: BenchDayConnection,
-        _ body: (_ step: inout BenchDayRecordedStep, _ start: MonotonicInstant) async throws -> Void
+        _ body: (_ step: inout BenchDayStep, _ start: MonotonicInstant) async throws -> Void
     ) async throws {
         let start = MonotonicClock.system.now()
-        var step = BenchDayRecordedStep(part: part, name: name, at: setup.wall(), sent: command?.encoded)
+        var step = BenchDayStep(part: part, name: name, at: setup.wall(), sent: command?.encoded)
         var failure: LinkError?
         do {
             try await body(&step, start)
@@ -153,7 +153,8 @@ actor BenchDaySession {
         step.values += await bottle.values(since: start)
         step.failure = failure?.sentence
         record.steps.append(step)
-        if !step.records.isEmpty { try await setup.folder.append(step.records) }
+        let records = step.contents.records
+        if !records.isEmpty { try await setup.folder.append(records) }
         // Only a disconnect ends the part. Another error ends only its step.
         if let failure, failure.code == .disconnected { throw failure }
     }
@@ -188,7 +189,7 @@ actor BenchDaySession {
     private func acknowledge(
         _ name: String, _ what: Acknowledgement, of stored: Set<[UInt8]>, on bottle: BenchDayConnection
     ) async throws {
-        guard let log = record.logs.last, log.isWholeLog, !log.records.isEmpty else {
+        guard let log = record.logs.last?.contents, log.isWholeLog, !log.records.isEmpty else {
             throw Skip(reason: "the log was empty or not read to its end, so nothing was acknowledged")
         }
         guard stored.isSuperset(of: log.records) else {
