@@ -1,14 +1,25 @@
-import Utilities
 import Dispatch
 import Foundation
 import Synchronization
+import Utilities
 
 /// Signals as a stream, for an orderly exit.
 package enum StopSignals {
+    private static let listeners = Mutex<[(numbers: [Int32], continuation: AsyncStream<Int32>.Continuation)]>([])
+
     /// A stream of received signals. After this function returns, the signals no longer end the process.
     package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
-        SignalPipe.shared.add(continuation, for: numbers)
+        listeners.withLock { $0.append((numbers, continuation)) }
+        pipeSource.interest = .reading
+        for number in numbers {
+            signal(number) { number in
+                let before = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(signalPipeEnd, &byte, 1)
+                errno = before
+            }
+        }
         return stream
     }
 
@@ -28,30 +39,10 @@ package enum StopSignals {
     package static func status(for number: Int32) -> ExitStatus {
         number == SIGINT || number == SIGHUP ? .interrupted : .done
     }
-}
 
-/// Passes signals to the streams: each handler writes one byte to a pipe. A dispatch source loses early signals.
-private final class SignalPipe: Sendable {
-    static let shared = SignalPipe()
-
-    private final class Listeners: Sendable {
-        private let all = Mutex<[(numbers: [Int32], continuation: AsyncStream<Int32>.Continuation)]>([])
-
-        func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {
-            all.withLock { $0.append((numbers, continuation)) }
-        }
-
-        func send(_ number: Int32) {
-            for listener in all.withLock({ $0 }) where listener.numbers.contains(number) {
-                listener.continuation.yield(number)
-            }
-        }
-    }
-
-    private let listeners = Listeners()
-    private let source: DescriptorSource
-
-    private init() {
+    /// The read end of a pipe to which the handlers write the numbers of signals. A dispatch source of signals loses
+    /// early ones.
+    private static let pipeSource: DescriptorSource = {
         var ends: [Int32] = [-1, -1]
         let isPipeCreated = pipe(&ends) == 0
         precondition(isPipeCreated, "cannot create a pipe for signals")
@@ -60,29 +51,19 @@ private final class SignalPipe: Sendable {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         signalPipeEnd = ends[1]
-        let readEnd = ends[0]
-        let listeners = listeners
-        source = DescriptorSource(owning: readEnd, queue: DispatchQueue(label: "signals")) { _ in
-            var numbers = [UInt8](repeating: 0, count: 64)
-            let count = read(readEnd, &numbers, numbers.count)
-            for number in numbers.prefix(max(0, count)) { listeners.send(Int32(number)) }
-        }
-        source.interest = .reading
         // Start a timer now: libdispatch opens its descriptor at the first timer, and aborts if that fails later.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
-    }
-
-    func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {
-        listeners.add(continuation, for: numbers)
-        for number in numbers {
-            signal(number) { number in
-                let before = errno
-                var byte = UInt8(truncatingIfNeeded: number)
-                _ = write(signalPipeEnd, &byte, 1)
-                errno = before
+        let readEnd = ends[0]
+        return DescriptorSource(owning: readEnd, queue: DispatchQueue(label: "signals")) { _ in
+            var numbers = [UInt8](repeating: 0, count: 64)
+            let count = read(readEnd, &numbers, numbers.count)
+            for number in numbers.prefix(max(0, count)).map(Int32.init) {
+                for listener in listeners.withLock({ $0 }) where listener.numbers.contains(number) {
+                    listener.continuation.yield(number)
+                }
             }
         }
-    }
+    }()
 }
 
 /// The write end of the pipe, set before the first handler is installed.
