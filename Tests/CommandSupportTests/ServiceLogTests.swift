@@ -4,31 +4,24 @@ import Logging
 import Testing
 
 @Suite struct ServiceLogTests {
-    private static let events: [(level: Logger.Level, text: String, journal: String)] = [
-        (.critical, "error: It broke. [bottle=Blue poll=7]", "<2>It broke. [bottle=Blue poll=7]"),
-        (.error, "error: It broke. [bottle=Blue poll=7]", "<3>It broke. [bottle=Blue poll=7]"),
-        (.warning, "warning: It broke. [bottle=Blue poll=7]", "<4>It broke. [bottle=Blue poll=7]"),
-        (.notice, "It broke. [bottle=Blue poll=7]", "<5>It broke. [bottle=Blue poll=7]"),
-        (.info, "It broke. [bottle=Blue poll=7]", "<6>It broke. [bottle=Blue poll=7]"),
-        (.debug, "It broke. [bottle=Blue poll=7]", "<7>It broke. [bottle=Blue poll=7]"),
-    ]
-
     private static func handler(_ format: LogFormat, hasTime: Bool = false) -> ServiceLogHandler {
         ServiceLogHandler(format, hasTime: hasTime, time: { Date(timeIntervalSince1970: 0) })
     }
 
-    @Test(arguments: events)
-    func `an event has one line in each format`(_ event: (level: Logger.Level, text: String, journal: String)) {
-        let metadata = [("bottle", "Blue"), ("poll", "7")]
-        #expect(Self.handler(.text).text(event.level, "It broke.", metadata) == event.text)
-        #expect(Self.handler(.journal).text(event.level, "It broke.", metadata) == event.journal)
-        #expect(
-            Self.handler(.json).text(event.level, "It broke.", metadata)
-                == #"""
-                {"time":"1970-01-01T00:00:00.000Z","level":"\#(event.level.rawValue)","message":"It \#
-                broke.","bottle":"Blue","poll":"7"}
-                """#
-        )
+    @Test(
+        arguments: [
+            (.critical, "error: ", 2), (.error, "error: ", 3), (.warning, "warning: ", 4), (.notice, "", 5),
+            (.info, "", 6),
+            (.debug, "", 7),
+        ] as [(Logger.Level, String, Int)])
+    func `an event has one line in each format`(_ level: Logger.Level, _ label: String, _ priority: Int) {
+        func line(_ format: LogFormat) -> String {
+            Self.handler(format).text(level, "It broke.", [("bottle", "Blue"), ("poll", "7")])
+        }
+        #expect(line(.text) == "\(label)It broke. [bottle=Blue poll=7]")
+        #expect(line(.journal) == "<\(priority)>It broke. [bottle=Blue poll=7]")
+        let head = #"{"time":"1970-01-01T00:00:00.000Z","level":"\#(level.rawValue)","message":"It broke.""#
+        #expect(line(.json) == head + #","bottle":"Blue","poll":"7"}"#)
     }
 
     @Test func `a line of text starts with its time in a file`() {
@@ -39,15 +32,12 @@ import Testing
     }
 
     @Test(arguments: LogFormat.allCases) func `an event is one line with any content`(format: LogFormat) throws {
-        let pipe = Pipe()
-        let handler = ServiceLogHandler(
-            format, descriptor: pipe.fileHandleForWriting.fileDescriptor, time: { Date(timeIntervalSince1970: 0) })
-        let log = Logger(label: "test") { _ in handler }
-        log.warning("A bottle\n<0>called \u{1B}[2J\u{85}\u{202E} answers.", metadata: ["bottle": "x\ny\" z"])
-        log.debug("Nobody asked.")
-        try pipe.fileHandleForWriting.close()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        #expect(text.filter { $0 == "\n" }.count == 1 && text.hasSuffix("\n"), "\(text)")
+        let lines = try Self.lines(format) { log in
+            log.warning("A bottle\n<0>called \u{1B}[2J\u{85}\u{202E} answers.", metadata: ["bottle": "x\ny\" z"])
+            log.debug("Nobody asked.")
+        }
+        let text = try #require(lines.first)
+        #expect(lines.count == 1, "\(lines)")
         #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}") && !text.contains("Nobody"))
         if format == .json {
             let object = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String])
@@ -148,6 +138,8 @@ import Testing
         _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, Self.setPipeSize, 1 << 20)
         say(logger(format, pipe.fileHandleForWriting.fileDescriptor))
         try pipe.fileHandleForWriting.close()
-        return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(text.hasSuffix("\n"), "\(text)")
+        return text.split(separator: "\n")
     }
 }
