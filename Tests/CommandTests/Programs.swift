@@ -46,6 +46,19 @@ extension Program {
     private static func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
 }
 
+extension Program {
+    /// Copies the program for another user. Another process makes the copy: a file that the test process has open for
+    /// writing cannot be executed while other tests start programs.
+    func copy(to path: String) async throws -> Program {
+        try await #require(Program(system: "cp")).succeed([self.path, path])
+        chmod(path, 0o755)
+        return Program(path: path)
+    }
+
+    /// The arguments of setpriv that start this program as an unprivileged user.
+    var asNobody: [String] { ["--reuid=65534", "--regid=65534", "--clear-groups", path] }
+}
+
 extension Program.Result {
     func object() throws -> [String: Any] {
         guard let object = try? JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any] else {

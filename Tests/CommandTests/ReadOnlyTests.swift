@@ -148,14 +148,10 @@ import Testing
                 for folder in [home.folder.path, home.folder.file("config"), home.folder.file("config/waterh")] {
                     chmod(folder, 0o755)
                 }
-                // Another process makes the copy: a file that the test process has open for writing cannot be executed
-                // while other tests start programs.
-                let shell = try #require(Program(system: "sh"))
-                let line = """
-                    cp '\(Program.tracker.path)' waterh-tracker && exec setpriv --reuid=65534 \
-                    --regid=65534 --clear-groups ./waterh-tracker \(verb)
-                    """
-                result = try await shell.run(["-c", line], environment: home.environment, directory: home.folder.path)
+                let copy = try await Program.tracker.copy(to: home.folder.file("waterh-tracker"))
+                result = try await #require(Program(system: "setpriv")).run(
+                    copy.asNobody + verb.split(separator: " ").map(String.init), environment: home.environment,
+                    directory: home.folder.path)
             } else {
                 chmod(home.folder.file("service"), 0)
                 result = try await home.tracker(verb)

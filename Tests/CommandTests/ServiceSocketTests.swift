@@ -12,16 +12,10 @@ import Testing
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o1777)
         let path = folder.file("s.sock")
-        let shell = try #require(Program(system: "sh"))
-        // Another process makes the copy: a file that the test process has open for writing cannot be executed while
-        // other tests start programs.
-        let line = """
-            umask 000; cp '\(Program.emulator.path)' '\(folder.file("squatter"))' && exec setpriv \
-            --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path).link \
-            --control unix:\(path)
-            """
-        let squatter = try shell.start(
-            ["-c", line], environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
+        let copy = try await Program.emulator.copy(to: folder.file("squatter"))
+        let squatter = try #require(Program(system: "setpriv")).start(
+            copy.asNobody + ["run", "--link", "unix:\(path).link", "--control", "unix:\(path)"],
+            environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
         #expect(await eventually { FileManager.default.fileExists(atPath: path) }, "\(squatter.error)")
         let socket = ServiceSocket(path: path)
         let failure = await event { () -> CommandFailure? in
@@ -93,6 +87,7 @@ import Testing
     private struct Bench {
         let folder: TemporaryFolder
         let service: RunningProgram
+        private let tracker: Program
 
         init() async throws {
             folder = try TemporaryFolder()
@@ -106,20 +101,8 @@ import Testing
                 store = \"\(folder.file("state/day.sqlite"))\"\nlink = \"unix:\(folder.file("none"))\"\nlisten = \
                 \"off\"\n
                 """, to: "w.toml")
-            let shell = try #require(Program(system: "sh"))
-            // Another process makes the copy: a file that the test process has open for writing cannot be executed
-            // while other tests start programs.
-            _ = try await shell.run([
-                "-c",
-                """
-                cp '\(Program.tracker.path)' '\(folder.file("waterh-tracker"))' && chmod 755 \
-                '\(folder.file("waterh-tracker"))'
-                """,
-            ])
-            let environment = [
-                "HOME": folder.file("state"), "RUNTIME_DIRECTORY": folder.file("run"), "DBUS_SESSION_BUS_ADDRESS": "",
-                "WATERH_STORE": "", "TZ": "UTC",
-            ]
+            tracker = try await Program.tracker.copy(to: folder.file("waterh-tracker"))
+            let environment = Self.environment(folder, home: "state")
             _ = try await Program.tracker.run(
                 "setup --yes --notifications skip --config \(folder.file("w.toml"))", environment: environment)
             service = try Program.gateway.start(
@@ -130,26 +113,24 @@ import Testing
             }
         }
 
+        private static func environment(_ folder: TemporaryFolder, home: String) -> [String: String] {
+            [
+                "HOME": folder.file(home), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"),
+                "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
+            ]
+        }
+
         /// Runs a command as the service's user.
         func runAsOwner(_ line: String) async throws -> Program.Result {
             try await Program.tracker.run(
-                "\(line) --config \(folder.file("w.toml"))",
-                environment: [
-                    "HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
-                ])
+                "\(line) --config \(folder.file("w.toml"))", environment: Self.environment(folder, home: "state"))
         }
 
         /// Starts a command as a member of the service's group.
         func startAsMember(_ line: String) throws -> RunningProgram {
             try #require(Program(system: "setpriv")).start(
-                """
-                --reuid=65534 --regid=65534 --groups=0 \(folder.file("waterh-tracker")) \(line) --config \
-                \(folder.file("w.toml"))
-                """,
-                environment: [
-                    "HOME": folder.file("home"), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"),
-                    "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
-                ])
+                "--reuid=65534 --regid=65534 --groups=0 \(tracker.path) \(line) --config \(folder.file("w.toml"))",
+                environment: Self.environment(folder, home: "home"))
         }
 
         func runAsMember(_ line: String) async throws -> Program.Result { try await startAsMember(line).finish() }

@@ -66,7 +66,7 @@ import Testing
         // As root the test drops its privileges, if other users can execute the build.
         var (program, words) = (Program.gateway, [String]())
         if geteuid() == 0, let tool = Program(system: "setpriv") {
-            let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", Program.products + "/waterh-gateway"]
+            let nobody = Program.gateway.asNobody
             for path in [folder.path, folder.file("run"), pair.folder.path] { chmod(path, 0o777) }
             for path in [pair.socket, pair.control] { chmod(path.replacing("unix:", with: ""), 0o666) }
             if try await tool.run(nobody + ["--version"]).exitCode == 0 { (program, words) = (tool, nobody) }
