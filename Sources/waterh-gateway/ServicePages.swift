@@ -2,7 +2,6 @@ import CommandSupport
 import Foundation
 import Logging
 import Store
-import Synchronization
 import TrackerCore
 import Utilities
 import WebServer
@@ -92,7 +91,6 @@ struct ServicePages: Sendable {
                 Backoff(first: Self.firstPause, longest: Self.longestPause)
             }
         var isReported = false
-        let bound = Mutex(false)
         var lock: ProcessLock?
         while !Task.isCancelled {
             do {
@@ -103,7 +101,6 @@ struct ServicePages: Sendable {
                     if case .unix(let path) = endpoint {
                         _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
                     }
-                    bound.withLock { $0 = true }
                     await ready(Self.text(endpoint, port))
                 }
                 break
@@ -119,7 +116,7 @@ struct ServicePages: Sendable {
             }
         }
         // Remove the socket only with the lock, because another service can listen at the path.
-        if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
+        if case .unix(let path) = endpoint, lock != nil { unlink(path) }
         withExtendedLifetime(lock) {}
     }
 
