@@ -94,15 +94,12 @@ enum Adoption {
             }
         }
         if await Machine.isClockSynchronised() != true {
-            let zone = try Machine.zone()
-            let wall = zone.wall(at: Machine.now())
-            let day = Date(timeIntervalSince1970: Double(Machine.now().wholeSeconds)).formatted(
-                .verbatim(
-                    "\(day: .defaultDigits) \(month: .wide)", locale: Locale(identifier: "en_GB"),
-                    timeZone: TimeZone(identifier: zone.id) ?? .gmt,
-                    calendar: Calendar(identifier: .gregorian)))
+            let (now, zone) = (Machine.now(), try Machine.zone())
+            let style = Date.FormatStyle(
+                locale: Locale(identifier: "en_GB"), timeZone: TimeZone(identifier: zone.id) ?? .gmt)
+            let day = Date(timeIntervalSince1970: Double(now.wholeSeconds)).formatted(style.day().month(.wide))
             choice.trustsClock = await confirm(
-                "This computer's clock says \(day), \(wall.timeText). Is that right?")
+                "This computer's clock says \(day), \(zone.wall(at: now).timeText). Is that right?")
         }
         return choice
     }
