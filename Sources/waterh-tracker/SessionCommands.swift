@@ -190,17 +190,18 @@ enum SessionText {
 
     static func change(_ context: CommandContext, _ session: SessionReport, _ text: String) -> [String] {
         let view = session.view
-        let state = view.state
-        let counts =
-            """
-            \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \
-            \(Amounts.decimal(state.value)).
-            """
-        let warning =
-            state.isWarning && view.session.isActive ? [context.console.paint(WaterlineState.warningText, .amber)] : []
-        return [
-            text, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : ""),
-        ] + warning
+        let due = view.session.isActive ? " " + view.state.waterDueText(everyNDrinks: view.everyNDrinks) : ""
+        return [text, counts(view.state) + due] + (view.session.isActive ? warning(view.state, context) : [])
+    }
+
+    private static func counts(_ state: WaterlineState) -> String {
+        """
+        \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value)).
+        """
+    }
+
+    private static func warning(_ state: WaterlineState, _ context: CommandContext) -> [String] {
+        state.isWarning ? [context.console.paint(WaterlineState.warningText, .amber)] : []
     }
 
     static func lines(_ report: SessionReport, _ context: CommandContext) throws -> [String] {
@@ -221,13 +222,8 @@ enum SessionText {
                 "  Pacing adherence " + (summary.adherencePercent.map { "\($0) %" } ?? "--")
                     + ", final value \(Amounts.decimal(summary.finalValue))")
         } else {
-            lines.append(
-                """
-                  \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \
-                \(Amounts.decimal(state.value)). 
-                """
-                    + state.waterDueText(everyNDrinks: view.everyNDrinks))
-            if state.isWarning { lines.append("  " + context.console.paint(WaterlineState.warningText, .amber)) }
+            lines.append("  \(counts(state)) \(state.waterDueText(everyNDrinks: view.everyNDrinks))")
+            lines += warning(state, context).map { "  " + $0 }
         }
         return try lines
             + view.logs.map { log in
