@@ -65,13 +65,10 @@ struct Check: StoreCommand {
         Diagnostics.warning(
             """
             \(counted(report.unseen.count, "notification")) could not be shown: \
-            \(report.unseen.map(\.title).joined(separator: ", ")). 
-            """
-                + """
-                The next check sends them again. Notifications require a desktop session with a notification \
-                server, or a 
-                """
-                + "terminal. If a person reads this output anyway, use --show.")
+            \(report.unseen.map(\.title).joined(separator: ", ")). The next check sends them again. Notifications \
+            require a desktop session with a notification server, or a terminal. If a person reads this output anyway, \
+            use --show.
+            """)
     }
 
     /// Runs sync. Its errors become warnings.

@@ -67,12 +67,12 @@ struct Streak: StoreCommand {
         let report = try context.tracker.streak()
         let record = report.record
         try context.printReport(report) {
-            [
+            let progress = record.isMet ? "met" : record.totalMl > 0 ? "not yet" : "nothing yet"
+            return [
                 """
                 \(counted(report.streak, "day")) in a row. Today: \(context.amount(record.totalMl)) / \
-                \(context.amount(record.goalMl))
+                \(context.amount(record.goalMl)), \(progress).
                 """
-                    + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet.")
             ]
         }
     }

@@ -148,12 +148,11 @@ struct SessionCommand: ParsableCommand {
                 }
                 return list.sessions.map(\.view.session).map { session in
                     let summary = session.computedSummary
-                    return
-                        """
+                    return """
                         \(session.id.prefix(8))  \(context.dateTime(session.startTime))  \
-                        \((summary?.durationText ?? "--").aligned(7))  
+                        \((summary?.durationText ?? "--").aligned(7))  \(counted(summary?.drinks ?? 0, "drink")), \
+                        \(counted(summary?.waters ?? 0, "water"))
                         """
-                            + "\(counted(summary?.drinks ?? 0, "drink")), \(counted(summary?.waters ?? 0, "water"))"
                 }
             }
         }
@@ -332,11 +331,9 @@ extension DrinkType: ExpressibleByArgument {}
 extension DrinkPreset {
     fileprivate var line: String {
         let size = sizeOz.map { "\(Amounts.decimal($0)) oz" } ?? "--"
-        return
+        return """
+            \(id.prefix(8))  \(name.padded(16)) \(drinkType.rawValue.padded(9)) \(size.aligned(8))  \
+            \(Amounts.decimal(standardDrinkEstimate)) standard
             """
-            \(id.prefix(8))  \(name.padded(16)) \(drinkType.rawValue.padded(9)) \
-            \(size.aligned(8))  
-            """
-                + "\(Amounts.decimal(standardDrinkEstimate)) standard"
     }
 }
