@@ -60,8 +60,6 @@ struct ProtobufMessage {
 
     func bytes(_ field: UInt64) -> [UInt8] { repeated(field).last.map(Array.init) ?? [] }
 
-    func text(_ field: UInt64) -> String { String(decoding: bytes(field), as: UTF8.self) }
-
     func repeated(_ field: UInt64) -> [ArraySlice<UInt8>] {
         fields.compactMap { if case (field, .bytes(let part)) = $0 { part } else { nil } }
     }

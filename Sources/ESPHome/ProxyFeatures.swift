@@ -1,4 +1,4 @@
-/// The feature flags of a Bluetooth proxy.
+/// The feature flags of a Bluetooth proxy. Devices before ESPHome 2023.6 report none.
 struct ProxyFeatures: OptionSet, Hashable {
     let rawValue: Int
     /// Passive scanning: the proxy forwards advertisements.
@@ -11,14 +11,4 @@ struct ProxyFeatures: OptionSet, Hashable {
     static let clearsCache = Self(rawValue: 1 << 4)
     /// The proxy forwards raw advertising data.
     static let rawAdvertisements = Self(rawValue: 1 << 5)
-
-    init(rawValue: Int) { self.rawValue = rawValue }
-
-    /// - Parameters:
-    ///   - flags: the feature flags; 0 from devices that are too old.
-    ///   - legacyVersion: the version number that old devices report instead.
-    init(flags: Int, legacyVersion: Int) {
-        let older: [Self] = [.passiveScan, .activeConnections, .connectsWithoutCache, [], .clearsCache]
-        self = flags != 0 ? Self(rawValue: flags) : Self(older.prefix(max(0, min(legacyVersion, older.count))))
-    }
 }

@@ -137,12 +137,7 @@ extension ProxyHost {
         let before = peers[peer]?.advertisement
         var advertisement = before ?? Advertisement(peer: peer, address: received.address, rssi: received.rssi)
         advertisement.isAddressPrivate = received.addressType != 0 && received.address.value >> 46 < 2
-        switch received.content {
-        case .raw(let data): advertisement.add(data)
-        case .parsed(let name, let services):
-            if !name.isEmpty { advertisement.name = name }
-            for uuid in services where !advertisement.services.contains(uuid) { advertisement.services.append(uuid) }
-        }
+        advertisement.add(received.data)
         guard advertisement != before || !reported.contains(peer), before != nil || peers.count < Limit.peers else {
             return
         }

@@ -218,11 +218,12 @@ struct ProxyHost {
     private mutating func finishHandshake(_ deviceFeatures: ProxyFeatures) {
         guard deviceFeatures.contains([.passiveScan, .activeConnections]) else {
             let canScan = deviceFeatures.contains(.passiveScan)
-            let kind = canScan ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy"
+            let kind =
+                canScan ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy, or older than ESPHome 2023.6"
             return end(.noAdapter, "\(endpoint) is \(kind)", isTransient: false)
         }
-        guard deviceFeatures.contains(.connectsWithoutCache) else {
-            return end(.noAdapter, "\(endpoint) is older than ESPHome 2022.12", isTransient: false)
+        guard deviceFeatures.contains([.connectsWithoutCache, .rawAdvertisements]) else {
+            return end(.noAdapter, "\(endpoint) is older than ESPHome 2023.6", isTransient: false)
         }
         features = deviceFeatures
         stage = .ready
@@ -236,7 +237,7 @@ struct ProxyHost {
     mutating func subscribe() {
         guard !isSubscribed else { return }
         isSubscribed = true
-        send(.subscribe(raw: features.contains(.rawAdvertisements)))
+        send(.subscribe)
     }
 
     // MARK: End

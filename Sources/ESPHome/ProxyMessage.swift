@@ -30,8 +30,7 @@ enum ProxyMessage: Hashable {
         case 5: self = .disconnectRequest
         case 6: self = .disconnectResponse
         case 7: self = .pingRequest
-        case 10: self = .deviceInfo(ProxyFeatures(flags: fields.number(15), legacyVersion: fields.number(11)))
-        case 67: self = .advertisements([ProxyAdvertisement(advertisement: fields)])
+        case 10: self = .deviceInfo(ProxyFeatures(rawValue: fields.number(15)))
         case 69:
             self = .connection(
                 fields.address, isConnected: fields.number(2) != 0, mtu: fields.number(3), error: fields.number(4))
@@ -49,7 +48,7 @@ enum ProxyMessage: Hashable {
         case 88: self = .cacheCleared(fields.address)
         case 93:
             var found: [ProxyAdvertisement] = []
-            for inner in fields.repeated(1).prefix(256) { found.append(try ProxyAdvertisement(raw: inner)) }
+            for inner in fields.repeated(1).prefix(256) { found.append(try ProxyAdvertisement(inner)) }
             self = .advertisements(found)
         default: self = .other
         }

@@ -24,10 +24,10 @@ struct ProxyRequest: Hashable {
     static let ping = ProxyRequest(7)
     static let pong = ProxyRequest(8)
     static let deviceInfo = ProxyRequest(9)
+    /// Subscribes to raw advertisements.
+    static let subscribe = ProxyRequest(66) { $0.put(1, 1) }
     static let unsubscribe = ProxyRequest(87)
     static let connectionsFree = ProxyRequest(80)
-
-    static func subscribe(raw: Bool) -> ProxyRequest { ProxyRequest(66) { $0.put(1, raw ? 1 : 0) } }
 
     /// A request about a peer: `BluetoothDeviceRequestType`.
     enum DeviceRequest: UInt64 {

@@ -45,9 +45,7 @@ private func understood(_ type: Int, _ bytes: [UInt8]) -> ProxyMessage? {
     case .advertisements(let all):
         precondition(all.count <= 256, "more advertisements than the limit")
         for sighting in all {
-            if case .raw(let structures) = sighting.content {
-                precondition(structures.count <= bytes.count, "an advertisement is larger than its message")
-            }
+            precondition(sighting.data.count <= bytes.count, "an advertisement is larger than its message")
         }
     case .services(_, let all):
         precondition(all.count <= 256, "more services than the limit")

@@ -153,8 +153,8 @@ def encoded(value):
 class Proxy:
     """The rules of ESPHome's bluetooth_proxy: results of connections and advertisements go to the subscriber; services are sent once."""
 
-    def __init__(self, bottle, flags=FLAGS, is_encrypted=False, free=3, raw=True, cut_after=None):
-        self.bottle, self.flags, self.is_encrypted, self.free, self.raw, self.cut_after = bottle, flags, is_encrypted, free, raw, cut_after
+    def __init__(self, bottle, flags=FLAGS, is_encrypted=False, free=3, cut_after=None):
+        self.bottle, self.flags, self.is_encrypted, self.free, self.cut_after = bottle, flags, is_encrypted, free, cut_after
         self.subscriber, self.air, self.services, self.subscriptions, self.tasks, self.clients = None, None, None, set(), set(), set()
         self.worker = concurrent.futures.ThreadPoolExecutor(1)
         self.values = 0
@@ -195,12 +195,10 @@ class Proxy:
 
     async def advertise(self, client):
         while self.subscriber is client:
-            if self.air is None and self.raw:
+            if self.air is None:
                 client.send(api.BluetoothLERawAdvertisementsResponse(advertisements=[
                     api.BluetoothLERawAdvertisement(address=0xC0FFEE000001, rssi=-90, address_type=1, data=advertisement("Lamp")),
                     api.BluetoothLERawAdvertisement(address=ADDRESS, rssi=-48, address_type=0, data=advertisement())]))
-            elif self.air is None:
-                client.send(api.BluetoothLEAdvertisementResponse(address=ADDRESS, name=b"WaterH-Boost-24oz", rssi=-48, service_uuids=["0xFFE5"]))
             await asyncio.sleep(0.05)
 
     def notified(self, handle, value):
@@ -356,7 +354,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
     async def test_the_second_poll_through_a_proxy_has_no_new_records(self):
-        for name, rules, key in (("plain", {}, ""), ("encrypted", {"is_encrypted": True}, KEY), ("old", {"flags": 0x1F, "raw": False}, "")):
+        for name, rules, key in (("plain", {}, ""), ("encrypted", {"is_encrypted": True}, KEY)):
             with self.subTest(name):
                 proxy, link = await self.proxy(**rules)
                 scanned = (await self.gateway("scan", link, "--seconds", "1", "--json", key=key)).splitlines()
@@ -384,7 +382,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 (encrypted, "", "requires an encryption key", "WATERH_ESPHOME_KEY"), (encrypted, other, "wrong encryption key", "WATERH_ESPHOME_KEY"),
                 (plain, KEY, "it might not use encryption", "WATERH_ESPHOME_KEY"), (encrypted, "short", "32 bytes in Base64", "WATERH_ESPHOME_KEY"),
                 (busy, "", "all 3 connections", "connection_slots"), ((await self.proxy(flags=0))[1], "", "no Bluetooth proxy", ""),
-                ((await self.proxy(flags=1))[1], "", "does not connect", ""), ((await self.proxy(flags=3))[1], "", "older than ESPHome 2022.12", ""),
+                ((await self.proxy(flags=1))[1], "", "does not connect", ""), ((await self.proxy(flags=3))[1], "", "older than ESPHome 2023.6", ""),
                 (await self.server(b"220 mail\r\n"), "", "does not speak the ESPHome API", ""),
                 (await self.server(b""), "", "did not complete the handshake in time", ""), ("esphome:127.0.0.1:1", "", "cannot connect to", "")):
             with self.subTest(words):
