@@ -7,8 +7,6 @@ struct ProxyFeatures: OptionSet, Hashable {
     /// The proxy can connect without its GATT cache. To subscribe, the client then also writes the Client
     /// Characteristic Configuration descriptor.
     static let connectsWithoutCache = Self(rawValue: 1 << 2)
-    /// The proxy removes its cache of a peer on request.
-    static let clearsCache = Self(rawValue: 1 << 4)
     /// The proxy forwards raw advertising data.
     static let rawAdvertisements = Self(rawValue: 1 << 5)
 }

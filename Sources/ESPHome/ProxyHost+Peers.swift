@@ -9,7 +9,7 @@ extension ProxyHost {
         case .stopScan: isScanning = false
         case .connect(let peer, let limit): connect(peer, limit)
         case .disconnect: disconnect()
-        case .clearCache(let peer): clearCache(peer)
+        case .clearCache: emit(.recovered("the proxy has no cache of a peer"))
         case .powerCycle: emit(.recovered("cannot switch a proxy off and on"))
         case .discover, .read, .write, .subscribe: enqueue(request)
         }
@@ -55,16 +55,6 @@ extension ProxyHost {
         send(.device(address, .disconnect))
     }
 
-    private mutating func clearCache(_ peer: PeerID) {
-        guard stage == .ready, features.contains(.clearsCache),
-            let address = peers[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
-        else {
-            return emit(.recovered("the proxy has no cache of a peer"))
-        }
-        clearing = (address, now.advanced(by: Limit.disconnect))
-        send(.device(address, .clearCache))
-    }
-
     mutating func sessionTimedOut() {
         guard let session else { return }
         switch session.phase {
@@ -90,9 +80,6 @@ extension ProxyHost {
         switch message {
         case .advertisements(let advertisements): if isScanning { for received in advertisements { add(received) } }
         case .connectionsFree(let free, let limit): slots = (free, limit)
-        case .cacheCleared(let address) where address == clearing?.address:
-            clearing = nil
-            emit(.recovered("the proxy cleared its cache of \(address)"))
         case .connection(let address, let isConnected, let mtu, let error):
             guard address == session?.address else {
                 // A cancelled attempt has succeeded, so disconnect.

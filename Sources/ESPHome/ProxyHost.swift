@@ -54,7 +54,6 @@ struct ProxyHost {
     var stage = Stage.closed
     private var noise: NoiseSession?
     private var frames: ProxyFrames
-    var features: ProxyFeatures = []
     /// The free and total connection slots of the device.
     var slots: (free: Int, limit: Int)?
     var isScanning = false
@@ -64,7 +63,6 @@ struct ProxyHost {
     /// The peers that this scan has already reported.
     var reported: Set<PeerID> = []
     var session: ProxySession?
-    var clearing: (address: BluetoothAddress, deadline: MonotonicInstant)?
     private var handshakeDeadline: MonotonicInstant?
     private var idleDeadline: MonotonicInstant?
     private var leavingDeadline: MonotonicInstant?
@@ -84,8 +82,7 @@ struct ProxyHost {
         let quiet =
             stage == .ready
             ? min(max(lastReceived, lastSent).advanced(by: Limit.ping), lastReceived.advanced(by: Limit.silence)) : nil
-        return [handshakeDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, clearing?.deadline, quiet]
-            .compactMap { $0 }.min()
+        return [handshakeDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, quiet].compactMap { $0 }.min()
     }
 
     /// Handles one input and returns its effects in order. Time must not go backwards.
@@ -225,7 +222,6 @@ struct ProxyHost {
         guard deviceFeatures.contains([.connectsWithoutCache, .rawAdvertisements]) else {
             return end(.noAdapter, "\(endpoint) is older than ESPHome 2023.6", isTransient: false)
         }
-        features = deviceFeatures
         stage = .ready
         handshakeDeadline = nil
         send(.connectionsFree)
@@ -250,8 +246,8 @@ struct ProxyHost {
     private mutating func streamEnded(_ error: LinkError) {
         guard stage != .closed else { return }
         (stage, noise, isSubscribed, slots, handshakeDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
-        let (lostSession, wasScanning, wasClearing) = (session, isScanning, clearing != nil)
-        (session, isScanning, clearing) = (nil, false, nil)
+        let (lostSession, wasScanning) = (session, isScanning)
+        (session, isScanning) = (nil, false)
         switch lostSession?.phase {
         case .connecting: emit(.connectFailed(error))
         case .connected: emit(.disconnected(LinkError(.disconnected, error.sentence, isTransient: true)))
@@ -259,7 +255,6 @@ struct ProxyHost {
         case nil: break
         }
         if wasScanning { emit(.scanFailed(error)) }
-        if wasClearing { emit(.recovered("the connection to the proxy was reset")) }
         if leavingDeadline != nil { finish() }
     }
 
@@ -290,10 +285,6 @@ struct ProxyHost {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isDue(leavingDeadline) { return finish() }
         if isDue(handshakeDeadline) { return end(.noAdapter, "\(endpoint) did not complete the handshake in time") }
-        if isDue(clearing?.deadline) {
-            clearing = nil
-            emit(.recovered("the proxy did not confirm that it cleared its cache"))
-        }
         if isDue(session?.nextDeadline) { sessionTimedOut() }
         if isDue(idleDeadline) {
             (idleDeadline, isSubscribed) = (nil, false)

@@ -19,7 +19,6 @@ enum ProxyMessage: Hashable {
     case subscribed(BluetoothAddress, UInt16)
     case failed(BluetoothAddress, UInt16, error: Int)
     case connectionsFree(free: Int, limit: Int)
-    case cacheCleared(BluetoothAddress)
     case other
 
     init(type: Int, _ bytes: [UInt8]) throws(ProtobufMessage.Malformed) {
@@ -45,7 +44,6 @@ enum ProxyMessage: Hashable {
         case 82: self = .failed(fields.address, fields.handle, error: fields.number(3))
         case 83: self = .written(fields.address, fields.handle)
         case 84: self = .subscribed(fields.address, fields.handle)
-        case 88: self = .cacheCleared(fields.address)
         case 93:
             var found: [ProxyAdvertisement] = []
             for inner in fields.repeated(1).prefix(256) { found.append(try ProxyAdvertisement(inner)) }

@@ -34,7 +34,6 @@ struct ProxyRequest: Hashable {
         case disconnect = 1
         /// Connects without caching the services.
         case connect = 5
-        case clearCache = 6
     }
 
     static func device(_ address: BluetoothAddress, _ request: DeviceRequest, addressType: Int = 0) -> ProxyRequest {

@@ -228,8 +228,6 @@ class Proxy:
             if air:
                 air.socket.shutdown(2)
             return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False))
-        if request.request_type == 6:
-            return self.to_subscriber(api.BluetoothDeviceClearCacheResponse(address=request.address, success=True))
         assert request.request_type == 5 and request.has_address_type, request
         if self.free == 0 or request.address != ADDRESS:
             return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False, error=0 if self.free == 0 else 0x3E))
