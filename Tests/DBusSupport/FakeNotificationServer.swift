@@ -19,8 +19,8 @@ package final class FakeNotificationServer: Sendable {
         package var expires: Int
     }
 
-    /// How the server replies to Notify: with the id, with an invalid value, with an error, or after `release`.
-    package enum Manner: Sendable { case normally, withInvalidID, withError, whenReleased }
+    /// How the server replies to Notify.
+    package enum Manner: Sendable { case normally, withInvalidID, withError, withoutReply }
 
     private struct State {
         var manner = Manner.normally
@@ -34,7 +34,6 @@ package final class FakeNotificationServer: Sendable {
     package let notified = Collected<Shown>()
     /// The ids of CloseNotification calls.
     package let closed = Collected<UInt32>()
-    private let held = Collected<(DBusInvocation.Token, UInt32)>()
     private let state = Mutex(State())
 
     /// Owns the bus name when it returns, unless `isNext` is set.
@@ -67,8 +66,6 @@ package final class FakeNotificationServer: Sendable {
 
     /// The number of GetCapabilities calls.
     package var asked: Int { state.withLock { $0.asked } }
-    /// The ids of open notifications.
-    package var open: Set<UInt32> { state.withLock { $0.open } }
 
     package func press(_ number: UInt32, _ key: String) async throws {
         try await connection.emit(
@@ -84,11 +81,6 @@ package final class FakeNotificationServer: Sendable {
 
     package func inhibit(_ isInhibited: Bool) async {
         await connection.setProperty(Self.path, Self.service, "Inhibited", .boolean(isInhibited))
-    }
-
-    /// Sends the pending replies.
-    package func release() async {
-        for (token, number) in held.items { await connection.answer(token, .success([.uint32(number)])) }
     }
 
     package func stop() async { await connection.close() }
@@ -143,9 +135,7 @@ package final class FakeNotificationServer: Sendable {
         case .normally, .withInvalidID: return .values([.uint32(number)])
         case .withError:
             return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
-        case .whenReleased:
-            held.add((call.token, number))
-            return .later
+        case .withoutReply: return .later
         }
     }
 }

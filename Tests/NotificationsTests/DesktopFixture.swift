@@ -28,7 +28,7 @@ final class DesktopFixture: Sendable {
 
     /// Long limits, so that other tests do not depend on the load of the machine.
     static let patient = DesktopNotifications.Limits(
-        delivery: .seconds(300), firstResponse: .seconds(60), response: .seconds(60), lateResponse: .seconds(60))
+        delivery: .seconds(300), firstResponse: .seconds(60), response: .seconds(60))
 
     /// - Parameter acts: whether a handler for buttons exists.
     func desktop(

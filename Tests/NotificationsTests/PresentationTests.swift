@@ -110,7 +110,7 @@ struct PresentationTests {
     }
 
     @Test func `a new notification server gets notifications without a retry pause`() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let server = try await FakeNotificationServer(fixture.bus, manner: .withoutReply)
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         var limits = DesktopFixture.patient
         limits.firstPause = .seconds(3600)
@@ -226,11 +226,10 @@ struct PresentationTests {
 
     @Test
     func `a notification does not count as delivered when the server does not respond`() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
+        let server = try await FakeNotificationServer(fixture.bus, manner: .withoutReply)
         let desktop = await fixture.desktop(
             .init(
                 delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
-                lateResponse: .seconds(60),
                 firstPause: .seconds(3600)))
         let report = try await fixture.tracker().deliver([desktop])
         #expect(
@@ -239,34 +238,6 @@ struct PresentationTests {
         // Idle for a while.
         #expect(await !desktop.canShow())
         #expect(try fixture.tracker().state().remindersSent == 0 && server.notified.items.count == 1)
-        server.manner = .normally
-        await server.release()
-        #expect(await eventually { !fixture.lines.items.isEmpty }, "the late reply is logged")
-        #expect(try await fixture.tracker("12:01").deliver([desktop]).unseen.isEmpty)
-        // The first one is shown by then and is not repeated. The next one replaces it.
-        #expect(server.notified.items.count == 1 && server.open == [6])
-        #expect(try fixture.tracker("12:01").state().remindersSent == 1)
-        #expect(try await desktop.deliver(.test(.pace)))
-        #expect(server.notified.items.map(\.replaces) == [0, 6])
-        await desktop.stop()
-    }
-
-    /// The caller times out, and the server shows the notification later.
-    @Test func `a slow server shows a repeated notification once`() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
-        let desktop = await fixture.desktop(
-            .init(
-                delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
-                lateResponse: .seconds(60), firstPause: .milliseconds(1)))
-        let notification = try TrackerNotification.test(.pace)
-        #expect(await !desktop.deliver(notification))
-        #expect(await eventually { await desktop.canShow() })
-        #expect(await !desktop.deliver(notification) && server.notified.items.count == 1)
-        #expect(fixture.lines.items.contains { $0.hasPrefix("Already being shown: hydration-reminder") })
-        server.manner = .normally
-        await server.release()
-        #expect(await eventually { fixture.lines.items.contains { $0.hasPrefix("Shown") } })
-        #expect(await desktop.deliver(notification) && server.notified.items.count == 1)
         await desktop.stop()
     }
 

@@ -11,34 +11,29 @@ extension DesktopNotifications {
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         let isHeldBack = notification.urgency == .critical ? false : await isDoNotDisturb(server)
-        // From here to the call there is no suspension point, so that no notification is shown twice.
         guard !memory.wasRecentlyShown(notification) else {
             callbacks.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
         guard !isHeldBack else { return false }
-        guard !unanswered.contains(notification) else {
-            callbacks.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
-            return false
-        }
-        unanswered.insert(notification)
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.actionInvoked != nil)
         let call = DBusCall(
             Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
-        lastCall += 1
-        let (number, limits) = (lastCall, limits)
-        return await withCheckedContinuation { continuation in
-            waiting[number] = continuation
-            server.connection.assumeIsolated { connection in
-                connection.call(call, limit: limits.lateResponse) { [weak self] answer in
-                    self?.assumeIsolated { $0.handleResponse(number, notification, by: server, answer) }
-                }
+        do throws(DBusFailure) {
+            let answer = try await server.connection.call(call, limit: limits.response)
+            guard let shown = answer.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
+                throw DBusFailure(DBusFailure.failed, "the notification server returned no ID")
             }
-            Task {
-                try? await Task.sleep(for: limits.response)
-                timedOut(number, server)
+            // If the server has ended, its notifications are gone.
+            if self.server?.owner == server.owner || self.server == nil {
+                memory.remember(notification, number: shown, owner: server.owner)
             }
+            callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
+            return true
+        } catch {
+            startPause(error, of: server)
+            return false
         }
     }
 
@@ -63,39 +58,6 @@ extension DesktopNotifications {
             Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get",
             [.string(Self.service), .string("Inhibited")])
         return (try? await server.connection.call(call, limit: limits.response))?.first?.bool ?? false
-    }
-
-    /// Handles a response, even a late one, so that a repeated notification replaces the displayed one.
-    private func handleResponse(
-        _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
-    ) {
-        let continuation = waiting.removeValue(forKey: number)
-        unanswered.remove(notification)
-        switch answer {
-        case .success(let values):
-            guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
-                startPause(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
-                continuation?.resume(returning: false)
-                return
-            }
-            // If the server has ended, its notifications are gone.
-            if self.server?.owner == server.owner || self.server == nil {
-                memory.remember(notification, number: shown, owner: server.owner)
-            }
-            if continuation == nil { endPause() }
-            callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
-            continuation?.resume(returning: true)
-        case .failure(let failure):
-            // Only an awaited response affects the pause.
-            if continuation != nil { startPause(failure, of: server) }
-            continuation?.resume(returning: false)
-        }
-    }
-
-    private func timedOut(_ number: UInt64, _ server: Server) {
-        guard let continuation = waiting.removeValue(forKey: number) else { return }
-        startPause(DBusFailure(DBusFailure.noReply, "there was no response"), of: server)
-        continuation.resume(returning: false)
     }
 
     // MARK: - Signals

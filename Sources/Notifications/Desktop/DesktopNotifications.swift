@@ -31,8 +31,6 @@ package actor DesktopNotifications: NotificationSink {
         var firstResponse = Duration.seconds(4)
         /// The time limit for a later response of a server.
         var response = Duration.seconds(4)
-        /// The time limit for late responses, by which a repetition can replace a notification that was shown late.
-        var lateResponse = Duration.seconds(60)
         /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
         var longestPause = Duration.seconds(300)
@@ -67,11 +65,6 @@ package actor DesktopNotifications: NotificationSink {
     private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
     private var isStopped = false
-    /// The deliveries that wait for a response to `Notify`, by the number of the call.
-    var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-    /// The notifications whose response to `Notify` is missing. A server can show them late.
-    var unanswered: Set<Announcement> = []
-    var lastCall: UInt64 = 0
     /// The activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
 
@@ -148,7 +141,7 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    func endPause() { (pause, pausedUntil) = (nil, nil) }
+    private func endPause() { (pause, pausedUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
     func startPause(_ failure: DBusFailure, of server: Server) {

@@ -4,7 +4,7 @@ package import TrackerCore
 
 /// The last displayed notification of each kind, shared by all processes of the session through a file in
 /// `XDG_RUNTIME_DIR`. A new one of a kind replaces the last one, and a repetition is not displayed again. If the file
-/// cannot be used, or the process ends before a slow server responds, a notification can appear twice.
+/// cannot be used, or the server responds after the time limit, a notification can appear twice.
 ///
 /// A notification number is valid for one `owner` only: the bus id and unique name of a server.
 package final class ShownNotifications: Sendable {
