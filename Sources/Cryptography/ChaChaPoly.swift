@@ -14,58 +14,42 @@ package enum ChaChaPoly {
     package static func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = []
     ) throws(CryptographyError) -> [UInt8] {
-        try withContext(key, nonce, encrypts: true) { context throws(CryptographyError) in
-            guard var sealed = update(context, plaintext, extra), finish(context) else {
-                throw LibCrypto.error(.failed, "cannot encrypt")
-            }
+        try withContext(key, nonce, encrypts: true) { context in
+            guard let ciphertext = update(context, plaintext, extra), finish(context) else { return nil }
             var tag = [UInt8](repeating: 0, count: tagSize)
-            guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag) == 1 else {
-                throw LibCrypto.error(.failed, "cannot encrypt")
-            }
-            sealed += tag
-            return sealed
+            let result = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag)
+            return result == 1 ? ciphertext + tag : nil
         }
     }
 
     /// The plaintext of a ciphertext that is followed by its tag.
-    /// - Throws: an error of kind `invalidInput` if the tag does not match key, nonce, ciphertext and additional data.
+    /// - Throws: an error if the tag does not match key, nonce, ciphertext and additional data.
     package static func open(
         _ sealed: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = []
     ) throws(CryptographyError) -> [UInt8] {
-        try withContext(key, nonce, encrypts: false) { context throws(CryptographyError) in
-            guard sealed.count >= tagSize else { throw CryptographyError(.invalidInput, "the ciphertext is truncated") }
+        try withContext(key, nonce, encrypts: false) { context in
             var tag = Array(sealed.suffix(tagSize))
-            guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1,
-                let plaintext = update(context, Array(sealed.dropLast(tagSize)), extra)
-            else {
-                throw LibCrypto.error(.failed, "cannot decrypt")
-            }
             // libcrypto compares the tag in constant time.
-            guard finish(context) else {
-                throw LibCrypto.error(.invalidInput, "the ciphertext was changed, or encrypted with another key")
-            }
+            guard tag.count == tagSize,
+                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1,
+                let plaintext = update(context, Array(sealed.dropLast(tagSize)), extra), finish(context)
+            else { return nil }
             return plaintext
         }
     }
 
     private static func withContext(
-        _ key: [UInt8], _ nonce: [UInt8], encrypts: Bool,
-        _ body: (OpaquePointer) throws(CryptographyError) -> [UInt8]
+        _ key: [UInt8], _ nonce: [UInt8], encrypts: Bool, _ body: (OpaquePointer) -> [UInt8]?
     ) throws(CryptographyError) -> [UInt8] {
         LibCrypto.prepare()
-        guard key.count == keySize else {
-            throw CryptographyError(.wrongLength, "the key must have \(keySize) bytes, but has \(key.count)")
-        }
-        guard nonce.count == nonceSize else {
-            throw CryptographyError(.wrongLength, "the nonce must have \(nonceSize) bytes, but has \(nonce.count)")
-        }
-        guard let context = EVP_CIPHER_CTX_new() else { throw LibCrypto.error(.failed, "cannot create a cipher") }
         // Freeing the context also erases the key.
+        let context = EVP_CIPHER_CTX_new()
         defer { EVP_CIPHER_CTX_free(context) }
-        guard EVP_CipherInit_ex2(context, EVP_chacha20_poly1305(), key, nonce, encrypts ? 1 : 0, nil) == 1 else {
-            throw LibCrypto.error(.failed, "ChaCha20-Poly1305 is not available")
-        }
-        return try body(context)
+        guard key.count == keySize, nonce.count == nonceSize, let context,
+            EVP_CipherInit_ex2(context, EVP_chacha20_poly1305(), key, nonce, encrypts ? 1 : 0, nil) == 1,
+            let output = body(context)
+        else { throw CryptographyError("\(encrypts ? "encryption" : "decryption") with ChaCha20-Poly1305 failed") }
+        return output
     }
 
     private static func update(_ context: OpaquePointer, _ bytes: [UInt8], _ extra: [UInt8]) -> [UInt8]? {

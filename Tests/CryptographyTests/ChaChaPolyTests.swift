@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 @Suite struct ChaChaPolyTests {
     // RFC 8439, section 2.8.2.
@@ -29,13 +29,9 @@ import Testing
     private func isRefused(
         _ sealed: [UInt8], key: [UInt8]? = nil, nonce: [UInt8]? = nil, extra: [UInt8]? = nil
     ) -> Bool {
-        do throws(CryptographyError) {
-            _ = try ChaChaPoly.open(
-                sealed, key: key ?? self.key, nonce: nonce ?? self.nonce, authenticating: extra ?? self.extra)
-            return false
-        } catch {
-            return error.kind == .invalidInput && !error.description.isEmpty
-        }
+        let opened = try? ChaChaPoly.open(
+            sealed, key: key ?? self.key, nonce: nonce ?? self.nonce, authenticating: extra ?? self.extra)
+        return opened == nil
     }
 
     private func withOneBitFlipped(_ bytes: [UInt8]) -> [[UInt8]] {
@@ -62,23 +58,14 @@ import Testing
         for changed in withOneBitFlipped(nonce) { #expect(isRefused(sealed, nonce: changed)) }
         for changed in withOneBitFlipped(extra) { #expect(isRefused(sealed, extra: changed)) }
         #expect(isRefused(sealed, extra: extra + [0]))
-        // An earlier error in this thread's error queue has no effect.
         #expect(try ChaChaPoly.open(sealed, key: key, nonce: nonce, authenticating: extra) == plaintext)
     }
 
-    @Test(arguments: 0...66) func `a key or nonce of the wrong length causes an error with its length`(count: Int) {
+    @Test(arguments: [0, 11, 13, 31, 33]) func `a key or nonce of the wrong length is rejected`(count: Int) {
         let bytes = [UInt8](repeating: 1, count: count)
-        let attempts: [(wrong: Bool, key: [UInt8], nonce: [UInt8])] = [
-            (count != ChaChaPoly.keySize, bytes, nonce), (count != ChaChaPoly.nonceSize, key, bytes),
-        ]
-        for attempt in attempts where attempt.wrong {
-            for seals in [true, false] {
-                let error = #expect(throws: CryptographyError.self) {
-                    if seals { return try ChaChaPoly.seal([3], key: attempt.key, nonce: attempt.nonce) }
-                    return try ChaChaPoly.open(sealed, key: attempt.key, nonce: attempt.nonce)
-                }
-                #expect(error?.kind == .wrongLength && error?.description.contains("\(count)") == true)
-            }
+        for (key, nonce) in [(bytes, nonce), (key, bytes)] {
+            #expect(throws: CryptographyError.self) { try ChaChaPoly.seal([3], key: key, nonce: nonce) }
+            #expect(isRefused(sealed, key: key, nonce: nonce))
         }
     }
 
@@ -103,13 +90,5 @@ import Testing
                 }
             }
         }
-    }
-
-    @Test func `an error contains libcrypto's reason for this failure only`() throws {
-        let refused = #expect(throws: CryptographyError.self) {
-            try X25519Key().sharedSecret(with: [UInt8](repeating: 0, count: 32))
-        }
-        #expect(refused?.description == "the peer's X25519 public key is invalid: failed during derivation")
-        #expect(LibCrypto.error(.failed, "cannot").description == "cannot")
     }
 }

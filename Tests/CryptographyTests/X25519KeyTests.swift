@@ -1,10 +1,10 @@
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 /// RFC 7748.
 @Suite struct X25519KeyTests {
-    static func key(_ hex: String) throws -> X25519Key { try #require(try X25519Key(raw: Hex.bytes(hex))) }
+    static func key(_ hex: String) throws -> X25519Key { try X25519Key(raw: Hex.bytes(hex)) }
 
     /// Section 6.1.
     @Test func `the key agreement matches RFC 7748`() throws {
@@ -45,18 +45,15 @@ import Testing
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ])
     func `a public key of small order is rejected`(point: String) throws {
-        let failure = #expect(throws: CryptographyError.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
-        #expect(failure?.kind == .invalidInput)
+        #expect(throws: CryptographyError.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
     }
 
     @Test func `keys of another length are rejected`() throws {
         let key = try X25519Key()
         for count in 0...66 where count != 32 {
-            #expect(try X25519Key(raw: [UInt8](repeating: 9, count: count)) == nil)
-            let failure = #expect(throws: CryptographyError.self) {
-                try key.sharedSecret(with: [UInt8](repeating: 9, count: count))
-            }
-            #expect(failure?.kind == .invalidInput && failure?.description.contains("\(count)") == true)
+            let bytes = [UInt8](repeating: 9, count: count)
+            #expect(throws: CryptographyError.self) { try X25519Key(raw: bytes) }
+            #expect(throws: CryptographyError.self) { try key.sharedSecret(with: bytes) }
         }
     }
 
