@@ -117,9 +117,9 @@ import TrackerService
     @Test(
         arguments: [
             ("7", 7.0), ("0", 0), ("-5", 0), ("99999999", 3600), ("inf", nil), ("nan", nil), ("soon", nil), ("", nil),
-            ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
+            ("Sun, 22 Nov 2026 12:00:30 GMT", nil),
         ] as [(String, Double?)])
     func `Retry-After is parsed`(text: String, seconds: Double?) {
-        #expect(DeliveryOutcome.retryPause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
+        #expect(DeliveryOutcome.retryPause(text) == seconds.map { .seconds($0) })
     }
 }

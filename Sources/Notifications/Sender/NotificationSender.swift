@@ -200,8 +200,7 @@ package actor NotificationSender: NotificationSink {
         guard !message.announcement.kind.isWaterline || sharesWaterline() else { return nil }
         do {
             return target.outcome(
-                try await target.client(limit: limit).send(try target.request(message, now: tracker.now)),
-                now: tracker.now)
+                try await target.client(limit: limit).send(try target.request(message, now: tracker.now)))
         } catch {
             return .later("\(error)", after: nil)
         }

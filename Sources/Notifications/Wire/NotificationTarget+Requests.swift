@@ -31,7 +31,7 @@ extension NotificationTarget {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
-    func outcome(_ response: OutgoingResponse, now: Instant) -> DeliveryOutcome {
+    func outcome(_ response: OutgoingResponse) -> DeliveryOutcome {
         let server = OutgoingURL.origin(url)
         switch response.status {
         case 200..<300 where channel == .webhook: return .sent
@@ -69,7 +69,7 @@ extension NotificationTarget {
         default:
             return .later(
                 "The server at \(server) answered with status \(response.status)",
-                after: DeliveryOutcome.retryPause(response.header("Retry-After"), now: now))
+                after: DeliveryOutcome.retryPause(response.header("Retry-After")))
         }
     }
 
