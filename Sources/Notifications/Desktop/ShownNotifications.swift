@@ -48,15 +48,15 @@ package final class ShownNotifications: Sendable {
     /// Discards all notifications, after a purge.
     package func removeAll() { change { $0 = Contents(userID: $0.userID) } }
 
-    func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
+    func notice(_ id: String, owner: String) -> Notice? { notices()[id].flatMap { $0.owner == owner ? $0 : nil } }
 
     func notice(_ number: UInt32, owner: String) -> Notice? {
-        all().notices.values.first { $0.number == number && $0.owner == owner }
+        notices().values.first { $0.number == number && $0.owner == owner }
     }
 
     /// Whether the notification was shown recently, even if it is closed now. `false` if its server has ended.
     package func wasRecentlyShown(_ announcement: Announcement) -> Bool {
-        guard let notice = all().notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
+        guard let notice = notices()[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
         else { return false }
         return notice.announcement.title == announcement.title && notice.announcement.body == announcement.body
             && (now() - notice.shownAt).magnitude < Self.repetition
@@ -111,14 +111,7 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    private func all() -> Contents {
-        let userID = userID()
-        let current = state.withLock { state in read() ?? state }
-        guard let userID, let stored = current.userID, !stored.isEmpty, stored != userID else { return current }
-        // Also change the file, which the other processes read.
-        change { _ in }
-        return Contents(userID: userID)
-    }
+    private func notices() -> [String: Notice] { change { $0.notices } }
 
     private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
         let userID = userID()
