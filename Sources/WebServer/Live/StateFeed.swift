@@ -62,13 +62,10 @@ actor StateFeed {
         var isVisible: Bool
         var showsNotifications: Bool
         var mayReadWaterline: @Sendable () -> Bool
-        /// The ID up to which the client has received all events.
-        var receivedThrough: Int64
         var stream: AsyncStream<Event>.Continuation
         var disconnectClient: @Sendable () -> Void
 
         func send(_ event: Event) {
-            if case .notify(let notice) = event, notice.position <= receivedThrough { return }
             if case .dropped = stream.yield(event) {
                 stream.finish()
                 disconnectClient()
@@ -86,8 +83,6 @@ actor StateFeed {
     private var watching: Task<Void, Never>?
     /// The ID up to which all events were sent; `nil` if none were sent.
     private var sentThrough: Int64?
-    /// Notifications that were sent and might not be stored yet.
-    private var recentNotices: [Notice] = []
 
     /// The last computation, for which the next one waits.
     private var lastComputation: Task<Views, any Error>?
@@ -175,8 +170,7 @@ actor StateFeed {
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
             token: token, isVisible: isVisible, showsNotifications: showsNotifications,
-            mayReadWaterline: mayReadWaterline,
-            receivedThrough: max(receivedID, sent), stream: continuation, disconnectClient: disconnectClient)
+            mayReadWaterline: mayReadWaterline, stream: continuation, disconnectClient: disconnectClient)
         if isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await viewerArrived() }
@@ -219,38 +213,25 @@ actor StateFeed {
     /// Whether a client shows notifications to a user.
     var hasViewer: Bool { watchers.values.contains { $0.showsNotifications } }
 
-    /// Sends the notification to all streams if one of them shows it.
-    /// - Returns: whether it was shown.
-    func show(_ notification: TrackerNotification) -> Bool {
-        guard (try? sendRecorded()) != nil, let now = try? tracker().now else { return false }
-        let notice = Notice(notification, now: now)
-        // Callers without access to Waterline receive nothing.
-        guard
-            watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.mayReadWaterline()) })
-        else { return false }
-        send(notice)
-        return true
+    /// Whether a client shows this notification to a user. The streams receive it after it was stored.
+    func shows(_ notification: TrackerNotification) -> Bool {
+        watchers.values.contains {
+            $0.showsNotifications && (!notification.kind.isWaterline || $0.mayReadWaterline())
+        }
     }
 
-    /// Sends viewers the notifications that other channels have shown since the last call, in order.
+    /// Sends the notifications that were stored since the last call, in order.
     func sendRecorded() throws {
-        let store = try tracker().store
+        let tracker = try tracker()
         guard let sent = sentThrough else {
-            sentThrough = try store.deliveryPositions().delivered
+            sentThrough = try tracker.store.deliveryPositions().delivered
             return
         }
-        let delivered = try store.deliveries(after: sent)
-        guard !delivered.isEmpty else { return }
-        let now = try tracker().now
-        for one in delivered { send(Notice(one.decision, now: now)) }
-    }
-
-    private func send(_ notice: Notice) {
-        guard notice.position > sentThrough ?? 0 else { return }
-        sentThrough = notice.position
-        recentNotices.append(notice)
-        if recentNotices.count > Self.queueLimit { recentNotices.removeFirst() }
-        for watcher in watchers.values { watcher.send(.notify(notice)) }
+        for delivered in try tracker.store.deliveries(after: sent) {
+            let notice = Notice(delivered.decision, now: tracker.now)
+            sentThrough = notice.position
+            for watcher in watchers.values { watcher.send(.notify(notice)) }
+        }
     }
 
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
@@ -259,12 +240,8 @@ actor StateFeed {
         let (newest, _, lastDeleted) = try tracker.store.deliveryPositions()
         // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
-        let recorded = try tracker.store.deliveries(after: lastID, through: sent).map {
+        let all = try tracker.store.deliveries(after: lastID, through: sent).map {
             Notice($0.decision, now: tracker.now)
-        }
-        let stored = Set(recorded.map(\.position))
-        let all = (recorded + recentNotices.filter { $0.position > lastID && !stored.contains($0.position) }).sorted {
-            $0.position < $1.position
         }
         let isWhole = lastID >= lastDeleted && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))

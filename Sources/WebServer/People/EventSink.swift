@@ -3,7 +3,7 @@ package import TrackerCore
 import TrackerService
 
 /// The open pages as a notification channel (tracker spec Section 10.2). Only pages that report that they show
-/// notifications count.
+/// notifications count. The pages receive a notification after it was stored.
 package final class EventSink: NotificationSink {
     package let name = "events"
     private let person = Mutex<Person?>(nil)
@@ -15,7 +15,7 @@ package final class EventSink: NotificationSink {
 
     package func canShow() async -> Bool { await feed?.hasViewer ?? false }
 
-    package func deliver(_ notification: TrackerNotification) async -> Bool { await feed?.show(notification) ?? false }
+    package func deliver(_ notification: TrackerNotification) async -> Bool { await feed?.shows(notification) ?? false }
 
     package func catchUp() async { await notificationStored() }
 
