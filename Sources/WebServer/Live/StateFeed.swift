@@ -213,11 +213,13 @@ actor StateFeed {
     /// Whether a client shows notifications to a user.
     var hasViewer: Bool { watchers.values.contains { $0.showsNotifications } }
 
-    /// Whether a client shows this notification to a user. The streams receive it after it was stored.
+    /// Whether a client shows this notification to a user. The streams receive it after it was stored, so never one
+    /// without a position, about a bottle in range.
     func shows(_ notification: TrackerNotification) -> Bool {
-        watchers.values.contains {
-            $0.showsNotifications && (!notification.kind.isWaterline || $0.mayReadWaterline())
-        }
+        notification.place > 0
+            && watchers.values.contains {
+                $0.showsNotifications && (!notification.kind.isWaterline || $0.mayReadWaterline())
+            }
     }
 
     /// Sends the notifications that were stored since the last call, in order.
