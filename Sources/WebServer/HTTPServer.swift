@@ -6,10 +6,6 @@ import TrackerService
 
 /// The HTTP server of one person's pages and API.
 package struct HTTPServer: Sendable {
-    /// The maximum number of connections for each address; further ones wait in the kernel's queue.
-    package static let connectionLimit = 2500
-    package typealias Endpoint = HTTPListener.Endpoint
-
     private let person: Person
     private let log: Logger
     private let codes: AccessCodes
@@ -51,8 +47,7 @@ package struct HTTPServer: Sendable {
         router.add(middleware: ErrorMiddleware(counts: counts))
         register(RouteTable(router, person, isSocket: isSocket), counts).finish()
 
-        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(
-            router.buildResponder(), ready: ready)
+        try await HTTPListener(endpoint: endpoint, responder: router.buildResponder(), log: log).run(ready: ready)
     }
 
     private func register(_ table: RouteTable, _ counts: ResponseCounts) -> RouteTable {

@@ -1,19 +1,12 @@
 import Foundation
-package import Hummingbird
+import Hummingbird
 import HummingbirdCore
-package import Logging
+import Logging
 import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// A listening address of a web server, with its limits and a graceful stop.
-package struct HTTPListener: Sendable {
-    /// The idle time after which a connection is closed, unless it has a response in progress.
-    static let idleSeconds: Int64 = 60
-    static let stopLimit = Duration.seconds(5)
-    /// The pause between the last accepted connection and closing the address.
-    static let closePause = Duration.milliseconds(100)
-
+extension HTTPServer {
     package enum Endpoint: Hashable, Sendable {
         case tcp(host: String, port: Int)
         /// A socket in the file system, accessible only to this user.
@@ -39,35 +32,38 @@ package struct HTTPListener: Sendable {
             self = .tcp(host: String(host), port: Int(port))
         }
     }
+}
 
-    private let endpoint: Endpoint
-    private let connectionLimit: Int
-    private let log: Logger
+/// A listening address of the server, with its limits and a graceful stop.
+struct HTTPListener: Sendable {
+    /// The maximum number of connections. It is reduced if the process may open fewer files. Further connections wait
+    /// in the kernel's queue.
+    private static let connectionLimit = 2500
+    /// The idle time after which a connection is closed, unless it has a response in progress.
+    static let idleSeconds: Int64 = 60
+    static let stopLimit = Duration.seconds(5)
+    /// The pause between the last accepted connection and closing the address.
+    static let closePause = Duration.milliseconds(100)
 
-    /// - Parameter connectionLimit: the maximum number of connections. It is reduced if the process may open fewer
-    ///   files. Further connections wait in the kernel's queue.
-    package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
-        (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
-    }
+    let endpoint: HTTPServer.Endpoint
+    let responder: RouterResponder<WebRequestContext>
+    let log: Logger
 
     /// Serves until the task is cancelled.
     /// - Parameter ready: called once, with the port in use.
     /// - Throws: an error with the reason if the address cannot be bound.
-    package func run<Responder: HTTPResponder>(
-        _ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void
-    ) async throws
-    where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        let address: BindAddress
-        switch endpoint {
-        case .tcp(let host, let port): address = .hostname(host, port: port)
-        case .unix(let path): address = .unixDomainSocket(path: path)
-        }
+    func run(ready: @escaping @Sendable (_ port: Int?) async -> Void) async throws {
+        let address: BindAddress =
+            switch endpoint {
+            case .tcp(let host, let port): .hostname(host, port: port)
+            case .unix(let path): .unixDomainSocket(path: path)
+            }
         var errorLog = log
         errorLog.logLevel = .error
         let listener = Mutex<(any Channel)?>(nil)
         let server = Server(
             childChannelSetup: HTTP1Channel(
-                responder: Self.responderWithDate(responder, errorLog),
+                responder: respond,
                 configuration: .init(
                     additionalChannelHandlers: [ConnectionTimeouts()], idleTimeout: .seconds(Self.idleSeconds),
                     httpDecoderConfiguration: .init(
@@ -75,7 +71,7 @@ package struct HTTPListener: Sendable {
             configuration: ServerConfiguration(
                 address: address,
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.connectionCount(connectionLimit, files: Self.fileLimit), logger: errorLog)),
+                    Self.connectionCount(Self.connectionLimit, files: Self.fileLimit), logger: errorLog)),
             onServerRunning: { channel in
                 listener.withLock { $0 = channel }
                 await ready(channel.localAddress?.port)
@@ -125,29 +121,18 @@ package struct HTTPListener: Sendable {
     }
 
     /// Responds as Hummingbird's `Application` does, but computes the header `Date` for each response.
-    private static func responderWithDate<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
-        -> HTTPChannelHandler.Responder
-    where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        return { (request, writer: consuming ResponseWriter, channel) in
-            var log = log
-            log[metadataKey: "hb.request.id"] = .stringConvertible(RequestID())
-            var response: Response
-            do {
-                response = try await responder.respond(
-                    to: request, context: Responder.Context(source: .init(channel: channel, logger: log)))
-            } catch let error as HTTPParserError {
-                throw error
-            } catch {
-                log.debug("A request failed with an unknown error.", metadata: ["error": "\(error)"])
-                response = Response(status: .internalServerError)
-            }
-            response.headers[.date] = Self.date()
-            do {
-                try await writer.write(response: response.head, body: response.body)
-            } catch is HTTPParserError {
-                // Hummingbird would respond to the original error with a second response.
-                throw InvalidRequestDuringResponse()
-            }
+    @Sendable private func respond(
+        to request: Request, writer: consuming ResponseWriter, channel: any Channel
+    ) async throws {
+        let context = WebRequestContext(source: .init(channel: channel, logger: log))
+        // The middleware has converted every error to a response.
+        var response = try await responder.respond(to: request, context: context)
+        response.headers[.date] = Self.date()
+        do {
+            try await writer.write(response: response.head, body: response.body)
+        } catch is HTTPParserError {
+            // Hummingbird would respond to the original error with a second response.
+            throw InvalidRequestDuringResponse()
         }
     }
 
