@@ -282,43 +282,16 @@ struct PresentationTests {
         let agent = DesktopNotifications(
             bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
         await agent.connectCallbacks(DesktopNotifications.Callbacks())
-        service.end("nothing")
+        _ = service.notice("nothing", owner: "")
         let notification = try TrackerNotification.test(.goal)
         #expect(await agent.deliver(notification))
         #expect(service.wasRecentlyShown(notification.announcement))
         day.withLock { $0 = "somebody" }
         #expect(service.wasRecentlyShown(notification.announcement))
-        service.end("nothing")
+        _ = service.notice("nothing", owner: "")
         await agent.close(id: notification.kind.id)
         #expect(await eventually { !server.closed.items.isEmpty })
         await agent.stop()
-    }
-
-    @Test func `the notification of a running session is shown again when the server restarts`() async throws {
-        var server = try await FakeNotificationServer(fixture.bus)
-        let (desktop, other) = (await fixture.desktop(), await fixture.desktop())
-        let live = try TrackerNotification.test(.waterlineLive, urgency: .low, sound: false)
-        #expect(await desktop.deliver(live))
-        #expect(try await desktop.deliver(.test(.goal)))
-        #expect(await other.canShow())
-        await server.stop()
-        server = try await FakeNotificationServer(fixture.bus, first: 70)
-        // Once, by any program, with its buttons; a dismissed one is not shown again.
-        let shown = await server.notified.wait(for: 1)
-        #expect(await fixture.appearances.wait(for: 2).count == 2)
-        #expect(
-            server.notified.items.map(\.summary) == ["Title"] && shown.first?.hints["resident"]?.bool == true
-                && shown.first?.actions.isEmpty == false)
-        #expect(await desktop.deliver(live) && server.notified.items.count == 1)
-        // Ended while no server runs: it is not shown again.
-        await server.stop()
-        #expect(await eventually { await desktop.server == nil })
-        await desktop.close(id: NotificationKind.waterlineLive.id)
-        server = try await FakeNotificationServer(fixture.bus, first: 90)
-        #expect(await fixture.appearances.wait(for: 4).count == 4)
-        #expect(server.notified.items.isEmpty)
-        await desktop.stop()
-        await other.stop()
     }
 
     @Test(arguments: [FakeNotificationServer.Manner.withInvalidID, .withError])

@@ -37,13 +37,7 @@ extension DesktopNotifications {
         }
     }
 
-    /// Shows resident notifications again after a restart of the server.
-    func showLost() async {
-        for notice in memory.takeLost() where await !show(notice.announcement) { memory.putBack(notice) }
-    }
-
     package func close(id: String) async {
-        memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
         memory.remove(notice.number, owner: server.owner)
         _ = try? await server.connection.call(

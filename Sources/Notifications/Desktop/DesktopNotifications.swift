@@ -109,7 +109,6 @@ package actor DesktopNotifications: NotificationSink {
         do throws(DBusFailure) {
             let (connection, id) = try await connected()
             let server = try await queryServer(connection, id)
-            memory.keepOnly(owner: server.owner)
             self.server = server
             endPause()
             lastProblem = nil
@@ -200,14 +199,9 @@ package actor DesktopNotifications: NotificationSink {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }
-        if let known { memory.keepOnly(owner: known) } else if let server { memory.markLost(owner: server.owner) }
         (server, ownerChanges) = (nil, ownerChanges + 1)
         endPause()
-        // A short-lived command cannot receive presses, so it does not show lost notifications again.
         guard owner != nil, let serverAppeared = callbacks.serverAppeared else { return }
-        Task {
-            await showLost()
-            await serverAppeared()
-        }
+        Task { await serverAppeared() }
     }
 }

@@ -9,14 +9,12 @@ package import TrackerCore
 /// A notification number is valid for one `owner` only: the bus id and unique name of a server.
 package final class ShownNotifications: Sendable {
     struct Notice: Hashable, Sendable, Codable {
-        /// The server that shows the notification; `nil` if it is no longer shown.
+        /// The server that shows the notification; `nil` if it was closed.
         var owner: String?
         var number: UInt32
         var announcement: Announcement
         /// The time of display in seconds since 1970 by the wall clock.
         var shownAt: Double
-        /// Whether the server ended before the notification was closed.
-        var isLost = false
 
         var kind: NotificationKind { announcement.kind }
         var notificationId: String { announcement.id }
@@ -54,10 +52,11 @@ package final class ShownNotifications: Sendable {
         notices().values.first { $0.number == number && $0.owner == owner }
     }
 
-    /// Whether the notification was shown recently, even if it is closed now. `false` if its server has ended.
+    /// Whether the notification was shown recently, even if it is closed now.
     package func wasRecentlyShown(_ announcement: Announcement) -> Bool {
-        guard let notice = notices()[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
-        else { return false }
+        guard let notice = notices()[announcement.kind.id], notice.notificationId == announcement.id else {
+            return false
+        }
         return notice.announcement.title == announcement.title && notice.announcement.body == announcement.body
             && (now() - notice.shownAt).magnitude < Self.repetition
     }
@@ -74,40 +73,6 @@ package final class ShownNotifications: Sendable {
             for (id, notice) in state.notices where notice.number == number && notice.owner == owner {
                 state.notices[id]?.owner = nil
             }
-        }
-    }
-
-    /// Marks the notification with this kind's id as ended, so that a restarted server does not show it again.
-    func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
-
-    /// Discards the notification numbers of all other servers. Their resident notifications become lost.
-    func keepOnly(owner: String) { markLost { $0 != owner } }
-
-    /// Discards the notification numbers of a server that has ended. Its resident notifications become lost.
-    func markLost(owner: String) { markLost { $0 == owner } }
-
-    private func markLost(_ isGone: (String) -> Bool) {
-        change { state in
-            for (id, notice) in state.notices where notice.owner.map(isGone) ?? false {
-                state.notices[id]?.owner = nil
-                state.notices[id]?.isLost = notice.kind.isResident
-            }
-        }
-    }
-
-    /// Takes the resident notifications that a new server must show again, so that one process shows each.
-    func takeLost() -> [Notice] {
-        change { state in
-            let lost = state.notices.values.filter(\.isLost)
-            for notice in lost { state.notices[notice.kind.id] = nil }
-            return lost
-        }
-    }
-
-    /// Returns a lost notification that could not be shown again.
-    func putBack(_ notice: Notice) {
-        change { state in
-            if state.notices[notice.kind.id] == nil { state.notices[notice.kind.id] = notice }
         }
     }
 
