@@ -41,8 +41,6 @@ package actor DesktopNotifications: NotificationSink {
         /// Bus ID and unique name of the server. Notification ids are valid for one owner only.
         let owner: String
         let capabilities: Set<String>
-        /// The value of `DesktopNotifications.ownerChanges` for this owner.
-        let ownerChanges: UInt64
     }
 
     package nonisolated let name = "desktop"
@@ -130,9 +128,7 @@ package actor DesktopNotifications: NotificationSink {
                 guard let owner = try await connection.watchOwner(of: Self.service),
                     let capabilities = answer.first?.texts, ownerChanges == before
                 else { throw DBusFailure(DBusFailure.failed, "the notification server has exited") }
-                return Server(
-                    connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities),
-                    ownerChanges: before)
+                return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities))
             } catch {
                 guard ownerChanges != before, attempts < Self.attempts else { throw error }
                 attempts += 1
@@ -142,9 +138,9 @@ package actor DesktopNotifications: NotificationSink {
 
     private func endPause() { (pause, pausedUntil) = (nil, nil) }
 
-    /// Starts a pause, unless the owner has changed since.
+    /// Starts a pause, unless the server has ended since.
     func startPause(_ failure: DBusFailure, of server: Server) {
-        if server.ownerChanges == ownerChanges { startPause(failure) }
+        if self.server?.owner == server.owner { startPause(failure) }
     }
 
     private func startPause(_ failure: DBusFailure) {
