@@ -5,15 +5,10 @@ import NIOCore
 struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// The caller. Routes that require a credential set it.
-    var caller = Caller()
     var remote: SocketAddress? { channel.remoteAddress }
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
-
-    /// `APICall` reads a body with its own limits.
-    var maxUploadSize: Int { JSONBody.sizeLimit }
 }

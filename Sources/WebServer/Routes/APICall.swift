@@ -10,12 +10,14 @@ struct APICall: Sendable {
     /// The time limit for a client to send a body, seconds.
     static let bodySeconds = 10
 
-    let request: Request
+    var request: Request
     let context: WebRequestContext
     let person: Person
+    /// The client; without a scope on routes that need no credential.
+    var caller = Caller()
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
-    var mayReadWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
+    var mayReadWaterline: Bool { caller.isAdministrator || person.sharesWaterline() }
 
     /// - Throws: `HTTPProblem` if the caller has no access to Waterline.
     func requireWaterline() throws {
@@ -42,7 +44,7 @@ struct APICall: Sendable {
     /// The source of a request that an agent forwards: D-Bus or a notification, from the header `Waterh-Surface`.
     private func source() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
-        guard context.caller.isLocal else {
+        guard caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine",
                 "Only programs on the service's machine may forward requests.")
@@ -135,7 +137,7 @@ struct APICall: Sendable {
     }
 
     /// Whether addresses that contain credentials are shown.
-    var mayReadAddresses: Bool { context.caller.isAdministrator }
+    var mayReadAddresses: Bool { caller.isAdministrator }
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(

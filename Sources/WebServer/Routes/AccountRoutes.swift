@@ -8,11 +8,11 @@ import TrackerService
 /// Tokens, access codes, sign-in, sign-out, and deletion of all data.
 enum AccountRoutes {
     static func add(
-        to table: RouteTable, _ person: Person, _ codes: AccessCodes,
-        _ addresses: @escaping @Sendable () -> PageAddresses, _ log: Logger
+        to table: RouteTable, _ codes: AccessCodes, _ addresses: @escaping @Sendable () -> PageAddresses,
+        _ log: Logger
     ) {
         table.get("access") { call in
-            let caller = call.context.caller
+            let caller = call.caller
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
         table.get("tokens", needs: .admin) { call in .json(try call.person.tracker().tokens()) }
@@ -22,19 +22,19 @@ enum AccountRoutes {
             try fields.finish()
             let token = try tracker.makeToken(label: label, scope: scope)
             log.notice(
-                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.context.caller.name).")
+                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.caller.name).")
             return .json(token, status: .created)
         }
         // A caller may revoke its own token to sign out.
         table.action(.delete, "tokens/:token", needs: .read) { call, tracker in
             let id = try call.parameter("token")
-            let isOwn = id == call.context.caller.token?.id
-            if !isOwn { try call.context.caller.require(.admin) }
+            let isOwn = id == call.caller.token?.id
+            if !isOwn { try call.caller.require(.admin) }
             var answer = APIResponse.json(try tracker.revokeTokens(id))
-            log.notice("Token \(id.prefix(8)) revoked by \(call.context.caller.name).")
+            log.notice("Token \(id.prefix(8)) revoked by \(call.caller.name).")
             if isOwn {
                 answer.headers[.setCookie] =
-                    "\(Access.cookie(ofInstance: person.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+                    "\(Access.cookie(ofInstance: call.person.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
             }
             return answer
         }
@@ -44,13 +44,13 @@ enum AccountRoutes {
             guard confirmation == "purge" else {
                 throw WrongInput("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
-            let ownToken = try call.context.caller.token.flatMap { token in
+            let ownToken = try call.caller.token.flatMap { token in
                 try tracker.authenticate(token.text).map { (token.text, $0) }
             }
             let report = try await tracker.purge()
             // The requesting browser stays signed in, because its page continues with setup.
             if let (text, record) = ownToken { try tracker.restore(token: text, record) }
-            log.notice("Everything deleted by \(call.context.caller.name).")
+            log.notice("Everything deleted by \(call.caller.name).")
             return .json(report)
         }
         table.write(.post, "access-codes", needs: .admin, recording: .beforeSecret) { call, _, fields in
@@ -59,7 +59,7 @@ enum AccountRoutes {
             )
             try fields.finish()
             try TrackerAPI.checkLabel(grant.label)
-            let (code, places) = (await codes.make(grant, for: call.context.caller.name), addresses())
+            let (code, places) = (await codes.make(grant, for: call.caller.name), addresses())
             return .json(
                 AccessCode(
                     code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: places.others,
@@ -68,7 +68,7 @@ enum AccountRoutes {
         }
         table.renamed(.post, "pairings", to: "access-codes")
         table.renamed(.post, "pair", to: "sign-in")
-        table.open(.post, "sign-in") { request, context in try await signIn(request, context, person, codes) }
+        table.open(.post, "sign-in") { call in try await signIn(call, codes) }
     }
 
     private struct CallerReport: Encodable {
@@ -91,14 +91,12 @@ enum AccountRoutes {
     }
 
     /// Exchanges a code for a cookie, or for a token if the body requests one.
-    private static func signIn(_ request: Request, _ context: WebRequestContext, _ person: Person, _ codes: AccessCodes)
-        async throws
-        -> APIResponse
-    {
-        var fields = try Fields(try await APICall(request: request, context: context, person: person).body())
+    private static func signIn(_ call: APICall, _ codes: AccessCodes) async throws -> APIResponse {
+        let (request, person) = (call.request, call.person)
+        var fields = try Fields(try await call.body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let client = Access.rateLimitKey(of: request, context.remote)
+        let client = Access.rateLimitKey(of: request, call.context.remote)
         let (outcome, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, replaced in
             let tracker = try person.tracker()

@@ -69,7 +69,7 @@ enum AgentRoutes {
 extension APICall {
     /// Allows only programs on this machine, because a confirmed notification counts as shown.
     fileprivate func requireLocalProgram() throws {
-        guard context.caller.isLocal else {
+        guard caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine", "Only programs on the service's machine may show notifications.")
         }

@@ -20,9 +20,9 @@ enum EventRoutes {
             // A value that is not a number was never issued as an ID.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
             let (person, feed, channel, isOwner) = (
-                call.person, call.person.feed, call.context.channel, call.context.caller.isAdministrator
+                call.person, call.person.feed, call.context.channel, call.caller.isAdministrator
             )
-            let token = call.context.caller.token
+            let token = call.caller.token
             let showsNotifications = try call.hasQuery("shows", "notifications")
             let parts =
                 fields.map {
@@ -110,7 +110,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try context.caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true
+                    guard try caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true
                     else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }

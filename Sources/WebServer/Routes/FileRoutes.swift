@@ -53,7 +53,7 @@ enum FileRoutes {
             let tracker = try call.person.tracker()
             let scratch = try ScratchFolder(besideStore: tracker.store.path)
             try tracker.store.backUp(to: scratch.file("answer"))
-            log.notice("Backup downloaded by \(call.context.caller.name).")
+            log.notice("Backup downloaded by \(call.caller.name).")
             return try file("waterh-\(tracker.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
     }

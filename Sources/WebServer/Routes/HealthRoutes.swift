@@ -9,7 +9,7 @@ enum HealthRoutes {
         to table: RouteTable, _ person: Person, _ counts: ResponseCounts,
         _ metrics: @escaping @Sendable () async -> String
     ) {
-        table.publicRoute("/healthz") { _, _ in text("ok\n") }
+        table.publicRoute("/healthz") { _ in text("ok\n") }
         table.respond(to: .get, "/readyz", .read) { _ in
             _ = try person.tracker().store.changeMark()
             return text("ready\n")

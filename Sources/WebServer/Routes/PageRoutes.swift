@@ -10,14 +10,14 @@ enum PageRoutes {
 
     static func add(to table: RouteTable) {
         for file in PageFile.all where file.name.hasSuffix(".html") == false {
-            table.publicRoute("/\(file.name)") { request, _ in file.response(to: request) }
+            table.publicRoute("/\(file.name)") { request in file.response(to: request) }
         }
         for path in views { add(path, "index.html", to: table) }
         add("/watch", "watch.html", to: table)
         add("/sign-in", "sign-in.html", to: table)
         // The former path, kept for one version. Browsers keep the fragment.
-        table.publicRoute("/pair") { _, _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
-        table.publicRoute("\(RouteTable.base)/openapi.json") { request, _ in
+        table.publicRoute("/pair") { _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
+        table.publicRoute("\(RouteTable.base)/openapi.json") { request in
             guard let file = PageFile.named("openapi.json") else {
                 throw HTTPProblem.missing("There is no API description.")
             }
@@ -27,7 +27,7 @@ enum PageRoutes {
 
     private static func add(_ path: String, _ name: String, to table: RouteTable) {
         guard let file = PageFile.named(name) else { return }
-        table.publicRoute(path) { request, _ in file.response(to: request) }
+        table.publicRoute(path) { request in file.response(to: request) }
     }
 }
 

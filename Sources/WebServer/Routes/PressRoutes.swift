@@ -5,9 +5,9 @@ import TrackerService
 /// The route for the buttons of phone notifications. The key in a notification permits only its buttons, so that the
 /// notification server does not get a token.
 enum PressRoutes {
-    static func add(to table: RouteTable, _ person: Person) {
-        table.open(.post, "press") { request, context in
-            let body = try await APICall(request: request, context: context, person: person).body()
+    static func add(to table: RouteTable) {
+        table.open(.post, "press") { call in
+            let (body, person) = (try await call.body(), call.person)
             // The key of a notification is the credential of this route.
             guard var fields = try? Fields(body), let key = try? fields.text("key"), key.utf8.count == 64 else {
                 throw HTTPProblem.notSignedIn

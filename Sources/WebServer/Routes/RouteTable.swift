@@ -7,7 +7,7 @@ import TrackerService
 final class RouteTable {
     static let base = "/api/v1"
 
-    typealias Handler = @Sendable (Request, WebRequestContext) async throws -> Response
+    typealias Handler = @Sendable (APICall) async throws -> Response
 
     private let router: Router<WebRequestContext>
     private let person: Person
@@ -45,7 +45,7 @@ final class RouteTable {
     /// Adds a GET route whose response can take long, such as an event stream.
     func stream(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
-        _ respond: @escaping @Sendable (APICall) async throws -> Response
+        _ respond: @escaping Handler
     ) {
         register(.get, path, scope) { call in
             try call.allowQuery(query)
@@ -98,9 +98,9 @@ final class RouteTable {
     /// A route that needs no credential, for signing in.
     func open(
         _ method: HTTPRequest.Method, _ path: String,
-        _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> APIResponse
+        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
-        route("\(Self.base)/\(path)", method) { request, context in try await answer(request, context).response }
+        route("\(Self.base)/\(path)", method) { try await answer($0).response }
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
@@ -108,12 +108,11 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String,
         _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
     ) {
-        let (person, access) = (person, access)
-        route(path, method) { request, context in
-            var context = context
-            context.caller = try access.widgetCaller(of: request)
-            try context.caller.require(method == .get || context.caller.scope == .widget ? .widget : .log)
-            return try await answer(APICall(request: request, context: context, person: person)).response
+        route(path, method) { [access] call in
+            var call = call
+            call.caller = try access.widgetCaller(of: call.request)
+            try call.caller.require(method == .get || call.caller.scope == .widget ? .widget : .log)
+            return try await answer(call).response
         }
     }
 
@@ -125,9 +124,9 @@ final class RouteTable {
     }
 
     /// A page or another route that needs neither a credential nor the store.
-    func publicRoute(_ path: String, _ answer: @escaping Handler) {
+    func publicRoute(_ path: String, _ answer: @escaping @Sendable (Request) throws -> Response) {
         methods[path, default: []].insert(.get)
-        router.get(RouterPath(path)) { try await answer($0, $1) }
+        router.get(RouterPath(path)) { request, _ in try answer(request) }
     }
 
     var registered: [String: Set<HTTPRequest.Method>] { methods }
@@ -150,7 +149,7 @@ final class RouteTable {
 
     private func register(
         _ method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
-        _ respond: @escaping @Sendable (APICall) async throws -> Response
+        _ respond: @escaping Handler
     ) {
         let isAboutWaterline = isAboutWaterline
         self.respond(to: method, "\(Self.base)/\(path)", scope, waitsForStore: waitsForStore) { call in
@@ -162,16 +161,14 @@ final class RouteTable {
 
     func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
-        _ answer: @escaping @Sendable (APICall) async throws -> Response
+        _ answer: @escaping Handler
     ) {
         let (person, access) = (person, access)
         @Sendable func answerCaller(_ request: Request, _ context: WebRequestContext, _ caller: Caller) async throws
             -> Response
         {
-            var context = context
-            context.caller = caller
             try caller.require(scope)
-            return try await answer(APICall(request: request, context: context, person: person))
+            return try await answer(APICall(request: request, context: context, person: person, caller: caller))
         }
         methods[path, default: []].insert(method)
         router.on(RouterPath(path), method: method) { request, context in
@@ -186,8 +183,10 @@ final class RouteTable {
 
     private func route(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Handler) {
         methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { request, context in
-            try await withTaskExecutorPreference(BlockingThreads.shared) { try await answer(request, context) }
+        router.on(RouterPath(path), method: method) { [person] request, context in
+            try await withTaskExecutorPreference(BlockingThreads.shared) {
+                try await answer(APICall(request: request, context: context, person: person))
+            }
         }
     }
 }

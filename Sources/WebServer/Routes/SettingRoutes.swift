@@ -26,7 +26,7 @@ enum SettingRoutes {
             _ = try tracker.set(changes)
             let logged = members.map(\.key).filter { SettingScope(of: $0) > .day }
             if !logged.isEmpty {
-                log.notice("Settings changed by \(call.context.caller.name): \(logged.joined(separator: ", ")).")
+                log.notice("Settings changed by \(call.caller.name): \(logged.joined(separator: ", ")).")
             }
             return .json(try report(for: call, tracker))
         }
@@ -70,8 +70,8 @@ enum SettingRoutes {
     /// Only administrators may change settings that send data to other services or read files of this machine.
     private static func checkPermission(_ call: APICall, _ names: [String]) throws {
         guard let scope = names.map(SettingScope.init).max(), scope > .day else { return }
-        try call.context.caller.require(.admin)
-        guard scope == .files, !call.context.caller.isLocal,
+        try call.caller.require(.admin)
+        guard scope == .files, !call.caller.isLocal,
             let name = names.first(where: { SettingScope(of: $0) == .files })
         else { return }
         throw HTTPProblem(

@@ -8,7 +8,7 @@ enum StateRoutes {
             await call.person.service?.noteViewer(.once)
             let views = try await call.person.feed.current()
             let state = views.view(
-                withWaterline: call.context.caller.isAdministrator || views.isWaterlineShared)
+                withWaterline: call.caller.isAdministrator || views.isWaterlineShared)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
                 return APIResponse(

@@ -89,8 +89,8 @@ enum WidgetRoutes {
         if button != .cup { try call.requireWaterline() }
         var head = call.request.head
         head.headerFields[.idempotencyKey] = key.uuidString
-        let keyed = APICall(
-            request: Request(head: head, body: .init(buffer: body)), context: call.context, person: call.person)
+        var keyed = call
+        keyed.request = Request(head: head, body: .init(buffer: body))
         _ = try await IdempotentWrite.answer(keyed, .withWrite, content: Array(button.rawValue.utf8)) { tracker in
             switch button {
             case .cup: .json(try tracker.logDrink(.cup))
