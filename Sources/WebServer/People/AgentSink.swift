@@ -1,17 +1,10 @@
-import Synchronization
+import NIOCore
 package import TrackerCore
 
 /// The notification channel of desktop agents: programs in the user's session that show the notifications of a service
 /// without a session (tracker spec C). It offers each notification to one agent at a time, and disconnects an agent
 /// that does not respond in time. Only a confirmed notification counts as shown.
 package actor AgentSink: NotificationSink {
-    enum Event: Sendable {
-        case hello(agent: String)
-        case show(Announcement)
-        case close(String)
-        case ping
-    }
-
     /// The time limit for an agent's response.
     static let answerLimit = Duration.seconds(5)
     static let agentLimit = 16
@@ -20,7 +13,7 @@ package actor AgentSink: NotificationSink {
 
     private struct Agent {
         var name: String
-        var events: AsyncStream<Event>.Continuation
+        var frames: AsyncStream<ByteBuffer>.Continuation
         var disconnectClient: @Sendable () -> Void
     }
 
@@ -45,26 +38,34 @@ package actor AgentSink: NotificationSink {
         return false
     }
 
-    package func close(id: String) async { send(.close(id)) }
+    package func close(id: String) async { send(EventFrame.bytes("close", JSONBody.encode(["id": id]))) }
 
     // MARK: - Agents
 
-    /// Adds an agent. Returns `nil` if there are too many.
-    func attach(disconnectClient: @escaping @Sendable () -> Void) -> (agent: String, events: AsyncStream<Event>)? {
+    /// Adds an agent, and returns the frames of its event stream; `nil` if there are too many agents.
+    /// - Parameter page: the page's address for a browser on this machine.
+    func attach(
+        page: String?, disconnectClient: @escaping @Sendable () -> Void
+    ) -> (agent: String, frames: AsyncStream<ByteBuffer>)? {
         guard agents.count < Self.agentLimit else { return nil }
         lastNumber += 1
         let agent = "agent-\(lastNumber)"
-        let (events, continuation) = AsyncStream.makeStream(
-            of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
-        agents.append(Agent(name: agent, events: continuation, disconnectClient: disconnectClient))
-        continuation.yield(.hello(agent: agent))
-        return (agent, events)
+        let (frames, continuation) = AsyncStream.makeStream(
+            of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
+        agents.append(Agent(name: agent, frames: continuation, disconnectClient: disconnectClient))
+        continuation.yield(EventFrame.bytes("hello", JSONBody.encode(Hello(agent: agent, page: page))))
+        return (agent, frames)
+    }
+
+    private struct Hello: Encodable {
+        var agent: String
+        var page: String?
     }
 
     /// Removes an agent; its open requests count as not shown.
     func detach(_ agent: String) {
         guard let index = agents.firstIndex(where: { $0.name == agent }) else { return }
-        agents.remove(at: index).events.finish()
+        agents.remove(at: index).frames.finish()
         for (number, request) in requests where request.agent == agent { finish(number, false) }
     }
 
@@ -75,7 +76,7 @@ package actor AgentSink: NotificationSink {
         }
     }
 
-    func ping() { send(.ping) }
+    func ping() { send(EventFrame.ping) }
 
     private func request(_ agent: Agent, _ announcement: Announcement) async -> Bool {
         // The agent may have disconnected while another one was queried.
@@ -89,13 +90,14 @@ package actor AgentSink: NotificationSink {
         defer { timer.cancel() }
         return await withCheckedContinuation { continuation in
             requests[number] = PendingRequest(agent: agent.name, id: announcement.id, answer: continuation)
-            if case .dropped = agent.events.yield(.show(announcement)) { disconnect(agent) }
+            let frame = EventFrame.bytes("show", JSONBody.encode(announcement))
+            if case .dropped = agent.frames.yield(frame) { disconnect(agent) }
         }
     }
 
-    private func send(_ event: Event) {
+    private func send(_ frame: ByteBuffer) {
         for agent in agents {
-            if case .dropped = agent.events.yield(event) { disconnect(agent) }
+            if case .dropped = agent.frames.yield(frame) { disconnect(agent) }
         }
     }
 

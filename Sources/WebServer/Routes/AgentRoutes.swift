@@ -14,20 +14,15 @@ enum AgentRoutes {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
             }
             let body = ResponseBody { writer in
-                guard let (agent, events) = await sink.attach(disconnectClient: { channel.close(promise: nil) }) else {
-                    return try await writer.finish(nil)
-                }
+                let attached = await sink.attach(page: person.page()) { channel.close(promise: nil) }
+                guard let (agent, frames) = attached else { return try await writer.finish(nil) }
                 // An agent is available now: deliver the notifications that had no channel.
                 await person.storeChanged()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
                 }
                 defer { pings.cancel() }
-                try await call.send(events, to: &writer) {
-                    await sink.detach(agent)
-                } frame: {
-                    frame($0, person)
-                }
+                try await call.send(frames, to: &writer, atEnd: { await sink.detach(agent) }, frame: { $0 })
             }
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
@@ -49,20 +44,6 @@ enum AgentRoutes {
             guard key.utf8.count <= 256 else { throw WrongInput("tooLong", "\"key\" has more than 256 bytes.") }
             return .json(["done": try tracker.press(action, key: key, at: at)])
         }
-    }
-
-    private static func frame(_ event: AgentSink.Event, _ person: Person) -> ByteBuffer {
-        switch event {
-        case .hello(let agent): EventFrame.bytes("hello", JSONBody.encode(Hello(agent: agent, page: person.page())))
-        case .show(let announcement): EventFrame.bytes("show", JSONBody.encode(announcement))
-        case .close(let id): EventFrame.bytes("close", JSONBody.encode(["id": id]))
-        case .ping: EventFrame.ping
-        }
-    }
-
-    private struct Hello: Encodable {
-        var agent: String
-        var page: String?
     }
 }
 
