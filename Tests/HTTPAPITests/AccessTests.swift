@@ -93,10 +93,10 @@ import TrackerService
     ])
     func `a cookie is ignored in requests of another origin`(headers: [String: String]) async throws {
         let isVisible = Mutex(0)
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
             noteViewer: { _ in isVisible.withLock { $0 += 1 } })
-        let server = try await TestServer(service: door)
+        let server = try await TestServer(service: service)
         for path in ["state", "events", "events?shows=notifications"] {
             #expect(try await server.get("\(path)", headers: headers).status == 401, "\(path)")
         }

@@ -301,10 +301,10 @@ import WebServer
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "0", lastPoll: TestServer.noon) }, pollNow: {}, recentPolls: { [] },
             send: { _ in "" }, noteViewer: { event in isVisible.withLock { $0.append(event) } })
-        let server = try await TestServer(service: door)
+        let server = try await TestServer(service: service)
         for query in ["", "?looks=no"] {
             let client = try RawHTTP(port: server.port)
             client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")

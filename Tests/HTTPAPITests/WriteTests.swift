@@ -219,14 +219,14 @@ import TrackerService
 
     @Test func `a repeated command reaches the bottle once`() async throws {
         let sent = Mutex<[[String]]>([])
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
             send: { words in
                 guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
                 sent.withLock { $0.append(words) }
                 return "done"
             })
-        let server = try await TestServer(service: door)
+        let server = try await TestServer(service: service)
         for (key, command, status) in [
             ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
         ] {
@@ -240,14 +240,14 @@ import TrackerService
     @Test func `a pending command is not reported as done`() async throws {
         let (asked, deliver) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
             send: { _ in
                 deliver.yield()
                 for await _ in isDone { break }
                 throw Refusal("bottleSilent", "The bottle did not answer.")
             })
-        let server = try await TestServer(service: door)
+        let server = try await TestServer(service: service)
         let headers = ["Idempotency-Key": "one"]
         @Sendable func send() async throws -> RawHTTP.Reply {
             try await server.post("bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
@@ -267,10 +267,10 @@ import TrackerService
     @Test func `a repeated command reports an unknown result after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
-        let door = ServiceClient(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { _ in "done" })
-        let server = try await TestServer(store, service: door)
+        let server = try await TestServer(store, service: service)
         try store.begin(
             IdempotentRequest(
                 key: "killed", content: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),

@@ -13,11 +13,11 @@ import TrackerService
         _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
         let began = ContinuousClock.now
         let drink = try rig.tracker().logDrink(.ml(230))
-        let told = try #require(await event { ear.payloads(at: "h/sip").first })
+        let text = try #require(await event { ear.payloads(at: "h/sip").first })
         let took = ContinuousClock.now - began
         print("sip to broker: \(took)")
         #expect(took < .seconds(10))
-        let sip = object(told)
+        let sip = object(text)
         #expect(
             sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230
                 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
@@ -155,7 +155,7 @@ import TrackerService
         _ = try rig.tracker().logDrink(.ml(77))
         #expect(
             await !eventually(within: 2) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 },
-            "nobody has confirmed it")
+            "the broker has confirmed nothing")
         try await broker.stop()
         try await broker.start()
         try await rig.connected(2)
@@ -358,15 +358,15 @@ import TrackerService
         try await rig.tracker(hours: 8).deliver([rig.channel, MemorySink()])
         try await broker.start()
         #expect(await eventually(within: 60) { heard().count >= 3 }, "\(ear.output) \(rig.events.withLock { $0 })")
-        let told = try rig.store.deliveries(after: 0).map(\.decision)
-        #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
+        let sent = try rig.store.deliveries(after: 0).map(\.decision)
+        #expect(sent.count == 3 && heard().map { $0["notificationId"] as? String } == sent.map(\.notificationId))
         #expect(
-            heard().map { $0["title"] as? String } == told.map(\.title)
-                && heard().map { $0["body"] as? String } == told.map(\.body))
+            heard().map { $0["title"] as? String } == sent.map(\.title)
+                && heard().map { $0["body"] as? String } == sent.map(\.body))
         #expect(
-            heard().map { $0["kind"] as? String } == told.map(\.kind.id)
-                && heard().map { $0["at"] as? String } == told.map { $0.decidedAt?.description })
-        for (said, notification) in zip(heard(), told) {
+            heard().map { $0["kind"] as? String } == sent.map(\.kind.id)
+                && heard().map { $0["at"] as? String } == sent.map { $0.decidedAt?.description })
+        for (said, notification) in zip(heard(), sent) {
             let isLate = notification.decidedAt.map { $0.seconds(to: PublisherRig.now()) > 910 } ?? false
             guard isLate else { continue }
             #expect(
@@ -397,14 +397,14 @@ import TrackerService
         _ = try rig.tracker().startSession()
         _ = try rig.tracker().drink()
         try await rig.tracker().deliver([rig.channel, MemorySink()])
-        let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
-        #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
+        let sent = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
+        #expect(sent.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
         // As the service does after a configuration change, with or without the broker.
         try rig.store.recordSharing(true)
         _ = try rig.tracker().drink()
         try await rig.tracker().deliver([rig.channel, MemorySink()])
-        let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
+        let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !sent.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
         #expect(await eventually(within: 60) { more.allSatisfy(heard().contains) }, "\(ear.output)")
@@ -425,10 +425,10 @@ import TrackerService
         // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try rig.tracker(hours: 8).logDrink(.ml(1500)) }
         try await rig.tracker(hours: 8).deliver([rig.channel])
-        let told = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
-        #expect(told.count == 3)
+        let sent = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
+        #expect(sent.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
-        #expect(await eventually { heard() == told }, "\(heard()) of \(told)")
+        #expect(await eventually { heard() == sent }, "\(heard()) of \(sent)")
         release.finish()
         await rig.stop()
     }

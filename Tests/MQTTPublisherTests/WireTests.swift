@@ -178,16 +178,16 @@ import TrackerService
     ) throws {
         var settings = Settings()
         try settings.set("mqtt.url", to: url)
-        let told = MQTTAdvice.message(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
-        #expect(told.hasPrefix("It went wrong. ") && words.allSatisfy(told.contains), "\(told)")
+        let text = MQTTAdvice.message(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
+        #expect(text.hasPrefix("It went wrong. ") && words.allSatisfy(text.contains), "\(text)")
     }
 
     @Test(arguments: ["wrong version number", "unexpected eof while reading"])
     func `an error of a port without TLS does not name the CA file`(_ reason: String) throws {
         var settings = Settings()
         try settings.set("mqtt.url", to: "mqtts://h:1883")
-        let told = MQTTAdvice.message(MQTTFailure(.tls, reason), try MQTTPlan(settings.service))
-        #expect(told.contains("might not use TLS") && !told.contains("caFile"), "\(told)")
+        let text = MQTTAdvice.message(MQTTFailure(.tls, reason), try MQTTPlan(settings.service))
+        #expect(text.contains("might not use TLS") && !text.contains("caFile"), "\(text)")
     }
 
     @Test func `an empty password file is reported`() throws {

@@ -44,15 +44,15 @@ import TrackerService
         try await tracker(rig.store, 7).deliver([MemorySink()])
         for _ in 0..<2 { _ = try tracker(rig.store, 8).logDrink(.ml(1500)) }
         try await tracker(rig.store, 8).deliver([MemorySink()])
-        let told = try rig.store.deliveries(after: 0).map(\.decision)
-        #expect(told.count == 3)
+        let sent = try rig.store.deliveries(after: 0).map(\.decision)
+        #expect(sent.count == 3)
         rig = try PhoneRig(.webhook, [], store: rig.store)
         // A webhook gets all of them, also days later.
         try turn(rig, 8 + 72)
         rig.start()
         let seen = try await peer.seen(3)
-        #expect(try ids(peer) == told.map(\.notificationId))
-        #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
+        #expect(try ids(peer) == sent.map(\.notificationId))
+        #expect(seen.map { $0.json["timestamp"] as? String } == sent.map { $0.decidedAt?.description })
         // The delivery is listed.
         #expect(
             await eventually {
@@ -63,7 +63,7 @@ import TrackerService
         try turn(last, 8 + 73)
         last.start()
         #expect(await last.delivers(notice(9)))
-        #expect(try ids(peer) == told.map(\.notificationId) + [notice(9).notificationId])
+        #expect(try ids(peer) == sent.map(\.notificationId) + [notice(9).notificationId])
         await last.stop()
     }
 
