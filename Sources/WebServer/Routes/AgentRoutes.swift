@@ -13,7 +13,7 @@ enum AgentRoutes {
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
             }
-            let body = ResponseBody { writer in
+            return .events { writer in
                 let attached = await sink.attach(page: person.page()) { channel.close(promise: nil) }
                 guard let (agent, frames) = attached else { return try await writer.finish(nil) }
                 // An agent is available now: deliver the notifications that had no channel.
@@ -24,8 +24,6 @@ enum AgentRoutes {
                 defer { pings.cancel() }
                 try await call.send(frames, to: &writer, atEnd: { await sink.detach(agent) }, frame: { $0 })
             }
-            return Response(
-                status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
         table.write(.post, "agent/shown", needs: .log) { call, _, fields in
             try call.requireLocalProgram()

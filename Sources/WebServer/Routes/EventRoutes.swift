@@ -10,89 +10,94 @@ import TrackerService
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events", query: ["fields", "shows", "looks", "after"]) { call in
-            let fields = call.query("fields").map { $0.split(separator: ",").map(String.init) }
-            if let fields, fields.isEmpty || fields.count > 64 {
-                throw WrongInput(
-                    "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
+            let subscription = try EventSubscription(call)
+            try await call.person.feed.checkStreamLimits(call.caller.token?.id)
+            return .events { try await subscription.send(to: &$0) }
+        }
+    }
+}
+
+/// The events that a client has requested and may read.
+private final class EventSubscription: Sendable {
+    private let call: APICall
+    private let lastID: Int64?
+    /// The requested keys of the state; `nil` for all.
+    private let stateKeys: [String]?
+    private let hasSession: Bool
+    private let hasNotifications: Bool
+    private let showsNotifications: Bool
+    private let isVisible: Bool
+
+    init(_ call: APICall) throws {
+        self.call = call
+        stateKeys = call.query("fields").map { $0.split(separator: ",").map(String.init) }
+        if let stateKeys, stateKeys.isEmpty || stateKeys.count > 64 {
+            throw WrongInput(
+                "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
+        }
+        // A browser sends the header only when it reconnects. A new page uses the query.
+        let last = call.request.headers[.lastEventID] ?? call.query("after")
+        // A value that is not a number was never issued as an ID.
+        lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
+        showsNotifications = try call.hasQuery("shows", "notifications")
+        isVisible = try !call.hasQuery("looks", "no")
+        hasSession = stateKeys?.contains("session") ?? true
+        hasNotifications = showsNotifications || stateKeys?.contains("notify") ?? true
+    }
+
+    func send(to writer: inout any ResponseBodyWriter) async throws {
+        let (person, channel) = (call.person, call.context.channel)
+        // The body does not run on the executor of the request.
+        let (id, events) = try await withTaskExecutorPreference(BlockingThreads.shared) {
+            let tracker = try person.tracker()
+            _ = try tracker.store.recordSharing(person.sharesWaterline())
+            // Opening the page marks all notifications as read.
+            if showsNotifications { try? tracker.markNotificationsRead() }
+            return try await person.feed.watch(
+                after: lastID, token: call.caller.token?.id, showsNotifications: showsNotifications,
+                mayReadWaterline: { self.call.mayReadWaterline }, isVisible: isVisible
+            ) { channel.close(promise: nil) }
+        }
+        var (sent, sentTag) = (ByteBuffer(), "")
+        try await call.send(events, to: &writer, first: EventFrame.retry) {
+            await person.feed.stopWatching(id)
+        } frame: { event in
+            let mayReadWaterline = call.mayReadWaterline
+            switch event {
+            case .state(let views, let id):
+                let state = views.view(withWaterline: mayReadWaterline)
+                // A changed tag alone would reveal that something happened in a session.
+                guard mayReadWaterline || id != nil || state.tag != sentTag else { return nil }
+                sentTag = state.tag
+                let bytes = stateKeys.map(state.selecting) ?? state.bytes
+                // The selected keys may be equal although the state has changed.
+                guard stateKeys == nil || bytes != sent else { return nil }
+                sent = bytes
+                return id == nil && stateKeys == nil ? state.frame : EventFrame.bytes("state", bytes, id: id)
+            case .notify(let notice):
+                guard hasNotifications, maySend(notice) else { return nil }
+                return EventFrame.bytes("notify", notice.bytes, id: notice.position)
+            case .gap(let bytes): return hasNotifications ? EventFrame.bytes("gap", bytes) : nil
+            case .session(let bytes): return hasSession && mayReadWaterline ? EventFrame.bytes("session", bytes) : nil
+            case .ping: return EventFrame.ping
             }
-            // A browser sends the header only when it reconnects. A new page uses the query.
-            let last = call.request.headers[.lastEventID] ?? call.query("after")
-            // A value that is not a number was never issued as an ID.
-            let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
-            let (person, feed, channel, isOwner) = (
-                call.person, call.person.feed, call.context.channel, call.caller.isAdministrator
-            )
-            let token = call.caller.token
-            let showsNotifications = try call.hasQuery("shows", "notifications")
-            let parts =
-                fields.map {
-                    Parts(
-                        state: $0, hasSession: $0.contains("session"),
-                        hasNotifications: showsNotifications || $0.contains("notify"))
-                } ?? Parts()
-            let isVisible = try !call.hasQuery("looks", "no")
-            try await feed.checkStreamLimits(token?.id)
-            let body = ResponseBody { writer in
-                let mayReadWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
-                // Notifications of a session from the time before Waterline was shared are never sent.
-                let maySend: @Sendable (Notice) -> Bool = { notice in
-                    guard notice.isWaterline, !isOwner else { return true }
-                    guard let from = try? person.tracker().store.recordSharing(person.sharesWaterline()) else {
-                        return false
-                    }
-                    return notice.position > from
-                }
-                // The body does not run on the executor of the request.
-                let (id, events) = try await withTaskExecutorPreference(BlockingThreads.shared) {
-                    _ = try person.tracker().store.recordSharing(person.sharesWaterline())
-                    // Opening the page marks all notifications as read.
-                    if showsNotifications { try? person.tracker().markNotificationsRead() }
-                    return try await feed.watch(
-                        after: lastID, token: token?.id, showsNotifications: showsNotifications,
-                        mayReadWaterline: mayReadWaterline, isVisible: isVisible
-                    ) { channel.close(promise: nil) }
-                }
-                var (sent, sentTag) = (ByteBuffer(), "")
-                try await call.send(events, to: &writer, first: EventFrame.retry) {
-                    await feed.stopWatching(id)
-                } frame: { event in
-                    if case .notify(let notice) = event, !maySend(notice) { return nil }
-                    let mayReadSessions = mayReadWaterline()
-                    guard case .state(let text, let id) = event else { return frame(event, parts, mayReadSessions) }
-                    let state = text.view(withWaterline: mayReadSessions)
-                    // A changed tag alone would reveal that something happened in a session.
-                    guard mayReadSessions || id != nil || state.tag != sentTag else { return nil }
-                    sentTag = state.tag
-                    let bytes = parts.state.map(state.selecting) ?? state.bytes
-                    // The selected keys may be equal although the state has changed.
-                    guard parts.state == nil || bytes != sent else { return nil }
-                    sent = bytes
-                    return id == nil && parts.state == nil ? state.frame : EventFrame.bytes("state", bytes, id: id)
-                }
-            }
-            return Response(
-                status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
     }
 
-    /// The parts of the stream that the client has requested; all by default.
-    private struct Parts {
-        /// The requested keys of the state; `nil` for all.
-        var state: [String]?
-        var hasSession = true
-        var hasNotifications = true
+    /// Whether the client may read the notification. Those of a session from the time before Waterline was shared are
+    /// never sent.
+    private func maySend(_ notice: Notice) -> Bool {
+        guard notice.isWaterline, !call.caller.isAdministrator else { return true }
+        let sharedFrom = try? call.person.tracker().store.recordSharing(call.person.sharesWaterline())
+        return sharedFrom.map { notice.position > $0 } ?? false
     }
+}
 
-    /// The frame of an event other than a state; `nil` if the caller has no access to it or has not requested it.
-    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ mayReadWaterline: Bool) -> ByteBuffer? {
-        switch event {
-        case .state: nil
-        case .notify(let notice):
-            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.position) : nil
-        case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : nil
-        case .session(let bytes): parts.hasSession && mayReadWaterline ? EventFrame.bytes("session", bytes) : nil
-        case .ping: EventFrame.ping
-        }
+extension Response {
+    /// A stream of server-sent events.
+    static func events(_ send: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: ResponseBody(send))
     }
 }
 
@@ -128,5 +133,5 @@ extension APICall {
 
 extension HTTPField.Name {
     /// The header by which nginx disables response buffering.
-    static let xAccelBuffering = Self("X-Accel-Buffering")!
+    fileprivate static let xAccelBuffering = Self("X-Accel-Buffering")!
 }
