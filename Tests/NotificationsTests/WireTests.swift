@@ -66,6 +66,52 @@ import TrackerService
             ])
     }
 
+    /// The test vector of the Standard Webhooks libraries.
+    @Test func `the signature of a webhook matches Standard Webhooks`() throws {
+        let signature = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let text = signature.text(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8))
+        #expect(text == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+        #expect(
+            WebhookSignature(secret: "whsec_%%") == nil && WebhookSignature(secret: "whsec_") == nil
+                && WebhookSignature(secret: "plain") != nil)
+    }
+
+    @Test func `a webhook body is encoded as JSON`() throws {
+        let plan = try #require(
+            try plan(
+                .webhook,
+                [
+                    ("webhook.url", "https://hook.example/x"), ("webhook.secret", "plain"),
+                    ("http.publicUrl", "https://shelf.example"),
+                ], person: "anna"))
+        let notification = notice(1, .pace, "\"Quoted\" \\ title\n", "Drink 500ml 💧", urgency: .critical)
+        let request = try plan.request(message(notification), now: now)
+        #expect(
+            Set(request.headers.map(\.name)) == [
+                "Content-Type", "webhook-id", "webhook-timestamp", "webhook-signature",
+            ])
+        #expect(
+            request.headers.contains { $0 == ("webhook-timestamp", "1614265330") } && !"\(request)".contains("k3y"))
+        let body = try json(request.body)
+        let at = "1970-01-01T00:00:00Z"
+        #expect(body["type"] as? String == "notification" && body["timestamp"] as? String == at)
+        let expected: NSDictionary = [
+            "id": "hydration-reminder/2026-11-22/1", "kind": "hydration-reminder", "title": "\"Quoted\" \\ title\n",
+            "body": "Drink 500ml 💧", "urgency": "critical", "sound": true, "page": "https://shelf.example/",
+            "person": "anna", "at": at, "timestamp": 0,
+        ]
+        #expect(body["data"] as? NSDictionary == expected)
+    }
+
+    @Test func `a webhook is not signed when no secret is set`() throws {
+        let plan = try #require(try plan(.webhook, [("webhook.url", "https://hook.example/x")]))
+        #expect(
+            try plan.request(message(notice()), now: now).headers.map(\.name) == [
+                "Content-Type", "webhook-id", "webhook-timestamp",
+            ])
+    }
+
     @Test(arguments: [
         (NotificationUrgency.low, true, 2), (.normal, true, 3), (.critical, true, 4), (.low, false, 2),
         (.normal, false, 2), (.critical, false, 2),
