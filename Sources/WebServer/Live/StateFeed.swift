@@ -55,19 +55,21 @@ actor StateFeed {
     /// The maximum number of unread events, after which the client is disconnected.
     static let queueLimit = 64
 
-    private struct Watcher {
+    struct Watcher: Sendable {
         /// The ID of the client's token; `nil` for a client at the socket.
         var token: String?
-        /// Whether a user has the page open and visible.
+        /// Whether a user has the page open and visible, so that the data must be fresh.
         var isVisible: Bool
         var showsNotifications: Bool
+        /// Whether this caller has access to Waterline, evaluated for each event.
         var mayReadWaterline: @Sendable () -> Bool
-        var stream: AsyncStream<Event>.Continuation
+        /// Disconnects a client that does not read.
         var disconnectClient: @Sendable () -> Void
+        fileprivate(set) var stream: AsyncStream<Event>.Continuation?
 
-        func send(_ event: Event) {
-            if case .dropped = stream.yield(event) {
-                stream.finish()
+        fileprivate func send(_ event: Event) {
+            if case .dropped = stream?.yield(event) {
+                stream?.finish()
                 disconnectClient()
             }
         }
@@ -141,18 +143,10 @@ actor StateFeed {
 
     /// Starts a stream of events. The first event is the state; the notifications after `lastID` follow in order. A
     /// `Gap` reports missed notifications that are no longer stored.
-    /// - Parameters:
-    ///   - mayReadWaterline: whether this caller has access to Waterline, evaluated for each event.
-    ///   - isVisible: whether a user has the page open and visible, so that the data must be fresh.
-    ///   - disconnectClient: disconnects a client that does not read.
-    func watch(
-        after lastID: Int64?, token: String?, showsNotifications: Bool,
-        mayReadWaterline: @escaping @Sendable () -> Bool,
-        isVisible: Bool,
-        disconnectClient: @escaping @Sendable () -> Void
-    ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        try checkStreamLimits(token)
-        if isVisible { await pollIfOutdated() }
+    func watch(_ watcher: Watcher, after lastID: Int64?) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+        var watcher = watcher
+        try checkStreamLimits(watcher.token)
+        if watcher.isVisible { await pollIfOutdated() }
         let id = nextWatcher
         nextWatcher += 1
         let state = try await compute()
@@ -168,12 +162,11 @@ actor StateFeed {
         if let session { continuation.yield(.session(session)) }
         if let gap = missed?.gap { continuation.yield(.gap(JSONBody.encode(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
-        watchers[id] = Watcher(
-            token: token, isVisible: isVisible, showsNotifications: showsNotifications,
-            mayReadWaterline: mayReadWaterline, stream: continuation, disconnectClient: disconnectClient)
-        if isVisible { await service?.noteViewer(.begins) }
+        watcher.stream = continuation
+        watchers[id] = watcher
+        if watcher.isVisible { await service?.noteViewer(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
-        if showsNotifications { await viewerArrived() }
+        if watcher.showsNotifications { await viewerArrived() }
         return (id, stream)
     }
 
@@ -202,7 +195,7 @@ actor StateFeed {
 
     func stopWatching(_ id: UInt64) async {
         let watcher = watchers.removeValue(forKey: id)
-        watcher?.stream.finish()
+        watcher?.stream?.finish()
         if watcher?.isVisible == true { await service?.noteViewer(.ends) }
         if watchers.isEmpty {
             watching?.cancel()

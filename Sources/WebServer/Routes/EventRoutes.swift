@@ -53,10 +53,10 @@ private final class EventSubscription: Sendable {
             _ = try tracker.store.recordSharing(person.sharesWaterline())
             // Opening the page marks all notifications as read.
             if showsNotifications { try? tracker.markNotificationsRead() }
-            return try await person.feed.watch(
-                after: lastID, token: call.caller.token?.id, showsNotifications: showsNotifications,
-                mayReadWaterline: { self.call.mayReadWaterline }, isVisible: isVisible
-            ) { channel.close(promise: nil) }
+            let watcher = StateFeed.Watcher(
+                token: call.caller.token?.id, isVisible: isVisible, showsNotifications: showsNotifications,
+                mayReadWaterline: { self.call.mayReadWaterline }, disconnectClient: { channel.close(promise: nil) })
+            return try await person.feed.watch(watcher, after: lastID)
         }
         var (sent, sentTag) = (ByteBuffer(), "")
         try await call.send(events, to: &writer, first: EventFrame.retry) {
