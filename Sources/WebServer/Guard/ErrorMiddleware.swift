@@ -20,7 +20,7 @@ struct ErrorMiddleware: RouterMiddleware {
             try Self.checkFraming(request)
             response = try await next(request, context)
         } catch {
-            response = HTTPProblem(explaining: error).answer.response
+            response = HTTPProblem(explaining: error).response
             if request.method == .head { response.body = .init() }
         }
         addHeaders(&response, isWidget: request.uri.path.hasPrefix("/widget/"))

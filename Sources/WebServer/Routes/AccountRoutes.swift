@@ -91,7 +91,7 @@ enum AccountRoutes {
     }
 
     /// Exchanges a code for a cookie, or for a token if the body requests one.
-    private static func signIn(_ call: APICall, _ codes: AccessCodes) async throws -> APIResponse {
+    private static func signIn(_ call: APICall, _ codes: AccessCodes) async throws -> Response {
         let (request, person) = (call.request, call.person)
         var fields = try Fields(try await call.body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
@@ -113,7 +113,7 @@ enum AccountRoutes {
         case .used: throw usedCode
         case .accepted(let grant):
             guard let token else { throw wrongCode }
-            var answer = APIResponse.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
+            var answer = Response.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
                 answer.headers[.setCookie] = """

@@ -7,7 +7,7 @@ import TrackerService
 /// Routes for a program in the user's session that shows and confirms notifications of a service without a session.
 enum AgentRoutes {
     static func add(to table: RouteTable) {
-        table.stream("agent", needs: .log) { call in
+        table.get("agent", needs: .log) { call in
             try call.requireLocalProgram()
             let (person, channel) = (call.person, call.context.channel)
             guard let sink = person.agents else {

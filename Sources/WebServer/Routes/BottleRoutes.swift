@@ -1,4 +1,5 @@
 import HTTPTypes
+import Hummingbird
 import NIOCore
 import Store
 import TrackerCore
@@ -16,11 +17,12 @@ enum BottleRoutes {
         table.get("polls/kept/:poll", needs: .admin) { call in
             let id = try call.parameter("poll")
             let capture = try call.person.tracker().capture(ofKeptPoll: id)
-            return APIResponse(
-                type: "application/octet-stream", bytes: ByteBuffer(bytes: capture),
+            return Response(
+                status: .ok,
                 headers: [
-                    .contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store",
-                ])
+                    .contentType: "application/octet-stream", .cacheControl: "no-store",
+                    .contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"",
+                ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: capture)))
         }
         table.write(.post, "bottle/commands", needs: .control, recording: .beforeAction) { call, _, fields in
             guard let command = try fields.text("command") else {

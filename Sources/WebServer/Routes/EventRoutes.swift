@@ -9,7 +9,7 @@ import TrackerService
 /// spec Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
-        table.stream("events", query: ["fields", "shows", "looks", "after"]) { call in
+        table.get("events", query: ["fields", "shows", "looks", "after"]) { call in
             let subscription = try EventSubscription(call)
             try await call.person.feed.checkStreamLimits(call.caller.token?.id)
             return .events { try await subscription.send(to: &$0) }

@@ -9,7 +9,7 @@ import TrackerService
 
 enum FileRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
-        table.stream("export", query: ["format"]) { call in
+        table.get("export", query: ["format"]) { call in
             let formatName = call.query("format") ?? HealthFiles.Format.json.rawValue
             guard let format = HealthFiles.Format(rawValue: formatName) else {
                 throw WrongInput(
@@ -30,7 +30,7 @@ enum FileRoutes {
                 }
             }
         }
-        table.stream("journal/export") { call in
+        table.get("journal/export") { call in
             let tracker = try call.person.tracker()
             return try file(tracker, "journal-\(tracker.today()).jsonl", "application/jsonl") { write in
                 _ = try tracker.exportJournal(to: write)
@@ -40,7 +40,7 @@ enum FileRoutes {
             .json(try tracker.importJournal { feed in try upload.read(feed) })
         }
         // The backup contains sessions and the hashes of tokens.
-        table.stream("backup", needs: .admin) { call in
+        table.get("backup", needs: .admin) { call in
             guard call.mayReadWaterline else {
                 throw HTTPProblem(
                     .forbidden, "waterlineNotShared",

@@ -45,11 +45,8 @@ enum IdempotentWrite {
         case .executed(let answer): return answer
         case .repeated(let stored):
             var answer =
-                try stored.map {
-                    APIResponse(
-                        status: .init(code: $0.status), type: $0.body.isEmpty ? "" : "application/json",
-                        bytes: ByteBuffer(bytes: $0.body))
-                } ?? .json(["state": try tracker.state()])
+                try stored.map { APIResponse(status: .init(code: $0.status), bytes: ByteBuffer(bytes: $0.body)) }
+                ?? .json(["state": try tracker.state()])
             answer.headers[.idempotentReplayed] = "true"
             return answer
         }

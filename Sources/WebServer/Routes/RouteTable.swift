@@ -34,20 +34,9 @@ final class RouteTable {
     ///   - waitsForStore: whether the handler blocks its thread while it waits for the store.
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [], waitsForStore: Bool = true,
-        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
-    ) {
-        register(.get, path, scope, waitsForStore: waitsForStore) { call in
-            try call.allowQuery(query)
-            return try await answer(call).response
-        }
-    }
-
-    /// Adds a GET route whose response can take long, such as an event stream.
-    func stream(
-        _ path: String, needs scope: Scope = .read, query: Set<String> = [],
         _ respond: @escaping Handler
     ) {
-        register(.get, path, scope) { call in
+        register(.get, path, scope, waitsForStore: waitsForStore) { call in
             try call.allowQuery(query)
             return try await respond(call)
         }
@@ -96,23 +85,17 @@ final class RouteTable {
     }
 
     /// A route that needs no credential, for signing in.
-    func open(
-        _ method: HTTPRequest.Method, _ path: String,
-        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
-    ) {
-        route("\(Self.base)/\(path)", method) { try await answer($0).response }
+    func open(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
+        route("\(Self.base)/\(path)", method, respond)
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
-    func widget(
-        _ method: HTTPRequest.Method, _ path: String,
-        _ answer: @escaping @Sendable (APICall) async throws -> APIResponse
-    ) {
+    func widget(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
         route(path, method) { [access] call in
             var call = call
             call.caller = try access.widgetCaller(of: call.request)
             try call.caller.require(method == .get || call.caller.scope == .widget ? .widget : .log)
-            return try await answer(call).response
+            return try await respond(call)
         }
     }
 

@@ -11,12 +11,11 @@ enum StateRoutes {
                 withWaterline: call.caller.isAdministrator || views.isWaterlineShared)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
-                return APIResponse(
-                    status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
+                return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
-            return APIResponse(
-                type: "application/json", bytes: state.bytes,
-                headers: [.eTag: tag, .cacheControl: "no-cache"])
+            return Response(
+                status: .ok, headers: [.contentType: "application/json", .eTag: tag, .cacheControl: "no-cache"],
+                body: ResponseBody(byteBuffer: state.bytes))
         }
         table.action(.post, "sync", needs: .log, recording: .withResponse) { _, tracker in
             guard try await tracker.synchronise() != nil else {

@@ -21,7 +21,7 @@ enum WidgetRoutes {
         ]
         for (name, draw) in widgets {
             let belongsToSession = !["circular", "corner"].contains(name)
-            let picture: @Sendable (APICall) throws -> APIResponse = { call in
+            let picture: @Sendable (APICall) throws -> Response = { call in
                 let data = try WidgetData(call)
                 // Do not show "No Session": this caller must not learn whether there is a session.
                 let isHidden = belongsToSession && !call.mayReadWaterline
@@ -77,7 +77,7 @@ enum WidgetRoutes {
     }
 
     /// Executes a button once per rendering of the page, and responds with the page.
-    private static func press(_ name: String, _ call: APICall) async throws -> APIResponse {
+    private static func press(_ name: String, _ call: APICall) async throws -> Response {
         let body = try await call.body(upTo: formLimit)
         var form = URLComponents()
         form.percentEncodedQuery = String(buffer: body)
@@ -101,20 +101,20 @@ enum WidgetRoutes {
         }
         await call.person.storeChanged()
         let query = call.request.uri.query.map { "?\($0)" } ?? ""
-        return APIResponse(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
+        return Response(status: .seeOther, headers: [.location: "\(name)\(query)"])
     }
 
     /// Creates the response. Pages of any origin may embed it, and its style is inline.
-    private static func answer(_ type: String, _ text: String) -> APIResponse {
-        APIResponse(
-            type: type, bytes: ByteBuffer(string: text),
+    private static func answer(_ type: String, _ text: String) -> Response {
+        Response(
+            status: .ok,
             headers: [
-                .cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)",
+                .contentType: type, .cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)",
                 .contentSecurityPolicy: """
                 default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors *
                 """,
                 .crossOriginResourcePolicy: "cross-origin",
-            ])
+            ], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }
 

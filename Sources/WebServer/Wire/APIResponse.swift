@@ -1,27 +1,23 @@
 import HTTPTypes
 import Hummingbird
 
+/// The JSON response to a write, which can be stored for a repetition of the request.
 struct APIResponse: Sendable {
     var status: HTTPResponse.Status
-    /// The media type of the body; empty without a body.
-    var type: String
     var bytes: ByteBuffer
-    var headers: HTTPFields
-
-    init(status: HTTPResponse.Status = .ok, type: String, bytes: ByteBuffer, headers: HTTPFields = [:]) {
-        self.status = status
-        self.type = type
-        self.bytes = bytes
-        self.headers = headers
-    }
+    var headers: HTTPFields = [:]
 
     static func json(_ report: some Encodable, status: HTTPResponse.Status = .ok) -> APIResponse {
-        APIResponse(status: status, type: "application/json", bytes: JSONBody.encode(report))
+        APIResponse(status: status, bytes: JSONBody.encode(report))
     }
 
     var response: Response {
         var fields = headers
-        if !type.isEmpty { fields[.contentType] = type }
+        fields[.contentType] = "application/json"
         return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: bytes))
     }
+}
+
+extension Response {
+    static func json(_ report: some Encodable) -> Response { APIResponse.json(report).response }
 }

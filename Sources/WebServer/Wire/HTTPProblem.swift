@@ -29,9 +29,11 @@ struct HTTPProblem: Error, Sendable {
         var code: String
     }
 
-    var answer: APIResponse {
+    var response: Response {
         let body = JSONBody.encode(Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code))
-        return APIResponse(status: status, type: "application/problem+json", bytes: body, headers: headers)
+        var fields = headers
+        fields[.contentType] = "application/problem+json"
+        return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: body))
     }
 }
 
