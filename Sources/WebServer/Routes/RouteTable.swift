@@ -68,7 +68,7 @@ final class RouteTable {
     }
 
     /// A route that receives a file, executed once per `Idempotency-Key`.
-    /// - Parameter act: gets the path of the file, which is deleted afterwards.
+    /// - Parameter act: gets the file, which is deleted afterwards.
     func upload(
         _ path: String, needs scope: Scope,
         _ act: @escaping @Sendable (TrackerAPI, UploadFile) async throws -> APIResponse

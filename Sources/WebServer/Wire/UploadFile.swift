@@ -22,18 +22,17 @@ final class UploadFile: Sendable {
     private let count: Int
     private let hash: UInt64
 
-    var path: String { scratch.file("body") }
     /// Identifies the content, to detect another body with the same idempotency key.
     var fingerprint: String { "\(count) \(hash)" }
 
-    init(of request: Request, besideStore store: String, limit: Int = UploadFile.limit) async throws {
-        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
+    init(of request: Request, besideStore store: String) async throws {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > Self.limit { throw Self.tooLarge }
         try Self.reserve()
         defer { Self.uploads.withLock { $0 -= 1 } }
         scratch = try ScratchFolder(besideStore: store)
         let (file, body, progress) = (try scratch.create("body"), request.body, Progress())
         (count, hash) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
-            group.addTask { try await Self.write(body, to: file, upTo: limit, progress) }
+            group.addTask { try await Self.write(body, to: file, progress) }
             group.addTask {
                 while true {
                     let remainingTime = ContinuousClock.now.duration(to: progress.limit)
@@ -57,7 +56,7 @@ final class UploadFile: Sendable {
 
     /// Passes the bytes in chunks, on a thread that may block.
     func read(_ process: (UnsafeRawBufferPointer) throws -> Void) throws {
-        guard let file = FileHandle(forReadingAtPath: path) else {
+        guard let file = FileHandle(forReadingAtPath: scratch.file("body")) else {
             throw Refusal("noScratch", "The temporary file of the upload is missing.")
         }
         defer { try? file.close() }
@@ -66,13 +65,13 @@ final class UploadFile: Sendable {
 
     /// Writes the body. Returns the number of bytes and their FNV-1a hash, to detect another file with the same key.
     private static func write(
-        _ body: RequestBody, to file: FileHandle, upTo limit: Int, _ progress: Progress
+        _ body: RequestBody, to file: FileHandle, _ progress: Progress
     ) async throws -> (Int, UInt64) {
         var (count, hash) = (0, UInt64(0xCBF2_9CE4_8422_2325))
         try await body.forEachPart { part in
             progress.received(part.readableBytes)
             count += part.readableBytes
-            guard count <= limit else { throw tooLarge(limit) }
+            guard count <= limit else { throw tooLarge }
             for byte in part.readableBytesView { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
             do {
                 try file.write(contentsOf: Data(part.readableBytesView))
@@ -117,10 +116,8 @@ final class UploadFile: Sendable {
         }
     }
 
-    private static func tooLarge(_ limit: Int) -> HTTPProblem {
-        HTTPProblem(
-            .contentTooLarge, "tooLarge",
-            "The file is larger than \(limit >> 20) MiB. Import it with: waterh-tracker import FILE",
-            headers: [.connection: "close"])
-    }
+    private static let tooLarge = HTTPProblem(
+        .contentTooLarge, "tooLarge",
+        "The file is larger than \(limit >> 20) MiB. Import it with: waterh-tracker import FILE",
+        headers: [.connection: "close"])
 }
