@@ -23,9 +23,9 @@ struct ServiceDesktop: Sendable {
         (self.desktop, self.tracker, self.reminders, self.page, self.instance, self.log) = (
             desktop, tracker, reminders, page, instance, log
         )
-        self.presses = ActionQueue(file: presses, log: { log.warning("\($0)") }) { queued in
-            let (now, press) = (await tracker.tracker().now, queued.press)
-            let at = queued.delay.map { now.advanced(seconds: -$0) }
+        self.presses = ActionQueue(file: presses, log: { log.warning("\($0)") }) { press in
+            let now = await tracker.tracker().now
+            let at = press.delay.map { now.advanced(seconds: -$0) }
             guard try await tracker.tracker(source: "notification").press(press.action, key: press.key, at: at) else {
                 return
             }

@@ -146,10 +146,9 @@ actor DesktopAgent {
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     /// Sends a press to the service. Its key prevents duplicates.
-    private func send(_ queued: ActionQueue.ButtonPress) async throws {
-        let press = queued.press
+    private func send(_ press: DesktopPress) async throws {
         var body = [JSONValue.Member("action", .string(press.action.rawValue)), .init("key", .string(press.key))]
-        if let delay = queued.delay { body.append(.init("at", .string((Date() - delay).ISO8601Format()))) }
+        if let delay = press.delay { body.append(.init("at", .string((Date() - delay).ISO8601Format()))) }
         let answer = try await post("/api/v1/agent/press", .object(body), source: DrinkSource.notification.rawValue)
         if try JSONDecoder().decode(Done.self, from: answer).done, press.action == .open { await open(press) }
     }

@@ -79,8 +79,7 @@ extension DesktopNotifications {
         // Some servers do not close a notification after a press, or send a press twice. Both must act once.
         let isSingleUse = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
-            kind: notice.kind, notificationId: notice.notificationId, action: action,
-            key: isSingleUse ? "desktop \(notice.notificationId) \(name)" : key,
+            action, on: notice, key: isSingleUse ? "desktop \(notice.notificationId) \(name)" : key,
             activationToken: tokens.removeValue(forKey: notice.number))
         guard let actionInvoked = callbacks.actionInvoked else { return }
         Task { await actionInvoked(press) }
