@@ -20,15 +20,15 @@ struct InfoCommand: ParsableCommand {
         let run = try CaptureRun()
         let parts = try run.parts(file)
         for (index, part) in parts.enumerated() {
-            var summary: CaptureSummary?
+            var content: CaptureContent?
             try run.read(part, reportsTruncation: false) { file in
-                summary = try CaptureSummary(&file, options: DrinkReader.Options(records, attribution, filter))
+                content = try CaptureContent(&file, options: DrinkReader.Options(records, attribution, filter))
             }
-            guard let summary else { continue }
-            let report = SummaryReport(file: part.reportName, summary: summary)
+            guard let content else { continue }
+            let report = SummaryReport(file: part.reportName, content: content)
             if index > 0, !json { run.out.put(text: "\n") }
             run.out.put(text: json ? report.json.text + "\n" : report.text)
-            if let error = part.readingError ?? summary.readingError { run.report("\(part.name): \(error)") }
+            if let error = part.readingError ?? content.readingError { run.report("\(part.name): \(error)") }
         }
         try run.finish()
     }

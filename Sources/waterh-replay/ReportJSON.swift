@@ -6,7 +6,7 @@ import Replay
 /// The JSON data of a capture for the script of the report page.
 struct ReportJSON {
     let name: String
-    let content: ReportContent
+    let content: CaptureContent
 
     private static let maximumTables = 40
 

@@ -6,41 +6,41 @@ import Replay
 
 extension SummaryReport {
     var json: JSONValue {
-        let format = summary.facts.format
+        let format = content.facts.format, counts = content.statistics.total
         return [
             "file": .string(file),
             "container": JSONValue(format?.container.rawValue),
-            "linkType": JSONValue(format.map { summary.facts.linkTypes.first?.description ?? $0.linkType.description }),
-            "linkTypes": .array(summary.facts.linkTypes.map { .string($0.description) }),
-            "packets": .int(summary.facts.packets),
-            "bytes": .int(summary.facts.offset),
-            "start": JSONValue(summary.firstTime.map(timestampText)),
-            "end": JSONValue(summary.lastTime.map(timestampText)),
+            "linkType": JSONValue(format.map { content.facts.linkTypes.first?.description ?? $0.linkType.description }),
+            "linkTypes": .array(content.facts.linkTypes.map { .string($0.description) }),
+            "packets": .int(content.facts.packets),
+            "bytes": .int(content.facts.offset),
+            "start": JSONValue(content.firstTime.map(timestampText)),
+            "end": JSONValue(content.lastTime.map(timestampText)),
             "seconds": JSONValue(seconds),
-            "adapters": .array(summary.adapters.sorted().map { .int(Int($0)) }),
-            "connections": .array(summary.connections.map(json)),
+            "adapters": .array(adapters.sorted().map { .int(Int($0)) }),
+            "connections": .array(content.connections.map(json)),
             "addresses": .array(addresses),
-            "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(Self.tableJSON)),
+            "gattTables": .array(content.peers.filter { !$0.table.isEmpty }.map(Self.tableJSON)),
             "att": [
-                "total": .int(summary.counts.pdus),
-                "byName": .object(summary.counts.opcodes.map { .init($0.opcode.description, .int($0.count)) }),
+                "total": .int(counts.pdus),
+                "byName": .object(counts.opcodes.map { .init($0.opcode.description, .int($0.count)) }),
             ],
-            "bottleCount": .int(summary.bottleCount),
-            "bottles": .array(summary.bottles.map(json)),
-            "drinks": .int(summary.tally.drinks),
-            "millilitres": .int(summary.tally.millilitres),
-            "duplicates": .int(summary.tally.duplicates),
-            "suspects": .int(summary.tally.suspects),
-            "bookkeeping": .int(summary.tally.bookkeeping),
-            "transfers": .int(summary.tally.transfers),
-            "unfinishedTransfers": .int(summary.tally.unfinishedTransfers),
-            "commands": .int(summary.commands),
+            "bottleCount": .int(content.bottleCount),
+            "bottles": .array(content.bottles.map(json)),
+            "drinks": .int(content.tally.drinks),
+            "millilitres": .int(content.tally.millilitres),
+            "duplicates": .int(content.tally.duplicates),
+            "suspects": .int(content.tally.suspects),
+            "bookkeeping": .int(content.tally.bookkeeping),
+            "transfers": .int(content.tally.transfers),
+            "unfinishedTransfers": .int(content.tally.unfinishedTransfers),
+            "commands": .int(content.peers.reduce(0) { $0 + $1.commandCount }),
             "unreadable": .array(unreadable.map { .string($0) }),
         ]
     }
 
     private var seconds: Double? {
-        guard let first = summary.firstTime, let last = summary.lastTime else { return nil }
+        guard let first = content.firstTime, let last = content.lastTime else { return nil }
         return StatisticsReport.seconds(last - first)
     }
 
@@ -60,10 +60,10 @@ extension SummaryReport {
     }
 
     private var addresses: [JSONValue] {
-        let names = summary.peers.reduce(into: [BluetoothAddress: String]()) { names, peer in
+        let names = content.peers.reduce(into: [BluetoothAddress: String]()) { names, peer in
             if let address = peer.address, let name = peer.name, names[address] == nil { names[address] = name }
         }
-        let connected = Set(summary.connections.compactMap(\.observed.peer))
+        let connected = Set(content.connections.compactMap(\.observed.peer))
         var listed = Set<BluetoothAddress>()
         let advertised: [JSONValue] = namedAdvertisers.map { entry in
             listed.insert(entry.key)
@@ -102,7 +102,7 @@ extension SummaryReport {
         ]
     }
 
-    private func json(_ bottle: CaptureSummary.Bottle) -> JSONValue {
+    private func json(_ bottle: CaptureContent.Bottle) -> JSONValue {
         [
             "bottle": JSONValue(bottle.peer.address?.description),
             "name": JSONValue(bottle.peer.name),

@@ -6,11 +6,11 @@ import Replay
 
 struct SummaryReport {
     let file: String
-    let summary: CaptureSummary
+    let content: CaptureContent
 
     var text: String {
-        guard summary.facts.format != nil else {
-            return "\(file == "-" ? "standard input" : file): \(summary.readingError ?? "no capture")\n"
+        guard content.facts.format != nil else {
+            return "\(file == "-" ? "standard input" : file): \(content.readingError ?? "no capture")\n"
         }
         var lines: [String] = []
         lines.append("\(file == "-" ? "standard input" : file): \(container)")
@@ -27,23 +27,26 @@ struct SummaryReport {
     }
 
     private var container: String {
-        guard let format = summary.facts.format else { return "not recognised as a capture" }
+        guard let format = content.facts.format else { return "not recognised as a capture" }
         if format.container == .packetLogger { return "Apple PacketLogger, Bluetooth HCI" }
-        let types = summary.facts.linkTypes.isEmpty ? [format.linkType] : summary.facts.linkTypes
+        let types = content.facts.linkTypes.isEmpty ? [format.linkType] : content.facts.linkTypes
         return "\(format.container.rawValue), \(types.map(\.description).joined(separator: " and "))"
     }
 
-    private var level: CaptureFormat.Level? { summary.facts.format?.level }
+    /// The adapters (monitor formats) or interfaces (pcapng).
+    var adapters: Set<UInt32> { Set(content.connections.map(\.observed.adapter)) }
+
+    private var level: CaptureFormat.Level? { content.facts.format?.level }
 
     private var packets: String {
         var text =
-            "\(level == .text ? "records" : "packets"): \(summary.facts.packets) in \(summary.facts.offset) bytes"
-        if summary.adapters.count > 1 { text += ", \(summary.adapters.count) adapters" }
+            "\(level == .text ? "records" : "packets"): \(content.facts.packets) in \(content.facts.offset) bytes"
+        if adapters.count > 1 { text += ", \(adapters.count) adapters" }
         return text
     }
 
     private var timeRange: String? {
-        guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
+        guard let first = content.firstTime, let last = content.lastTime else { return "time: none in the capture" }
         var text =
             "time: \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"
         // Bluetooth LE exists since 2010, so an earlier date is wrong.
@@ -54,16 +57,16 @@ struct SummaryReport {
     }
 
     private var bottles: [String] {
-        guard !summary.bottles.isEmpty else {
+        guard !content.bottles.isEmpty else {
             return [
-                summary.readingError == nil
+                content.readingError == nil
                     ? "bottles: none. The capture is readable, but has no WaterH bottle"
                     : "bottles: none in the readable part"
             ]
         }
-        let lines = summary.bottles.prefix(Self.maximumListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
-        guard summary.bottleCount > Self.maximumListed else { return lines }
-        return lines + ["bottles: \(summary.bottleCount) in all; --json lists \(summary.bottles.count)"]
+        let lines = content.bottles.prefix(Self.maximumListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
+        guard content.bottleCount > Self.maximumListed else { return lines }
+        return lines + ["bottles: \(content.bottleCount) in all; --json lists \(content.bottles.count)"]
     }
 
     private static let maximumListed = 20
@@ -78,7 +81,7 @@ struct SummaryReport {
         return text
     }
 
-    private func delivered(_ bottle: CaptureSummary.Bottle) -> String {
+    private func delivered(_ bottle: CaptureContent.Bottle) -> String {
         var text = bottle.drinks == 0 ? "no drinks" : "\(counted(bottle.drinks, "drink")), \(bottle.millilitres) ml"
         if let first = bottle.first, let last = bottle.last {
             let (first, last) = (first.replacing("T", with: " "), last.replacing("T", with: " "))
@@ -91,7 +94,7 @@ struct SummaryReport {
     }
 
     private var drinks: String {
-        let tally = summary.tally
+        let tally = content.tally
         var text = tally.drinks == 0 ? "drinks: none" : "drinks: \(tally.drinks), \(tally.millilitres) ml"
         if tally.transfers > 0 { text += ", in \(counted(tally.transfers, "log transfer"))" }
         if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete in the capture)" }
@@ -102,7 +105,7 @@ struct SummaryReport {
     }
 
     private var connections: [String] {
-        var lines = summary.connections.prefix(Self.maximumListed).map { connection in
+        var lines = content.connections.prefix(Self.maximumListed).map { connection in
             var text = "connection \(connection.observed.id): "
             text +=
                 connection.observed.peer.map { "with \($0)" }
@@ -122,14 +125,15 @@ struct SummaryReport {
             }
             return text
         }
-        if summary.connectionCount > Self.maximumListed {
-            lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)")
+        let count = content.statistics.connectionCount
+        if count > Self.maximumListed {
+            lines.append("connections: \(count) in all; --json lists \(content.connections.count)")
         }
         return lines.isEmpty ? ["connections: none"] : lines
     }
 
     private var advertisers: [String] {
-        guard !summary.advertisers.isEmpty else { return [] }
+        guard !content.advertisers.isEmpty else { return [] }
         let named = namedAdvertisers.compactMap { entry in
             entry.value.name.map { "\(entry.key) \"\($0.withoutControls)\"" }
         }
@@ -137,18 +141,18 @@ struct SummaryReport {
         let names = named.isEmpty ? "" : ": " + named.prefix(20).joined(separator: ", ") + more
         return [
             """
-            advertising: \(counted(summary.advertisers.count, "address", "addresses")), \(named.count) with a \
+            advertising: \(counted(content.advertisers.count, "address", "addresses")), \(named.count) with a \
             name\(names)
             """
         ]
     }
 
-    var namedAdvertisers: [(key: BluetoothAddress, value: CaptureSummary.Advertiser)] {
-        summary.advertisers.sorted { $0.key.value < $1.key.value }
+    var namedAdvertisers: [(key: BluetoothAddress, value: CaptureContent.Advertiser)] {
+        content.advertisers.sorted { $0.key.value < $1.key.value }
     }
 
     private var tables: [String] {
-        summary.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(
+        content.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(
             Self.maximumListed
         ).map { peer in
             if level == .text {
@@ -167,7 +171,7 @@ struct SummaryReport {
     }
 
     private var attCounts: String {
-        let counts = summary.counts
+        let counts = content.statistics.total
         guard counts.pdus > 0 else { return "ATT: none" }
         return "ATT: \(counted(counts.pdus, "PDU")): \(Self.text(counts))"
     }
@@ -175,31 +179,31 @@ struct SummaryReport {
     /// Messages about data that could not be read.
     var unreadable: [String] {
         var sentences: [String] = []
-        if let readingError = summary.readingError { sentences.append(readingError) }
-        if summary.facts.unreadableRecords > 0 {
+        if let readingError = content.readingError { sentences.append(readingError) }
+        if content.facts.unreadableRecords > 0 {
             sentences.append(
-                "\(counted(summary.facts.unreadableRecords, "record")) of an unsupported kind")
+                "\(counted(content.facts.unreadableRecords, "record")) of an unsupported kind")
         }
-        for (reason, number) in summary.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (reason, number) in content.statistics.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")
         }
-        for connection in summary.connections where connection.isEncrypted {
+        for connection in content.connections where connection.isEncrypted {
             sentences.append(
                 "connection \(connection.observed.id) is encrypted: only earlier traffic can be read")
         }
-        if summary.tally.malformed > 0 {
+        if content.tally.malformed > 0 {
             sentences.append(
-                "\(counted(summary.tally.malformed, "value")) of a response characteristic without a valid frame")
+                "\(counted(content.tally.malformed, "value")) of a response characteristic without a valid frame")
         }
-        if summary.tally.rejected > 0 {
-            sentences.append("\(counted(summary.tally.rejected, "drink record")) rejected by the dialect")
+        if content.tally.rejected > 0 {
+            sentences.append("\(counted(content.tally.rejected, "drink record")) rejected by the dialect")
         }
-        if summary.tally.lookalikes > 0 {
+        if content.tally.lookalikes > 0 {
             sentences.append(
-                "\(counted(summary.tally.lookalikes, "drink record")) of devices that only resemble a bottle"
+                "\(counted(content.tally.lookalikes, "drink record")) of devices that only resemble a bottle"
             )
         }
-        return sentences + summary.facts.remarks
+        return sentences + content.facts.remarks
     }
 
     /// The number of PDUs of each kind.

@@ -69,14 +69,14 @@ import Testing
         for size in stride(from: 0, through: whole.count, by: name.hasSuffix(".hex") ? 1 : 7) {
             try Data(whole[..<size]).write(to: folder.url("cut"))
             var file = CaptureFile(path: folder.file("cut"))
-            let picture = try ReportContent(&file, options: DrinkReader.Options(hostYear: 2026))
+            let picture = try CaptureContent(&file, options: DrinkReader.Options(hostYear: 2026))
             most = max(most, picture.drinks.count)
             #expect(
                 picture.drinks.count <= picture.tally.drinks
                     && picture.days.values.reduce(0) { $0 + $1.drinks } == picture.drinks.count, "cut at \(size)")
         }
         var file = CaptureFile(path: RewritingTests.folder + "/" + name)
-        let picture = try ReportContent(&file, options: DrinkReader.Options(hostYear: 2026))
+        let picture = try CaptureContent(&file, options: DrinkReader.Options(hostYear: 2026))
         #expect(picture.drinks.count == picture.tally.drinks && most <= picture.drinks.count)
         #expect(picture.readingError == nil)
     }

@@ -15,6 +15,9 @@ package struct Delivery {
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
 
+    /// The number of bits of the time of day in an `order`.
+    static let timeBits = 17
+
     /// Date and time of day as one sortable number; `nil` if the fields are not a date.
     var order: Int? {
         guard record.isDatePossible else { return nil }
@@ -27,10 +30,14 @@ package struct Delivery {
 
     /// `2026-02-02T22:21:15` of an `order`.
     static func text(_ order: Int) -> String {
-        func pad(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
-        let (second, minute, hour, day) = (order & 63, order >> 6 & 63, order >> 12 & 31, order >> 17 & 31)
-        return "\(order >> 26)-\(pad(order >> 22 & 15))-\(pad(day))T\(pad(hour)):\(pad(minute)):\(pad(second))"
+        let (second, minute, hour) = (order & 63, order >> 6 & 63, order >> 12 & 31)
+        return "\(date(order >> timeBits))T\(pad(hour)):\(pad(minute)):\(pad(second))"
     }
+
+    /// `2026-02-02` of an `order` without its time of day.
+    static func date(_ day: Int) -> String { "\(day >> 9)-\(pad(day >> 5 & 15))-\(pad(day & 31))" }
+
+    private static func pad(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
 }
 
 /// A record that the dialect rejects.

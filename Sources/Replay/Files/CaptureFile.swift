@@ -81,15 +81,15 @@ package struct CaptureFile {
     package mutating func forEachEvent(
         onPacket: (CapturePacket) -> Void = { _ in }, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws {
-        if let error = try readEvents(onPacket, body).error { throw error }
+        if let error = try readEvents(onPacket, body) { throw error }
     }
 
     /// Reads the file once, and passes each event to several readers. The caller must finish each reader.
-    /// - Returns: the number of drops by reason, and the error that ended the reading.
+    /// - Returns: the error in the bytes that ended the reading.
     mutating func feed(
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
         onEvent: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
-    ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
+    ) throws -> CaptureError? {
         onHead = { head in for reader in readers { reader.addNames(from: head) } }
         return try readEvents { packet in
             onPacket(packet)
@@ -103,7 +103,7 @@ package struct CaptureFile {
     /// Reads the file up to its end or the first error in its bytes, and delivers all complete events.
     private mutating func readEvents(
         _ onPacket: (CapturePacket) -> Void, _ body: ConversationHandler
-    ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
+    ) throws -> CaptureError? {
         var reassembler = ConversationReassembler()
         var failure: CaptureError?
         do {
@@ -115,7 +115,7 @@ package struct CaptureFile {
             failure = error
         }
         try reassembler.finish(body)
-        return (reassembler.drops, failure)
+        return failure
     }
 
     /// Passes the rest of a file or pipe to `body` in blocks.

@@ -41,7 +41,7 @@ package struct ResponseScript: Sendable {
     private static func read(_ part: CapturePart, _ given: GivenHandles) throws -> Reading {
         var file = CaptureFile(part)
         let builder = ScriptBuilder(name: part.name, given: given)
-        let readingError = try file.feed([builder]).error?.description
+        let readingError = try file.feed([builder])?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
             if let readingError { throw ResponseScriptError(description: "\(part.name): \(readingError)") }

@@ -41,7 +41,7 @@ package struct CaptureReading: Sendable, Equatable {
         let countPDUs: (ConversationEvent, RawSpan) -> Void = { event, _ in
             if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
         }
-        let error = try file.feed([reader], onEvent: countPDUs).error?.description
+        let error = try file.feed([reader], onEvent: countPDUs)?.description
         let bottles = reader.peers.filter(\.isBottle).map { $0.address?.description ?? "?" }.joined(separator: " ")
         try reader.finishCapture()
         headOut.put(#"{"capture":{"format":"#)

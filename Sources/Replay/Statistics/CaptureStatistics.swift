@@ -75,7 +75,7 @@ package final class CaptureStatistics: EventReader {
     /// - Throws: as `CaptureFile.forEachEvent`, after everything before the error was counted.
     package func read(_ file: inout CaptureFile, onPacket: (CapturePacket) -> Void = { _ in }) throws {
         defer { finish() }
-        if let error = try file.feed([self], onPacket: onPacket).error { throw error }
+        if let error = try file.feed([self], onPacket: onPacket) { throw error }
     }
 
     package func start(at time: Duration) { gate.start(at: time) }
@@ -120,7 +120,6 @@ package final class CaptureStatistics: EventReader {
         if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)
-        connection?.observed = observation.connection
         let bytes = Self.valueBytes(pdu, opcode)
         total.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         connection?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)

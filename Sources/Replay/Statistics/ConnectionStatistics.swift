@@ -55,10 +55,14 @@ struct ConnectionList {
 
     subscript(id: Int) -> ConnectionStatistics? { byID[id] }
 
-    /// The statistics of a connection, created for its first packet; `nil` beyond the limit.
+    /// The statistics of a connection, created for its first packet and updated with its data; `nil` beyond the limit.
     mutating func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
-        if let last, last.observed.id == connection.id { return last }
+        if let last, last.observed.id == connection.id {
+            last.observed = connection
+            return last
+        }
         if let known = byID[connection.id] {
+            known.observed = connection
             last = known
             return known
         }
