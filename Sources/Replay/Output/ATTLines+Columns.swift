@@ -27,17 +27,27 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     case pdu
 }
 
-// Writes lines of selected columns: separated by tabs, or as JSON objects with these keys in this order.
+// Writes lines of columns: separated by tabs, or as JSON objects with these keys in this order.
 
 extension ATTLines {
-    func columns(_ columns: [ATTColumn], _ observation: ATTObservation, _ pdu: RawSpan, sent: RequestPairs.Request?) {
-        if isJSON { out.put("{") }
-        for (index, column) in columns.enumerated() {
-            if index > 0 { if isJSON { out.put(",") } else { out.put("\t") } }
-            if isJSON {
-                out.put(json: column.rawValue)
-                out.put(":")
-            }
+    /// A column with the bytes before its value: the separator and, in JSON, the key.
+    typealias Field = (column: ATTColumn, lead: [UInt8])
+
+    static let defaultJSON: [ATTColumn] = [
+        .frame, .time, .adapter, .connection, .direction, .peer, .pdu, .name, .uuid,
+    ]
+
+    static func fields(_ columns: [ATTColumn], isJSON: Bool) -> [Field] {
+        columns.enumerated().map { index, column in
+            let lead = isJSON ? "\(index > 0 ? "," : "{")\"\(column.rawValue)\":" : index > 0 ? "\t" : ""
+            return (column, Array(lead.utf8))
+        }
+    }
+
+    func put(_ fields: [Field], _ observation: ATTObservation, _ pdu: RawSpan, sent: RequestPairs.Request?) {
+        for (column, lead) in fields {
+            if hasParameters, column == .uuid { putParameters(pdu) }
+            out.put(bytes: lead)
             put(column, observation, pdu, sent)
         }
         if isJSON { out.put("}") }
@@ -51,22 +61,22 @@ extension ATTLines {
         case .time: putTime(observation.time)
         case .adapter: out.put(number: Int(observation.connection.adapter))
         case .connection: out.put(number: Int(observation.connection.handle))
-        case .peer: put(observation.connection.peer?.description)
-        case .direction: put(observation.direction.map { $0 == .sent ? "sent" : "received" })
-        case .name: put(pdu.first.map { ATTOpcode(rawValue: $0).description })
+        case .peer: put(peerText(observation))
+        case .direction: put(observation.direction.map { $0 == .sent ? Self.sent : Self.received })
+        case .name: put(pdu.first.map { names[Int($0)] })
         case .handle: put(handle(pdu, sent))
-        case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
+        case .uuid: put(conversation.typeText(of: pdu, observation))
         case .length: out.put(number: pdu.byteCount)
         case .error:
             if case .errorResponse(_, _, let error) = Self.errorOrMTU(pdu) {
-                put(error.description)
+                put(Array(error.description.utf8))
             } else {
-                put(nil as String?)
+                putNothing()
             }
         case .mtu:
             switch Self.errorOrMTU(pdu) {
             case .exchangeMTURequest(let mtu), .exchangeMTUResponse(let mtu): out.put(number: Int(mtu))
-            default: put(nil as String?)
+            default: putNothing()
             }
         case .latency: putLatency(observation.time, sent?.time)
         case .value: putValue(pdu)
@@ -81,12 +91,22 @@ extension ATTLines {
         if isJSON { out.put("\"") }
     }
 
-    private func put(_ text: String?) {
-        if isJSON { out.put(json: text) } else if let text { out.put(text: text) }
+    private static let sent = Array("sent".utf8), received = Array("received".utf8)
+
+    private func putNothing() {
+        if isJSON { out.put("null") }
+    }
+
+    /// Puts a text that requires no escapes.
+    private func put(_ text: [UInt8]?) {
+        guard let text else { return putNothing() }
+        quote()
+        out.put(bytes: text)
+        quote()
     }
 
     private func put(_ handle: UInt16?) {
-        guard let handle else { return put(nil as String?) }
+        guard let handle else { return putNothing() }
         if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }
     }
 
@@ -96,7 +116,7 @@ extension ATTLines {
     }
 
     private func putTime(_ time: Duration?) {
-        guard let time else { return put(nil as String?) }
+        guard let time else { return putNothing() }
         guard isJSON else { return timestampWriter.text(time, out) }
         quote()
         TimestampWriter.epoch(time, out)
@@ -105,10 +125,10 @@ extension ATTLines {
 
     /// Puts a latency in milliseconds with three decimal places.
     private func putLatency(_ time: Duration?, _ requestTime: Duration?) {
-        guard let time, let requestTime else { return put(nil as String?) }
+        guard let time, let requestTime else { return putNothing() }
         let latency = time - requestTime
         let (seconds, attoseconds) = latency.components
-        guard seconds.magnitude < 1 << 40 else { return put(nil as String?) }
+        guard seconds.magnitude < 1 << 40 else { return putNothing() }
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         if microseconds < 0 { out.put("-") }
         out.put(number: Int(microseconds.magnitude / 1000))
@@ -118,7 +138,7 @@ extension ATTLines {
 
     private func putValue(_ pdu: RawSpan) {
         let start = pdu.first.map(TrafficKind.valueStart) ?? 0
-        guard start > 0, pdu.byteCount >= start else { return put(nil as String?) }
+        guard start > 0, pdu.byteCount >= start else { return putNothing() }
         quote()
         out.put(hex: pdu.extracting(start..<pdu.byteCount))
         quote()

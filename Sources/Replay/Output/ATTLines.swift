@@ -8,14 +8,16 @@ package final class ATTLines {
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), readsValues: false) { _, _ in }
     let timestampWriter = TimestampWriter()
-    private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
-    private var cachedPeerConnection = -1
-    private var peer: [UInt8] = []
+    let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
+    private var cachedPeer: (address: BluetoothAddress?, text: [UInt8]?) = (nil, nil)
 
     private var gate: TrafficGate?
     private let hasFilter: Bool
 
-    private let selectedColumns: [ATTColumn]?
+    /// The columns of each line; `nil` for the default text line.
+    private let fields: [Field]?
+    /// Whether lines have the parameters of error responses and of the MTU exchange, before the UUID.
+    let hasParameters: Bool
     /// The pending requests, for the latency and the handle of responses; used only if `followsRequests`.
     private var pairs = RequestPairs()
     private let followsRequests: Bool
@@ -23,7 +25,7 @@ package final class ATTLines {
 
     /// - Parameters:
     ///   - filter: selects the PDUs to write.
-    ///   - columns: the columns, separated by tabs; `nil` for the default line.
+    ///   - columns: the columns of a line; `nil` for the default line.
     ///   - isColoured: whether terminal escapes colour each line by its kind of PDU.
     package init(
         _ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil,
@@ -32,7 +34,8 @@ package final class ATTLines {
         self.out = out
         self.isJSON = isJSON
         self.isColoured = isColoured
-        selectedColumns = columns
+        hasParameters = columns == nil && isJSON
+        fields = (columns ?? (isJSON ? Self.defaultJSON : nil)).map { Self.fields($0, isJSON: isJSON) }
         followsRequests = columns.map { $0.contains(.latency) || $0.contains(.handle) } ?? false
         hasFilter = !filter.isEmpty
         gate = filter.isEmpty ? nil : TrafficGate(filter)
@@ -53,10 +56,8 @@ package final class ATTLines {
             let matched = followsRequests ? pairs.match(observation, pdu).matchedRequest : nil
             if !hasFilter || gate?.selects(event, pdu) == true {
                 written += 1
-                if let selectedColumns {
-                    columns(selectedColumns, observation, pdu, sent: matched)
-                } else if isJSON {
-                    json(observation, pdu)
+                if let fields {
+                    put(fields, observation, pdu, sent: matched)
                 } else {
                     text(observation, pdu)
                 }
@@ -82,46 +83,6 @@ package final class ATTLines {
     }
 
     private var repeated: Repeated?
-
-    private func json(_ observation: ATTObservation, _ pdu: RawSpan) {
-        out.put(#"{"frame":"#)
-        out.put(number: observation.frame)
-        out.put(#","time":"#)
-        if let time = observation.time {
-            out.put(byte: UInt8(ascii: "\""))
-            TimestampWriter.epoch(time, out)
-            out.put(byte: UInt8(ascii: "\""))
-        } else {
-            out.put("null")
-        }
-        out.put(#","adapter":"#)
-        out.put(number: Int(observation.connection.adapter))
-        out.put(#","connection":"#)
-        out.put(number: Int(observation.connection.handle))
-        out.put(#","direction":"#)
-        switch observation.direction {
-        case .sent: out.put(#""sent""#)
-        case .received: out.put(#""received""#)
-        case nil: out.put("null")
-        }
-        out.put(#","peer":"#)
-        putPeer(observation, quoted: true)
-        out.put(#","pdu":""#)
-        out.put(hex: pdu)
-        out.put(#"","name":""#)
-        if let opcode = pdu.first { out.put(bytes: names[Int(opcode)]) }
-        out.put("\"")
-        putParameters(pdu)
-        out.put(#","uuid":"#)
-        if let type = conversation.typeText(of: pdu, observation) {
-            out.put(byte: UInt8(ascii: "\""))
-            out.put(bytes: type)
-            out.put(byte: UInt8(ascii: "\""))
-        } else {
-            out.put("null")
-        }
-        out.put("}\n")
-    }
 
     /// `  12  2026-02-02T22:21:20.123Z  A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  1b0900…`
     private func text(_ observation: ATTObservation, _ pdu: RawSpan) {
@@ -162,7 +123,12 @@ package final class ATTLines {
             out.put(number: Int(observation.connection.adapter))
             out.put("  ")
         }
-        putPeer(observation, quoted: false)
+        if let peer = peerText(observation) {
+            out.put(bytes: peer)
+        } else {
+            out.put("connection ")
+            out.put(number: Int(observation.connection.handle))
+        }
         if isColoured { out.put(bytes: Self.colour(of: pdu.first, observation.direction)) }
         switch observation.direction {
         case .sent: out.put("  sent      ")
@@ -188,7 +154,7 @@ package final class ATTLines {
     }
 
     /// Adds the parameters of some PDUs to JSON: the error with its request and handle; the MTU.
-    private func putParameters(_ pdu: RawSpan) {
+    func putParameters(_ pdu: RawSpan) {
         switch Self.errorOrMTU(pdu) {
         case .errorResponse(let request, let handle, let error):
             out.put(#","error":"#)
@@ -221,22 +187,10 @@ package final class ATTLines {
     private static let blue = Array("\u{1B}[34m".utf8)
     private static let green = Array("\u{1B}[32m".utf8)
 
-    private func putPeer(_ observation: ATTObservation, quoted: Bool) {
-        if cachedPeerConnection != observation.connection.id {
-            cachedPeerConnection = observation.connection.id
-            peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []
-        }
-        if peer.isEmpty {
-            if quoted {
-                out.put("null")
-            } else {
-                out.put("connection ")
-                out.put(number: Int(observation.connection.handle))
-            }
-            return
-        }
-        if quoted { out.put(byte: UInt8(ascii: "\"")) }
-        out.put(bytes: peer)
-        if quoted { out.put(byte: UInt8(ascii: "\"")) }
+    /// The address of the peer, if known.
+    func peerText(_ observation: ATTObservation) -> [UInt8]? {
+        let address = observation.connection.peer
+        if cachedPeer.address != address { cachedPeer = (address, address.map { Array($0.description.utf8) }) }
+        return cachedPeer.text
     }
 }
