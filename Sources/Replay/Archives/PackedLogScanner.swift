@@ -13,15 +13,10 @@ struct PackedLogScanner {
         var readingError: String?
     }
 
-    private(set) var logs: [Log] = []
+    /// The number of logs found so far.
+    private(set) var count = 0
     /// The maximum size of a log in bytes. Phones keep 256 KiB before packing.
-    static let longestLog = 16 << 20
-    static let maximumLogs = 64
-    /// The maximum size of all logs in bytes.
-    static let maximumBytes = 64 << 20
-    /// The number of logs that were skipped because a limit was reached.
-    private(set) var skippedLogs = 0
-    private var storedBytes = 0
+    private static let longestLog = 16 << 20
 
     private var line: [UInt8] = []
     private var isInside = false
@@ -34,57 +29,51 @@ struct PackedLogScanner {
     /// The maximum number of bytes of a line that are stored. Lines of a log have 64 to 256 characters.
     private static let longestLine = 4096
 
-    mutating func scan(_ piece: UnsafeRawBufferPointer) {
+    /// - Parameter body: receives each log that ends in these bytes.
+    mutating func scan(_ piece: UnsafeRawBufferPointer, _ body: (Log) throws -> Void) rethrows {
         var rest = piece[...]
         while let first = rest.firstIndex(of: 0x0A) {
             takePart(rest[..<first])
-            endLine()
+            try endLine(body)
             rest = rest[(first + 1)...]
         }
         takePart(rest)
     }
 
-    mutating func finish() {
-        endLine()
+    mutating func finish(_ body: (Log) throws -> Void) rethrows {
+        try endLine(body)
         guard isInside else { return }
-        close(readingError: "the text ends in the middle of the packed log")
+        try close(readingError: "the text ends in the middle of the packed log", body)
     }
 
     private mutating func takePart(_ part: Slice<UnsafeRawBufferPointer>) {
         line += part.prefix(Self.longestLine - line.count)
     }
 
-    private mutating func endLine() {
+    private mutating func endLine(_ body: (Log) throws -> Void) rethrows {
         defer { line.removeAll(keepingCapacity: true) }
         if !isInside {
-            if Self.hasMarker(line, Self.begin) { begin() }
+            isInside = Self.hasMarker(line, Self.begin)
         } else if Self.hasMarker(line, Self.end) {
-            close(readingError: nil)
+            try close(readingError: nil, body)
         } else if Self.hasMarker(line, Self.begin) {
-            close(readingError: "another packed log begins in the middle of it")
-            begin()
+            try close(readingError: "another packed log begins in the middle of it", body)
+            isInside = true
         } else {
             parseBase64()
         }
     }
 
-    private mutating func begin() {
-        guard logs.count < Self.maximumLogs, storedBytes < Self.maximumBytes else {
-            skippedLogs += 1
-            return
-        }
-        (isInside, log, digits) = (true, Log(), [])
-    }
-
-    private mutating func close(readingError: String?) {
+    private mutating func close(readingError: String?, _ body: (Log) throws -> Void) rethrows {
         // Padding is optional. A single last digit is not enough for a byte.
         if digits.count % 4 == 1 { digits.removeLast() }
         digits += [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
         log.bytes = Data(base64Encoded: Data(digits)).map { [UInt8]($0) } ?? []
         log.readingError = log.readingError ?? readingError
-        logs.append(log)
-        storedBytes += log.bytes.count
+        let finished = log
         (log, digits, isInside) = (Log(), [], false)
+        count += 1
+        try body(finished)
     }
 
     private mutating func parseBase64() {

@@ -35,18 +35,17 @@ final class Unpacker {
         var scanner = PackedLogScanner()
         try CaptureFile.forEachPiece(descriptor, path) {
             try budget.countBytes($0.count)
-            scanner.scan($0)
+            try scanner.scan($0) { try add($0, entry: "") }
         }
-        scanner.finish()
-        guard !scanner.logs.isEmpty else {
+        try scanner.finish { try add($0, entry: "") }
+        guard scanner.count > 0 else {
             lseek(descriptor, 0, SEEK_SET)
             return nil
         }
-        try unpackLogs(scanner, entry: "")
         guard !found.isEmpty else {
             throw CaptureError(.broken, at: 0, rejections.first ?? "the packed log in this text is damaged")
         }
-        return CaptureOpener.Opened(parts: found.map(\.part), remarks: rejections)
+        return CaptureOpener.Opened(parts: found.map(\.part), remarks: reportedRejections)
     }
 
     private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, entry: String, depth: Int) throws {
@@ -86,10 +85,7 @@ final class Unpacker {
         switch ContentProbe(head, isLast: reader.isMemberRead) {
         // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
-            guard found.count < budget.limits.captures else {
-                reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
-                break
-            }
+            guard hasPlace(for: entry) else { break }
             let file = try spool(head, reader)
             add(file, entry, order, error: reader.memberError)
             return
@@ -111,13 +107,13 @@ final class Unpacker {
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
-            head.withUnsafeBytes { scanner.scan($0) }
+            try head.withUnsafeBytes { try scanner.scan($0) { try add($0, entry: entry) } }
             try reader.forEachPiece {
                 try file?.write($0)
-                scanner.scan($0)
+                try scanner.scan($0) { try add($0, entry: entry) }
             }
-            scanner.finish()
-            if !scanner.logs.isEmpty { return try unpackLogs(scanner, entry: entry) }
+            try scanner.finish { try add($0, entry: entry) }
+            guard scanner.count == 0 else { return }
             if let file { add(file, entry, error: reader.memberError) } else { skipped.append(entry) }
             return
         case .unsupported(let sentence) where !isOnly:
@@ -146,37 +142,29 @@ final class Unpacker {
         found.append(Found(part: CapturePart(file, of: path, entry, order: order, readingError: error), entry: entry))
     }
 
-    private func unpackLogs(_ scanner: PackedLogScanner, entry: String) throws {
-        var skippedLogs = scanner.skippedLogs
-        defer {
-            if skippedLogs > 0 {
-                reject(
-                    "\(counted(skippedLogs, "more packed log")) not read (limit reached): split the text", in: entry)
-            }
+    /// Adds a packed log, or the reason for which it is not read.
+    private func add(_ log: PackedLogScanner.Log, entry: String) throws {
+        guard hasPlace(for: entry) else { return }
+        do {
+            let (file, readingError) = try unpack(log)
+            let spool = try SpoolFile(for: path)
+            try spool.write(file)
+            spool.rewind()
+            let part = CapturePart(
+                spool, of: path, entry.isEmpty ? "packed log" : "\(entry): packed log", order: Self.order(of: file),
+                readingError: log.readingError ?? readingError)
+            found.append(Found(part: part, entry: entry, isPackedLog: true))
+        } catch let error as CaptureError where error.kind == .broken {
+            let suffix = log.readingError.map { "; \($0)" } ?? ""
+            reject(error.sentence + suffix, in: entry)
         }
-        for log in scanner.logs {
-            guard found.count < budget.limits.captures else {
-                skippedLogs += 1
-                continue
-            }
-            do {
-                let (file, readingError) = try unpack(log)
-                let spool = try SpoolFile(for: path)
-                try spool.write(file)
-                spool.rewind()
-                let member = entry.isEmpty ? "packed log" : "\(entry): packed log"
-                found.append(
-                    Found(
-                        part: CapturePart(
-                            spool, of: path, member, order: Self.order(of: file),
-                            readingError: log.readingError ?? readingError),
-                        entry: entry,
-                        isPackedLog: true))
-            } catch let error as CaptureError where error.kind == .broken {
-                let suffix = log.readingError.map { "; \($0)" } ?? ""
-                reject(error.sentence + suffix, in: entry)
-            }
-        }
+    }
+
+    /// Whether another capture can be stored. Each one stays open.
+    private func hasPlace(for entry: String) -> Bool {
+        if found.count < budget.limits.captures { return true }
+        reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
+        return false
     }
 
     private func unpack(_ log: PackedLogScanner.Log) throws -> (file: [UInt8], readingError: String?) {
@@ -223,11 +211,12 @@ final class Unpacker {
             let captures = "captures in it: " + Self.list(found.map(\.entry), atMost: 8)
             sentences.append(captures + (skipped.isEmpty ? "" : "; skipped: \(skippedText)"))
         }
-        sentences += rejections.prefix(Self.maximumReported)
-        if rejections.count > Self.maximumReported {
-            sentences.append("\(rejections.count - Self.maximumReported) more files in it were not read")
-        }
-        return sentences
+        return sentences + reportedRejections
+    }
+
+    private var reportedRejections: [String] {
+        let count = rejections.count - Self.maximumReported
+        return rejections.prefix(Self.maximumReported) + (count > 0 ? ["\(count) more files in it were not read"] : [])
     }
 
     private var skippedText: String { Self.list(skipped, atMost: Self.maximumReported) }
