@@ -214,21 +214,4 @@ import Testing
         #expect(statistics.connections.count == CaptureStatistics.connectionLimit && statistics.connectionCount == 1201)
         #expect(statistics.total.pdus == 6200)
     }
-
-    /// The shipped captures cut at every byte: no trap, and no more packets than the complete file.
-    @Test(arguments: RewritingTests.shipped)
-    func `a capture truncated at any byte does not trap`(name: String) throws {
-        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
-        func counted(_ bytes: some Sequence<UInt8>) throws -> CaptureStatistics {
-            let statistics = CaptureStatistics()
-            try forEachEvent(of: Array(bytes)) { event, pdu in try statistics.receive(event, pdu) }
-            statistics.finish()
-            return statistics
-        }
-        let all = try counted(whole)
-        for size in 0..<whole.count {
-            let cut = try counted(whole[..<size])
-            #expect(cut.total.pdus <= all.total.pdus && cut.anomalies.count < 100, "cut at \(size)")
-        }
-    }
 }
