@@ -116,7 +116,6 @@ final class CaptureRun {
             }
             switch growth.end {
             case .replaced?: note("\(part.name) was replaced: reading from the start")
-            case .overwritten?: note("\(part.name) was rewritten: reading from the start")
             case .truncated(let size)?: note("\(part.name) was truncated to \(size) bytes: reading from the start")
             case .grown?, .outputClosed?, nil: return isWhole
             }

@@ -69,29 +69,6 @@ import Testing
         #expect(result.error.contains("was replaced"), "\(result.error)")
     }
 
-    @Test(arguments: [true, false]) func `--follow reads a file rewritten in place from its start`(isLonger: Bool)
-        async throws
-    {
-        let folder = try TemporaryFolder()
-        let path = folder.file("capture.btsnoop")
-        let draft = try #require(
-            FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_draft.btsnoop"))
-        let (first, second) = isLonger ? (draft, Data(Self.twoDays)) : (Data(Self.twoDays), draft)
-        try first.write(to: URL(fileURLWithPath: path))
-        let before = try await replay.run("att \(path) --json").output
-        let running = try replay.start("att \(path) --json --follow")
-        await until("the first capture", running) { $0 == before }
-        // As `cp` does: the same inode, truncated and filled again.
-        let shell = try #require(Program(system: "cp"))
-        try second.write(to: folder.url("other"))
-        _ = try await shell.run([folder.file("other"), path])
-        let after = try await replay.run("att \(path) --json").output
-        await until("the other capture", running) { $0 == before + after }
-        running.send(signal: SIGTERM)
-        let result = try await running.finish()
-        #expect(result.output == before + after && result.error.contains("reading from the start"), "\(result.error)")
-    }
-
     @Test func `--follow ends with its reader and requires one file`() async throws {
         let folder = try TemporaryFolder()
         let shell = try #require(Program(system: "sh"))

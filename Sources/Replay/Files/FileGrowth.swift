@@ -3,16 +3,14 @@ import Glibc
 /// Waits until a growing capture file has more bytes. Checks the file ten times a second, because inotify(7) reports
 /// nothing on network file systems.
 ///
-/// Use one object for each reading of a file. It also detects that the file was truncated, rewritten in place, or
-/// replaced by another file of the same name.
+/// Use one object for each reading of a file. It also detects that the file was truncated, or replaced by another file
+/// of the same name.
 package final class FileGrowth {
     /// The event that ended the wait.
     package enum Change: Sendable, Hashable {
         case grown
         /// The file was truncated to fewer bytes than were read.
         case truncated(to: Int)
-        /// The bytes that were read have changed: the file was rewritten in place.
-        case overwritten
         case replaced
         /// The reader of the output has closed it.
         case outputClosed
@@ -25,8 +23,6 @@ package final class FileGrowth {
     private let path: String
     private let output: CInt
     private static let pollMilliseconds: CInt = 100
-    /// A sample of the bytes read so far, to detect a rewritten file.
-    private var fingerprint: Fingerprint?
 
     /// - Parameters:
     ///   - path: the file, or `-`: standard input is not checked, only `onWait` is called.
@@ -40,8 +36,6 @@ package final class FileGrowth {
         var status = stat()
         // A pipe that has ended has no more bytes.
         guard path != "-", fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        // Take the fingerprint before the output of these bytes is flushed.
-        if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
             switch try change(file, position) {
@@ -71,26 +65,9 @@ package final class FileGrowth {
         guard fstat(file, &openedFile) == 0 else { throw CaptureFileError(path: path, errno: errno) }
         let size = Int(openedFile.st_size)
         if size < position { return .truncated(to: size) }
-        guard fingerprint == Fingerprint(of: file, upTo: position) else { return .overwritten }
         if size > position { return .grown }
         var pathFile = stat()
         guard stat(path, &pathFile) == 0 else { return nil }
         return pathFile.st_ino != openedFile.st_ino || pathFile.st_dev != openedFile.st_dev ? .replaced : nil
-    }
-
-    /// The first and the last 512 bytes that were read. A rewritten capture differs in at least one of them.
-    private struct Fingerprint: Equatable {
-        let position: Int
-        let bytes: [UInt8]
-
-        init(of file: CInt, upTo position: Int) {
-            self.position = position
-            let count = min(position, 512)
-            bytes = [0, position - count].flatMap { start in
-                [UInt8](unsafeUninitializedCapacity: count) {
-                    $1 = max(0, pread(file, $0.baseAddress, count, off_t(start)))
-                }
-            }
-        }
     }
 }
