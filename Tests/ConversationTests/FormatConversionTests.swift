@@ -54,7 +54,7 @@ import Testing
     }
     private static let session = Result { try Session("boost_two-days.btsnoop") }
 
-    private static func convert(_ path: String, to format: CaptureFormat) throws -> [UInt8] {
+    static func convert(_ path: String, to format: CaptureFormat) throws -> [UInt8] {
         var converter = CaptureConverter(to: format)
         var bytes: [UInt8] = []
         try converter.convert([path]) { bytes += $0 }

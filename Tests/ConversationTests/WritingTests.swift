@@ -89,28 +89,12 @@ import Testing
                 CaptureFormat(.pcapng, .linkLayerWithRadio)
             }
         let folder = try TemporaryFolder()
-        let copy = try folder.write("copy", resynthesised(path, as: format))
+        let copy = try folder.write("copy", FormatConversionTests.convert(path, to: format))
         #expect(try Observed(path: copy).seen.map(\.pdu) == source.seen.map(\.pdu), "\(format)")
         let theirs = try await Tshark().read(copy)
         #expect(theirs.pdus.map(\.seen.pdu) == source.seen.map(\.pdu), "\(format)")
         // tshark guesses the format of vendor values: the capture itself must be valid.
         let original = try await RealCaptures.reading(path)
         #expect(theirs.malformedCount <= original.malformedCount, "\(format): \(theirs.complaints)")
-    }
-
-    private func resynthesised(_ path: String, as format: CaptureFormat) throws -> [UInt8] {
-        var file = CaptureFile(path: path)
-        var reassembler = ConversationReassembler()
-        var writer = CaptureWriter(format)
-        var synthesiser = ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
-        try file.forEachPacket { packet, bytes in
-            let observed = packet
-            try reassembler.receive(observed, bytes) { event, pdu in
-                try synthesiser.receive(event, pdu, frame: observed.number, time: observed.time) { made, bytes in
-                    try writer.write(made, bytes)
-                }
-            }
-        }
-        return writer.takeOutput()
     }
 }
