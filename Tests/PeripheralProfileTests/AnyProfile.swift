@@ -10,22 +10,22 @@ struct AnyProfile<Random: RandomNumberGenerator> {
 
     init(_ random: Random) { self.random = random }
 
-    mutating func gadget() -> PeripheralProfile {
-        var gadget = PeripheralProfile(
+    mutating func profile() -> PeripheralProfile {
+        var profile = PeripheralProfile(
             address: BluetoothAddress(UInt64.random(in: 1...0xFFFF_FFFF_FFFF, using: &random)),
             addressType: Bool.random(using: &random) ? .random : .public,
             mtu: [23, 24, 65, 185, 247, 517].randomElement(using: &random))
-        gadget.advertisement = [2, 1, 6]
-        if Bool.random(using: &random) { gadget.scanResponse = [3, 0xFF, 1, 2] }
+        profile.advertisement = [2, 1, 6]
+        if Bool.random(using: &random) { profile.scanResponse = [3, 0xFF, 1, 2] }
         (next, attributes, descriptors) = (1, [], [])
-        gadget.services = (0..<Int.random(in: 1...5, using: &random)).map { _ in service() }
-        if gadget.services.count > 1, gadget.services[1].secondary == nil, Bool.random(using: &random) {
-            include(1, in: &gadget)
+        profile.services = (0..<Int.random(in: 1...5, using: &random)).map { _ in service() }
+        if profile.services.count > 1, profile.services[1].secondary == nil, Bool.random(using: &random) {
+            include(1, in: &profile)
         }
-        gadget.conversations = (0..<Int.random(in: 1...3, using: &random)).map { _ in conversation(gadget.mtu ?? 23) }
-        gadget.conversations.removeAll { $0.exchanges.isEmpty }
-        fillValues(&gadget)
-        return gadget
+        profile.conversations = (0..<Int.random(in: 1...3, using: &random)).map { _ in conversation(profile.mtu ?? 23) }
+        profile.conversations.removeAll { $0.exchanges.isEmpty }
+        fillValues(&profile)
+        return profile
     }
 
     private mutating func handle() -> UInt16 {
@@ -51,11 +51,11 @@ struct AnyProfile<Random: RandomNumberGenerator> {
         return service
     }
 
-    private mutating func include(_ target: Int, in gadget: inout PeripheralProfile) {
-        let included = gadget.services[target]
-        gadget.services[0].includes = [
+    private mutating func include(_ target: Int, in profile: inout PeripheralProfile) {
+        let included = profile.services[target]
+        profile.services[0].includes = [
             PeripheralProfile.Include(
-                handle: gadget.services[0].handle + 1, start: included.handle, end: included.end,
+                handle: profile.services[0].handle + 1, start: included.handle, end: included.end,
                 uuid: included.uuid.flatMap { $0.short == nil ? nil : $0 })
         ]
     }
@@ -145,20 +145,19 @@ struct AnyProfile<Random: RandomNumberGenerator> {
     }
 
     /// The value in the table is the one that was read last.
-    private func fillValues(_ gadget: inout PeripheralProfile) {
+    private func fillValues(_ profile: inout PeripheralProfile) {
         var last: [UInt16: Octets] = [:]
-        for exchange in gadget.conversations.flatMap(\.exchanges) where exchange.request == .read {
+        for exchange in profile.conversations.flatMap(\.exchanges) where exchange.request == .read {
             if let handle = exchange.handle, let value = exchange.response?.value { last[handle] = value }
         }
-        for service in gadget.services.indices {
-            for characteristic in gadget.services[service].characteristics.indices {
-                let handle = gadget.services[service].characteristics[characteristic].handle
-                gadget.services[service].characteristics[characteristic].value = last[handle]
-                for descriptor in gadget.services[service].characteristics[characteristic].descriptors.indices {
-                    let handle = gadget.services[service].characteristics[characteristic].descriptors[descriptor].handle
-                    gadget.services[service].characteristics[characteristic].descriptors[descriptor].value =
-                        last[handle]
+        for service in profile.services.indices {
+            for index in profile.services[service].characteristics.indices {
+                var characteristic = profile.services[service].characteristics[index]
+                characteristic.value = last[characteristic.handle]
+                for descriptor in characteristic.descriptors.indices {
+                    characteristic.descriptors[descriptor].value = last[characteristic.descriptors[descriptor].handle]
                 }
+                profile.services[service].characteristics[index] = characteristic
             }
         }
     }

@@ -14,7 +14,7 @@ import Testing
     static let captures = ["boost_draft.btsnoop", "boost_one-record.hex", "vita_reports-inside-log.pcapng"]
 
     /// Every device profile in these bytes, each validated.
-    static func gadgets(_ bytes: ArraySlice<UInt8>) throws -> [ObservedPeripheral] {
+    static func peripherals(_ bytes: ArraySlice<UInt8>) throws -> [ObservedPeripheral] {
         let reader = ProfileReader()
         var capture = CaptureReader()
         var reassembler = ConversationReassembler()
@@ -31,10 +31,10 @@ import Testing
     @Test(arguments: captures)
     func `captures truncated at any byte give a valid profile or an error`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + name)))
-        let all = try Self.gadgets(whole[...])
+        let all = try Self.peripherals(whole[...])
         var most = 0
         for size in 0..<whole.count {
-            let exchanges = try Self.gadgets(whole[..<size]).reduce(0) { $0 + $1.profile.exchangeCount }
+            let exchanges = try Self.peripherals(whole[..<size]).reduce(0) { $0 + $1.profile.exchangeCount }
             if !name.hasSuffix(".hex") { #expect(exchanges >= most - 1, "cut at \(size)") }
             most = exchanges
         }
@@ -50,7 +50,7 @@ import Testing
             for _ in 0..<Int.random(in: 1...40, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            do { _ = try Self.gadgets(bytes[...]) } catch { Issue.record("seed \(seed): \(error)") }
+            do { _ = try Self.peripherals(bytes[...]) } catch { Issue.record("seed \(seed): \(error)") }
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
                 if opcode == 5 { pdu.insert(1, at: 0) }
                 if opcode & 1 == 1 { talk.answer([opcode] + pdu) } else { talk.ask([opcode] + pdu) }
             }
-            do { for one in try talk.gadgets() { try one.profile.check() } } catch {
+            do { for one in try talk.peripherals() { try one.profile.check() } } catch {
                 Issue.record("seed \(seed): \(error)")
             }
         }
@@ -121,14 +121,14 @@ import Testing
 
     static func document() throws -> Data {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "boost_draft.btsnoop")))
-        let found = try gadgets(whole[...])
+        let found = try peripherals(whole[...])
         let speaker = found.first { $0.hasResponded }
-        var gadget = try #require(speaker).profile
-        gadget.rules = [
+        var profile = try #require(speaker).profile
+        profile.rules = [
             PeripheralProfile.Rule(
                 name: "a", request: .write, handle: 3, pattern: BytePattern("a5 ?? *"), response: .init(error: 3),
                 then: "a")
         ]
-        return try ProfileFile.encode(gadget)
+        return try ProfileFile.encode(profile)
     }
 }

@@ -97,7 +97,7 @@ import Emulator
 
     @Test func `a profile file is unchanged after decoding and encoding`() throws {
         let data = try DamageTests.document()
-        let gadget = try ProfileFile.decode(data, path: "g")
-        #expect(try ProfileFile.encode(gadget) == data)
+        let profile = try ProfileFile.decode(data, path: "g")
+        #expect(try ProfileFile.encode(profile) == data)
     }
 }

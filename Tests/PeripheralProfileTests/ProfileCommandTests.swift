@@ -153,7 +153,7 @@ import Emulator
         let (document, link, recording) = (folder.file("g.json"), folder.file("g.sock"), folder.file("r.btsnoop"))
         let made = try await Self.replay.run(["clone", capture, "-o", document])
         #expect(made.exitCode == 0, "\(made.error)")
-        let gadget = try ProfileFile.load(document)
+        let profile = try ProfileFile.load(document)
         let emulator = try Program("waterh-emulator").start([
             "run", "--link", "unix:" + link, "--gadget", document, "--gadget-mode", "strict", "--record", recording,
         ])
@@ -161,12 +161,12 @@ import Emulator
         #expect(
             ready.hasSuffix(
                 """
-                mode=strict services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
-                exchanges=\(gadget.exchangeCount)
+                mode=strict services=\(profile.services.count) characteristics=\(profile.characteristics.count) \
+                exchanges=\(profile.exchangeCount)
                 """
             ), "\(ready)")
         // Hours of recorded waiting are not repeated.
-        let conversations = Array(gadget.conversations.prefix(2).map { Array($0.exchanges.prefix(40)) })
+        let conversations = Array(profile.conversations.prefix(2).map { Array($0.exchanges.prefix(40)) })
         let complaints = try await Task.detached {
             var complaints: [String] = []
             for (number, exchanges) in (conversations.isEmpty ? [[]] : conversations).enumerated() {
@@ -191,21 +191,21 @@ import Emulator
         let again = try await Self.replay.run(["clone", recording, "-o", folder.file("again.json")])
         #expect(again.exitCode == 0, "\(again.error)")
         let clone = try ProfileFile.load(folder.file("again.json"))
-        func handles(_ gadget: PeripheralProfile) -> [String] {
-            gadget.services.map { "\($0.uuid ?? PeripheralProfile.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
-                + gadget.characteristics.map {
+        func handles(_ profile: PeripheralProfile) -> [String] {
+            profile.services.map { "\($0.uuid ?? PeripheralProfile.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
+                + profile.characteristics.map {
                     """
                     \($0.uuid ?? PeripheralProfile.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \
                     \($0.properties.rawValue)
                     """
                 }
         }
-        #expect(handles(clone) == handles(gadget))
+        #expect(handles(clone) == handles(profile))
         // tshark finds the capture's attributes in the recording as well, if the capture has packets.
         guard !capture.hasSuffix(".hex") else { return }
-        let (before, after) = try await (table(capture, of: gadget.address), table(recording, of: nil))
+        let (before, after) = try await (table(capture, of: profile.address), table(recording, of: nil))
         #expect(
-            before.isEmpty == !gadget.services.contains { $0.source == .discovered },
+            before.isEmpty == !profile.services.contains { $0.source == .discovered },
             "tshark reads \(before.count) handles and UUIDs")
         let missed = Self.missed[URL(fileURLWithPath: capture).lastPathComponent] ?? []
         #expect(before.subtracting(after) == missed, "\(before.count) of the capture, \(after.count) of the recording")

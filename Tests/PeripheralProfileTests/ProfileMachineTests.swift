@@ -9,19 +9,21 @@ import Testing
     private typealias Exchange = PeripheralProfile.Exchange
 
     /// 2A19 at 3 with 2902 at 4. FF01 at 6, read twice as 1 and 2, and written.
-    private static func gadget(_ exchanges: [PeripheralProfile.Exchange], rules: [PeripheralProfile.Rule] = [])
+    private static func profile(_ exchanges: [PeripheralProfile.Exchange], rules: [PeripheralProfile.Rule] = [])
         -> PeripheralProfile
     {
-        var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 65)
+        var profile = PeripheralProfile(address: BluetoothAddress(1), mtu: 65)
         let battery = PeripheralProfile.Characteristic(
             uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
             descriptors: [.init(uuid: 0x2902, handle: 4)])
         let own = PeripheralProfile.Characteristic(
             uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write, .writeWithoutResponse], value: [9])
-        gadget.services = [PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])]
-        gadget.conversations = [PeripheralProfile.Conversation(exchanges)]
-        gadget.rules = rules
-        return gadget
+        profile.services = [
+            PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])
+        ]
+        profile.conversations = [PeripheralProfile.Conversation(exchanges)]
+        profile.rules = rules
+        return profile
     }
 
     private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
@@ -31,7 +33,7 @@ import Testing
         (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),
     ])
     func `repeated reads return the recorded values in order`(mode: ProfileMachine.Mode, expected: [String]) throws {
-        let world = try World(Self.gadget(Self.reads), mode)
+        let world = try World(Self.profile(Self.reads), mode)
         let host = world.connect()
         let found = try (0..<5).map { _ in
             switch try host.read(6) {
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test func `an unrecorded read returns the last value or an error`() throws {
-        let world = try World(Self.gadget([]))
+        let world = try World(Self.profile([]))
         let host = world.connect()
         #expect(try host.read(6).get() == [9])
         #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }
@@ -70,7 +72,8 @@ import Testing
         let subscription = Exchange(
             .write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
         let world = try World(
-            Self.gadget([subscription, Exchange(.write, handle: 6, value: [7], response: .init(afterMs: 20))]), .strict)
+            Self.profile([subscription, Exchange(.write, handle: 6, value: [7], response: .init(afterMs: 20))]), .strict
+        )
         let host = world.connect()
         #expect(
             try host.request(.writeRequest(handle: 6, value: [7]))
@@ -89,7 +92,7 @@ import Testing
         let request = Exchange(
             .command, handle: 6, value: [1],
             values: [10, 400, 400, 1000].map { .init(handle: 3, value: [UInt8($0 % 250)], afterMs: $0) })
-        let world = try World(Self.gadget([Exchange(.write, handle: 4, value: [1, 0], response: .init()), request]))
+        let world = try World(Self.profile([Exchange(.write, handle: 4, value: [1, 0], response: .init()), request]))
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
         #expect(try host.repeatExchange(request) == [])
@@ -101,7 +104,7 @@ import Testing
         let stream = Exchange(
             .write, handle: 4, value: [1, 0], response: .init(),
             values: [100, 200].map { .init(handle: 3, value: [UInt8($0)], afterMs: $0) })
-        let world = try World(Self.gadget([stream]), .loop)
+        let world = try World(Self.profile([stream]), .loop)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
         #expect(try host.take(5).map(\.value) == [[100], [200], [100], [200], [100]])
@@ -111,7 +114,7 @@ import Testing
 
     @Test func `values recorded before the subscription are sent after it`() throws {
         let world = try World(
-            Self.gadget([
+            Self.profile([
                 Exchange(
                     .connect,
                     values: [.init(handle: 3, value: [1], afterMs: 5), .init(handle: 3, value: [2], afterMs: 900)])
@@ -124,7 +127,7 @@ import Testing
 
     @Test func `a notification of a characteristic without the notify property is repeated`() throws {
         let request = Exchange(.command, handle: 6, value: [1], values: [.init(handle: 6, value: [2], afterMs: 30)])
-        let world = try World(Self.gadget([request]))
+        let world = try World(Self.profile([request]))
         #expect(try world.connect().repeatExchange(request) == [])
         #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
         #expect(
@@ -137,7 +140,7 @@ import Testing
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
     func `a recorded write matches on a link that reports no kind of write`(tells: Bool, mode: ProfileMachine.Mode) {
         var machine = ProfileMachine(
-            Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
+            Self.profile([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
             distinguishesWrites: tells)
         let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
         _ = machine.handle(.link(.connected(host)), at: now)
@@ -160,7 +163,7 @@ import Testing
     ]
 
     @Test func `unrecorded commands are answered by rules and reported in mode new`() throws {
-        let world = try World(Self.gadget(Self.reads, rules: Self.rules), .new)
+        let world = try World(Self.profile(Self.reads, rules: Self.rules), .new)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
         #expect(
@@ -185,7 +188,7 @@ import Testing
     }
 
     @Test func `rules that trigger each other endlessly are stopped`() throws {
-        let world = try World(Self.gadget([], rules: Self.rules), .new)
+        let world = try World(Self.profile([], rules: Self.rules), .new)
         let host = world.connect()
         #expect(try host.request(.writeRequest(handle: 6, value: [0xEE])) == .writeResponse)
         #expect(world.logged.contains("stopped after 64 chained rules for one request"))
@@ -193,7 +196,7 @@ import Testing
     }
 
     @Test func `response rules do not apply in once mode`() throws {
-        let world = try World(Self.gadget([], rules: Self.rules), .once)
+        let world = try World(Self.profile([], rules: Self.rules), .once)
         let host = world.connect()
         #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }
     }
@@ -201,7 +204,7 @@ import Testing
     // MARK: connections and bounds
 
     @Test func `a second central is rejected and advertising resumes after the first`() {
-        var machine = ProfileMachine(Self.gadget([]))
+        var machine = ProfileMachine(Self.profile([]))
         let now = MonotonicInstant(nanoseconds: 0)
         let (one, two) = (CentralID("1"), CentralID("2"))
         #expect(machine.handle(.link(.connected(one)), at: now).contains(.link(.advertise(false))))
@@ -211,23 +214,23 @@ import Testing
     }
 
     @Test func `a profile can have a thousand characteristics of one UUID with 512-byte values`() throws {
-        var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 517)
-        gadget.advertisement = []
-        gadget.services = [PeripheralProfile.Service(uuid: 0xFF00, handle: 1, end: .max)]
+        var profile = PeripheralProfile(address: BluetoothAddress(1), mtu: 517)
+        profile.advertisement = []
+        profile.services = [PeripheralProfile.Service(uuid: 0xFF00, handle: 1, end: .max)]
         var exchanges: [PeripheralProfile.Exchange] = []
         for number in 0..<1000 {
             let handle = UInt16(3 + 3 * number)
             let value = Octets([UInt8](repeating: UInt8(number % 256), count: 512))
-            gadget.services[0].characteristics.append(
+            profile.services[0].characteristics.append(
                 PeripheralProfile.Characteristic(
                     uuid: 0xFF01, declaration: handle - 1, handle: handle, properties: .read, value: value))
             exchanges.append(Exchange(.read, handle: handle, response: PeripheralProfile.Response(value: value)))
         }
-        gadget.conversations = [PeripheralProfile.Conversation(exchanges)]
-        try gadget.check()
-        var clone = try RoundTripTests.replay(gadget, .strict).clone
+        profile.conversations = [PeripheralProfile.Conversation(exchanges)]
+        try profile.check()
+        var clone = try RoundTripTests.replay(profile, .strict).clone
         clone.gaps = []
-        #expect(clone.services == gadget.services && clone.conversations == gadget.conversations)
+        #expect(clone.services == profile.services && clone.conversations == profile.conversations)
     }
 
     @Test func `a profile can have no services, and services of the stack can be left out`() throws {
@@ -236,22 +239,22 @@ import Testing
         try world.connect().discover()
         #expect(try world.recorded().services == [])
 
-        var gadget = Self.gadget(Self.reads)
-        gadget.services[0].uuid = 0x1801
-        let rest = gadget.excluding(PeripheralProfile.stackServices)
+        var profile = Self.profile(Self.reads)
+        profile.services[0].uuid = 0x1801
+        let rest = profile.excluding(PeripheralProfile.stackServices)
         #expect(rest.services == [] && rest.exchangeCount == 0)
     }
 
     @Test func `a missing subscription descriptor is added at an unused handle`() throws {
-        var gadget = Self.gadget([])
-        gadget.services[0].characteristics[0].descriptors = []
-        let (application, remarks) = gadget.application()
+        var profile = Self.profile([])
+        profile.services[0].characteristics[0].descriptors = []
+        let (application, remarks) = profile.application()
         #expect(application.services[0].characteristics[0].descriptors.map(\.handle) == [4])
         #expect(
             remarks == [
                 "the subscription of 2A19 at 3 is at 4, the first free handle: the capture does not show its handle"
             ])
-        gadget.services[0].characteristics[1].declaration = 4
-        #expect(gadget.application().remarks == ["2A19 at 3 has no subscription: no free handle"])
+        profile.services[0].characteristics[1].declaration = 4
+        #expect(profile.application().remarks == ["2A19 at 3 has no subscription: no free handle"])
     }
 }

@@ -9,7 +9,7 @@ import Emulator
     @Test func `the profile has the discovered attribute table`() throws {
         var talk = Talk()
         talk.discover()
-        let gadget = try talk.gadget()
+        let profile = try talk.profile()
         let battery = PeripheralProfile.Characteristic(
             uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
             descriptors: [.init(uuid: 0x2902, handle: 4)])
@@ -17,13 +17,13 @@ import Emulator
             uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write],
             descriptors: [.init(uuid: 0x2901, handle: 7)])
         #expect(
-            gadget.services == [
+            profile.services == [
                 PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])
             ])
-        #expect(gadget.address == Talk.address)
-        #expect(gadget.conversations == [])
+        #expect(profile.address == Talk.address)
+        #expect(profile.conversations == [])
         #expect(
-            gadget.gaps == [
+            profile.gaps == [
                 "no advertisement in the capture", "no MTU exchange in the capture: using 23",
                 "the values of 2 readable characteristics were never read",
             ])
@@ -39,11 +39,11 @@ import Emulator
         talk.answer([0x09, 6, 2, 0, 5, 0, 8, 0])
         talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
         talk.answer([0x09, 21, 6, 0, 0x02, 7, 0] + Array(17...32))
-        let gadget = try talk.gadget()
-        #expect(gadget.services.map(\.secondary) == [nil, true])
-        #expect(gadget.services.first?.includes == [PeripheralProfile.Include(handle: 2, start: 5, end: 8)])
-        #expect(gadget.services.last?.uuid == BluetoothUUID(littleEndian: Array(1...16)))
-        #expect(gadget.characteristics.map(\.uuid) == [BluetoothUUID(littleEndian: Array(17...32))])
+        let profile = try talk.profile()
+        #expect(profile.services.map(\.secondary) == [nil, true])
+        #expect(profile.services.first?.includes == [PeripheralProfile.Include(handle: 2, start: 5, end: 8)])
+        #expect(profile.services.last?.uuid == BluetoothUUID(littleEndian: Array(1...16)))
+        #expect(profile.characteristics.map(\.uuid) == [BluetoothUUID(littleEndian: Array(17...32))])
     }
 
     @Test func `the profile has requests, responses, errors, notifications and their times`() throws {
@@ -62,9 +62,9 @@ import Emulator
         talk.ask([0x1E])
         talk.ask([0x0A, 3, 0])
         talk.answer([0x0B, 74])
-        let gadget = try talk.gadget()
+        let profile = try talk.profile()
         #expect(
-            gadget.conversations == [
+            profile.conversations == [
                 PeripheralProfile.Conversation([
                     Exchange(.read, handle: 3, response: .init(value: [77], afterMs: 30)),
                     Exchange(
@@ -79,7 +79,7 @@ import Emulator
                     Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
                 ])
             ])
-        #expect(gadget.characteristics.first?.value == [74])
+        #expect(profile.characteristics.first?.value == [74])
     }
 
     @Test func `values read or written in parts are joined`() throws {
@@ -103,7 +103,7 @@ import Emulator
         talk.answer([0x09, 21, 6, 0] + long[..<19])
         talk.ask([0x0C, 6, 0, 19, 0])
         talk.answer([0x01, 0x0C, 6, 0, 0x0B])
-        let exchanges = try talk.gadget().conversations.flatMap(\.exchanges)
+        let exchanges = try talk.profile().conversations.flatMap(\.exchanges)
         #expect(
             exchanges == [
                 Exchange(.read, handle: 6, response: .init(value: Octets(long), afterMs: 5)),
@@ -118,9 +118,9 @@ import Emulator
         talk.answer([0x13])
         talk.answer([0x1B, 0x24, 0, 9])
         talk.ask([0x52, 0x21, 0, 7, 7])
-        let gadget = try talk.gadget()
+        let profile = try talk.profile()
         #expect(
-            gadget.services == [
+            profile.services == [
                 PeripheralProfile.Service(
                     uuid: nil, handle: 0x1F, end: .max, source: .seen,
                     characteristics: [
@@ -133,9 +133,9 @@ import Emulator
                     ])
             ])
         #expect(
-            gadget.gaps.contains(
+            profile.gaps.contains(
                 "no service discovery in the capture: services are derived from the traffic"))
-        #expect(gadget.gaps.contains("2 of 2 characteristics derived from traffic, not discovered"))
+        #expect(profile.gaps.contains("2 of 2 characteristics derived from traffic, not discovered"))
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: 0..<4)
@@ -158,8 +158,8 @@ import Emulator
                 talk.answer([0x0B, 1], after: 0)
             }
         }
-        let gadget = try talk.gadget()
-        #expect((kind == 3 ? gadget.services.count : gadget.characteristics.count) == 32_766)
+        let profile = try talk.profile()
+        #expect((kind == 3 ? profile.services.count : profile.characteristics.count) == 32_766)
     }
 
     @Test func `too many connections are an error`() throws {
@@ -181,7 +181,7 @@ import Emulator
         talk.answer([0x1B, 3, 0, 1], after: 0)
         talk.answer([0x1B, 3, 0, 2], after: 1000)
         #expect(
-            try talk.gadget().conversations == [
+            try talk.profile().conversations == [
                 PeripheralProfile.Conversation([
                     Exchange(
                         .connect, values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2], afterMs: 1000)])
@@ -200,7 +200,7 @@ import Emulator
         talk.connect(3, peer: BluetoothAddress(0xC0FF_EE00_0002))
         talk.ask([0x0A, 8, 0])
         talk.answer([0x0B, 3])
-        let found = try talk.gadgets()
+        let found = try talk.peripherals()
         #expect(found.map(\.label) == ["C0:FF:EE:00:00:01", "C0:FF:EE:00:00:02"])
         #expect(found.map(\.profile.conversations.count) == [2, 1])
         #expect(found.first?.profile.characteristics.first?.value == [2])
@@ -214,10 +214,10 @@ import Emulator
         talk.ask([0x02, 0xF7, 0])
         talk.answer([0x03, 0xB9, 0])
         talk.encrypt()
-        let gadget = try talk.gadget()
-        #expect(gadget.advertisement?.bytes == data && gadget.scanResponse?.bytes == response)
-        #expect(gadget.name == "Hi" && gadget.mtu == 185)
-        #expect(gadget.gaps.first == "1 connection became encrypted: later traffic cannot be read")
+        let profile = try talk.profile()
+        #expect(profile.advertisement?.bytes == data && profile.scanResponse?.bytes == response)
+        #expect(profile.name == "Hi" && profile.mtu == 185)
+        #expect(profile.gaps.first == "1 connection became encrypted: later traffic cannot be read")
     }
 
     /// As an e-scooter does: its request has its own MTU, and the phone's response has the phone's.
@@ -229,9 +229,9 @@ import Emulator
         // The maximum length for an MTU of 23: with 247 the value is complete.
         talk.ask([0x0A, 3, 0])
         talk.answer([0x0B] + [UInt8](repeating: 7, count: 22))
-        let gadget = try talk.gadget()
-        #expect(gadget.mtu == 247 && !gadget.gaps.contains { $0.contains("MTU") })
-        #expect(gadget.conversations.first?.exchanges.first?.response?.value?.bytes.count == 22)
+        let profile = try talk.profile()
+        #expect(profile.mtu == 247 && !profile.gaps.contains { $0.contains("MTU") })
+        #expect(profile.conversations.first?.exchanges.first?.response?.value?.bytes.count == 22)
     }
 
     /// The host is the peripheral, or the peripheral queries the host (a phone's own services).
@@ -239,11 +239,11 @@ import Emulator
         var talk = Talk(isCentral: false)
         talk.add([0x0A, 3, 0], .received, 1)
         talk.add([0x0B, 1], .sent, 1)
-        #expect(try talk.gadgets().map(\.label) == ["the capturing host (no address)"])
+        #expect(try talk.peripherals().map(\.label) == ["the capturing host (no address)"])
         var phone = Talk()
         phone.add([0x0A, 3, 0], .received, 1)
         phone.add([0x0B, 1], .sent, 1)
-        #expect(try phone.gadgets().allSatisfy { !$0.hasResponded })
+        #expect(try phone.peripherals().allSatisfy { !$0.hasResponded })
     }
 
     /// In contradictory tables every handle appears once, in order, or is reported.
@@ -267,16 +267,16 @@ import Emulator
             talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
             talk.answer(answer)
         }
-        let gadget = try talk.gadget()
-        #expect(gadget.gaps.contains { $0.contains("fits") || $0.contains("changed") } || gadget.services.isEmpty)
+        let profile = try talk.profile()
+        #expect(profile.gaps.contains { $0.contains("fits") || $0.contains("changed") } || profile.services.isEmpty)
     }
 
     @Test func `overlapping services are reported, and the last one ends at FFFF`() throws {
         var talk = Talk()
         talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
         talk.answer([0x11, 6, 1, 0, 8, 0, 0x0F, 0x18, 5, 0, 0xFF, 0xFF, 0x0A, 0x18, 9, 0, 0xFF, 0xFF, 0x0B, 0x18])
-        let gadget = try talk.gadget()
-        #expect(gadget.services.map(\.end) == [4, 8, .max])
-        #expect(gadget.gaps.contains { $0.contains("overlap") })
+        let profile = try talk.profile()
+        #expect(profile.services.map(\.end) == [4, 8, .max])
+        #expect(profile.gaps.contains { $0.contains("overlap") })
     }
 }

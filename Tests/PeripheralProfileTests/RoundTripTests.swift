@@ -6,12 +6,12 @@ import Emulator
 
 @Suite struct RoundTripTests {
     /// Discovers the table and repeats all recorded exchanges.
-    static func replay(_ gadget: PeripheralProfile, _ mode: ProfileMachine.Mode) throws -> (
+    static func replay(_ profile: PeripheralProfile, _ mode: ProfileMachine.Mode) throws -> (
         clone: PeripheralProfile, complaints: [String], reported: [String]
     ) {
-        let world = try World(gadget, mode)
+        let world = try World(profile, mode)
         var complaints: [String] = []
-        for (number, conversation) in gadget.conversations.enumerated() {
+        for (number, conversation) in profile.conversations.enumerated() {
             let host = world.connect()
             if number == 0 {
                 try host.exchangeMTU()
@@ -32,16 +32,16 @@ import Emulator
         var maker = AnyProfile(SeededGenerator(seed: seed))
         // In `loop` mode the values restart while the host continues: that is a different conversation.
         for mode in [ProfileMachine.Mode.once, .strict, .new] {
-            var gadget = maker.gadget()
-            try gadget.check()
+            var profile = maker.profile()
+            try profile.check()
             // Without a conversation no host connects.
-            guard !gadget.conversations.isEmpty else { continue }
-            gadget = try ProfileFile.decode(try ProfileFile.encode(gadget), path: "g")
-            var (clone, complaints, reported) = try Self.replay(gadget, mode)
+            guard !profile.conversations.isEmpty else { continue }
+            profile = try ProfileFile.decode(try ProfileFile.encode(profile), path: "g")
+            var (clone, complaints, reported) = try Self.replay(profile, mode)
             #expect(complaints == [], "seed \(seed), \(mode)")
             #expect(reported == [], "seed \(seed), \(mode)")
             clone.gaps = []
-            let isEqual = clone == gadget
+            let isEqual = clone == profile
             #expect(isEqual, "seed \(seed), \(mode)")
         }
     }

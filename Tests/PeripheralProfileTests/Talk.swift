@@ -61,18 +61,18 @@ struct Talk {
         answer([0x05, 1, 7, 0, 0x01, 0x29])
     }
 
-    func gadgets() throws -> [ObservedPeripheral] {
+    func peripherals() throws -> [ObservedPeripheral] {
         let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         return reader.finish()
     }
 
-    func gadget() throws -> PeripheralProfile {
-        let found = try gadgets()
-        guard let gadget = found.first(where: \.hasResponded)?.profile ?? found.first?.profile else {
+    func profile() throws -> PeripheralProfile {
+        let found = try peripherals()
+        guard let profile = found.first(where: \.hasResponded)?.profile ?? found.first?.profile else {
             throw ProfileError("", "the capture has no peripheral")
         }
-        try gadget.check()
-        return gadget
+        try profile.check()
+        return profile
     }
 }

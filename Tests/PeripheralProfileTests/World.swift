@@ -16,10 +16,10 @@ final class World {
     private var central = CentralID("0")
     private var isConnected = false
 
-    init(_ gadget: PeripheralProfile, _ mode: ProfileMachine.Mode = .once) throws {
-        machine = ProfileMachine(gadget, mode: mode)
+    init(_ profile: PeripheralProfile, _ mode: ProfileMachine.Mode = .once) throws {
+        machine = ProfileMachine(profile, mode: mode)
         server = try GATTServer(machine.application)
-        connection = ObservedConnection(id: 0, handle: 0, peer: gadget.address)
+        connection = ObservedConnection(id: 0, handle: 0, peer: profile.address)
         if let shown = machine.application.advertisement {
             for (data, isScanResponse) in [(shown.data, false), (shown.scanResponse, true)]
             where !(isScanResponse && data.isEmpty) {
@@ -27,8 +27,8 @@ final class World {
                     (
                         .advertised(
                             ObservedAdvertiser(
-                                frame: 0, time: nil, address: gadget.address ?? BluetoothAddress(1),
-                                isRandom: gadget.addressType == .random, isScanResponse: isScanResponse)), data
+                                frame: 0, time: nil, address: profile.address ?? BluetoothAddress(1),
+                                isRandom: profile.addressType == .random, isScanResponse: isScanResponse)), data
                     ))
             }
         }
