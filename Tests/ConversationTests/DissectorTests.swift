@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Compares the dissector, with one and with two passes of tshark, with `drinks --raw` and `commands`.
-    private func judge(_ path: String, _ folder: TemporaryFolder) async throws -> (drinks: Int, commands: Int) {
+    private func compare(_ path: String, _ folder: TemporaryFolder) async throws -> (drinks: Int, commands: Int) {
         let ours = try await replay.run(["drinks", path, "--raw", "--json"]).lines.map {
             try JSONDecoder().decode(Drink.self, from: Data($0.utf8))
         }
@@ -83,7 +83,7 @@ import Testing
 
     @Test(arguments: ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop"])
     func `the dissector shows the drinks and commands of the shipped captures`(name: String) async throws {
-        let found = try await judge("\(Self.folder)/\(name)", try TemporaryFolder())
+        let found = try await compare("\(Self.folder)/\(name)", try TemporaryFolder())
         #expect(found.drinks >= 20 && found.commands >= 4)
     }
 
@@ -92,7 +92,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("sample")
         #expect(try await replay.run(["convert", "\(Self.folder)/\(name)", path, "--format", format]).exitCode == 0)
-        #expect(try await judge(path, folder).drinks >= 1)
+        #expect(try await compare(path, folder).drinks >= 1)
     }
 
     @Test func `the dissector ignores a peripheral that is not a bottle`() async throws {
@@ -140,7 +140,7 @@ import Testing
         let source = folder.file("all.hex"), path = folder.file("all.pcapng")
         try text.write(toFile: source, atomically: true, encoding: .utf8)
         #expect(try await replay.run(["convert", source, path]).exitCode == 0)
-        let found = try await judge(path, folder)
+        let found = try await compare(path, folder)
         #expect(found.commands == commands.count + 4)
         #expect(found.drinks == 16)
     }

@@ -138,15 +138,17 @@ import Testing
 
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
-    func `a recorded write matches on a link that reports no kind of write`(tells: Bool, mode: ProfileMachine.Mode) {
+    func `a recorded write matches on a link that reports no kind of write`(
+        distinguishesWrites: Bool, mode: ProfileMachine.Mode
+    ) {
         var machine = ProfileMachine(
             Self.profile([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
-            distinguishesWrites: tells)
+            distinguishesWrites: distinguishesWrites)
         let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
         _ = machine.handle(.link(.connected(host)), at: now)
         let effects = machine.handle(
             .link(.write(host, BluetoothUUID(high: 0, low: 6), value: [1], token: nil)), at: now)
-        #expect(effects.isEmpty == !tells)
+        #expect(effects.isEmpty == !distinguishesWrites)
     }
 
     // MARK: rules

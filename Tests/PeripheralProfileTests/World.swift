@@ -66,7 +66,7 @@ final class World {
         disconnect()
         let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
-        guard let found = reader.finish().first else { throw Host.Failure(description: "nobody was recorded") }
+        guard let found = reader.finish().first else { throw Host.Failure(description: "no peripheral was recorded") }
         try found.profile.check()
         return found.profile
     }
@@ -92,7 +92,7 @@ final class World {
     private func next() throws -> [UInt8] {
         while inbox.isEmpty {
             guard let deadline, deadline < now.advanced(by: .seconds(100_000)) else {
-                throw Host.Failure(description: "nothing comes any more")
+                throw Host.Failure(description: "no further PDU arrives")
             }
             tick(at: deadline)
         }

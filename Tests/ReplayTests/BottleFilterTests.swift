@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    static let stories: [[Step]] = [
+    static let sequences: [[Step]] = [
         // Nothing of an earlier connection; then the bottle's own until it ends.
         [
             Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true),
@@ -53,15 +53,15 @@ import Testing
         ],
     ]
 
-    @Test(arguments: stories) func `the filter keeps traffic of the bottle`(_ story: [Step]) {
+    @Test(arguments: sequences) func `the filter keeps traffic of the bottle`(_ sequence: [Step]) {
         var filter = BottleFilter(Self.bottle)
-        for (index, step) in story.enumerated() {
+        for (index, step) in sequence.enumerated() {
             #expect(filter.selects(step.content, step.bytes) == step.isWanted, "step \(index)")
         }
     }
 
-    @Test(arguments: stories) func `truncated packets do not trap the filter`(_ story: [Step]) {
-        for step in story {
+    @Test(arguments: sequences) func `truncated packets do not trap the filter`(_ sequence: [Step]) {
+        for step in sequence {
             for length in 0...step.bytes.count {
                 var filter = BottleFilter(Self.bottle)
                 _ = filter.selects(.hci(.event), Self.connection(0x01, 0x40, Self.little))
