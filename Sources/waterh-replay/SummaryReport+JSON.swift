@@ -112,7 +112,7 @@ extension SummaryReport {
             "batteryPercent": JSONValue(bottle.peer.batteryPercent),
             "drinks": .int(bottle.drinks),
             "millilitres": .int(bottle.millilitres),
-            "duplicates": .int(bottle.duplicates),
+            "duplicates": .int(bottle.peer.duplicateCount),
             "suspects": .int(bottle.suspects),
             "first": JSONValue(bottle.first),
             "last": JSONValue(bottle.last),

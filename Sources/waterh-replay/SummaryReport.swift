@@ -88,7 +88,7 @@ struct SummaryReport {
             text += first == last ? ", at \(first)" : ", \(first) to \(last)"
             text += " by the bottle's clock"
         }
-        if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered repeatedly" }
+        if bottle.peer.duplicateCount > 0 { text += "; \(bottle.peer.duplicateCount) delivered repeatedly" }
         if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
         return text + "; \(counted(bottle.peer.commandCount, "command")) from the host"
     }

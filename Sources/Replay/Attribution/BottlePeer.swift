@@ -19,6 +19,8 @@ package final class BottlePeer {
     package internal(set) var batteryPercent: Int?
     package internal(set) var hasResponded = false
     package internal(set) var commandCount = 0
+    /// The number of deliveries of known drinks.
+    package internal(set) var duplicateCount = 0
     /// Whether the address is a private one, which the device changes regularly.
     var isAddressPrivate = false
     var keys: [PeerStore.Key] = []

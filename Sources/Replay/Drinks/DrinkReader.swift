@@ -189,7 +189,10 @@ package final class DrinkReader: EventReader {
         var counts = Tally()
         counts.transfers = 1
         counts.unfinishedTransfers = batch.isWholeFrame ? 0 : 1
-        defer { tally += counts }
+        defer {
+            tally += counts
+            peer.duplicateCount += counts.duplicates
+        }
         try batch.forEachRecord { raw, source in
             if isStrict, try isRejected(raw, source, peer) { return }
             let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))

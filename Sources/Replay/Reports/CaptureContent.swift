@@ -9,7 +9,6 @@ package final class CaptureContent {
         package private(set) var drinks = 0
         package private(set) var millilitres = 0
         package private(set) var suspects = 0
-        package private(set) var duplicates = 0
         private var firstOrder: Int?
         private var lastOrder: Int?
         /// The wall times of the bottle's first and last drink with a plausible date.
@@ -19,7 +18,6 @@ package final class CaptureContent {
         fileprivate init(_ peer: BottlePeer) { self.peer = peer }
 
         fileprivate mutating func add(_ delivery: borrowing Delivery) {
-            guard !delivery.isDuplicate else { return duplicates += 1 }
             drinks += 1
             guard !delivery.record.isSuspect else { return suspects += 1 }
             millilitres += delivery.record.amountMl
@@ -81,14 +79,11 @@ package final class CaptureContent {
     /// - Parameter timeline: receives each counted PDU.
     /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options, timeline: Timeline? = nil) throws {
-        var options = options
-        options.isRaw = true
         statistics = CaptureStatistics(options.filter, given: options.given, timeline: timeline)
         var bottles: [ObjectIdentifier: Bottle] = [:], drinks: [Drink] = [], days: [Int: Day] = [:]
         let reader = DrinkReader(options) { delivery in
-            guard delivery.record.isDrink else { return }
             bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)
-            guard !delivery.isDuplicate, let order = delivery.order else { return }
+            guard let order = delivery.order else { return }
             let amount = delivery.record.amountMl, isSuspect = delivery.record.isSuspect
             let day = order >> Delivery.timeBits
             if days[day] != nil || days.count < 1500 {
