@@ -160,7 +160,7 @@ final class Unpacker {
         }
     }
 
-    /// Whether another capture can be stored. Each one stays open.
+    /// Whether another capture can be stored, which stays open. If not, stores the reason.
     private func hasPlace(for entry: String) -> Bool {
         if found.count < budget.limits.captures { return true }
         reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
