@@ -22,7 +22,6 @@ struct CommandsCommand: ParsableCommand {
         let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0
-        var notePrinters: [() -> Void] = []
         var options = DrinkReader.Options(hostYear: DrinkReader.Options.hostYear)
         (options.given, options.filter) = (attribution.given, filter.filter)
         let reader = DrinkReader(options)
@@ -36,13 +35,9 @@ struct CommandsCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.count(event) }
             }
-            let peers = reader.peers
-            notePrinters.append {
-                notes.print(part.name, peers: peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
-            }
+            notes.print(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
-        for printNotes in notePrinters { printNotes() }
         try run.finish()
     }
 }
