@@ -77,8 +77,19 @@ struct SummaryReport {
         if let model = peer.model { text += ", \(model.title)" }
         if let profile = peer.profile { text += ", \(profile.rawValue) profile" }
         if let percent = peer.batteryPercent { text += ", battery \(percent) %" }
-        if let basis = peer.basis { text += "; attribution: \(SummaryText.basis(basis, isText: level == .text))" }
+        if let basis = peer.basis { text += "; attribution: \(basisText(basis))" }
         return text
+    }
+
+    private func basisText(_ basis: AttributionBasis) -> String {
+        switch basis {
+        case .discovered:
+            level == .text
+                ? "discovered (the text has the UUIDs)" : "discovered (the capture has the bottle's GATT table)"
+        case .carriedOver: "carried over from another connection to the same address"
+        case .given: "set by options"
+        case .guessed: "guessed from the format of the values, no discovery in the capture"
+        }
     }
 
     private func delivered(_ bottle: CaptureContent.Bottle) -> String {
@@ -120,8 +131,9 @@ struct SummaryReport {
             text += ", \(counted(connection.counts.pdus, "ATT PDU"))"
             if let frame = connection.counts.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
-            if connection.hasEnded {
-                text += connection.reason.map { ", ended (\(SummaryText.ending($0)))" } ?? ", ended"
+            if connection.hasEnded { text += ", ended" }
+            if connection.hasEnded, let reason = connection.reason {
+                text += " (\(disconnectReasonText(reason)), code 0x\(String(reason, radix: 16, uppercase: true)))"
             }
             return text
         }

@@ -23,3 +23,20 @@ package func zoneText(_ zone: Duration) -> String {
     return (minutes < 0 ? "-" : "+")
         + [size / 60, size % 60].map { TextEncoding.digits($0, 2) }.joined(separator: ":")
 }
+
+/// The reason for the end of a connection (HCI error codes, Core 5.4, Vol 1 Part F, 2).
+package func disconnectReasonText(_ reason: UInt8) -> String {
+    switch reason {
+    case 0x05: "authentication failed"
+    case 0x08: "the link was lost"
+    case 0x13: "one side disconnected"
+    case 0x14, 0x15: "one side was switched off"
+    case 0x16: "the host disconnected"
+    case 0x22: "a link-layer response timed out"
+    case 0x28: "the instant of a link-layer procedure had passed"
+    case 0x3B: "connection parameters were not acceptable"
+    case 0x3D: "decryption failed"
+    case 0x3E: "the connection was never established"
+    default: "for another reason"
+    }
+}

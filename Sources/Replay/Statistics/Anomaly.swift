@@ -170,12 +170,8 @@ extension CaptureStatistics {
             .exceededMTU, connection.oversizedPDUs,
             "\(counted(connection.oversizedPDUs, "PDU")) longer than the MTU of \(connection.mtu ?? 23).",
             connection.firstOversized)
-        let reasons: [UInt8: String] = [
-            0x08: "the link was lost", 0x22: "a link-layer response timed out",
-            0x3E: "the connection was never established",
-        ]
-        if connection.hasEnded, let reason = connection.reason, let text = reasons[reason] {
-            add(.lostLink, 1, "\(text) (code 0x\(reason.hexDigits)).")
+        if connection.hasEnded, let reason = connection.reason, [0x08, 0x22, 0x3E].contains(reason) {
+            add(.lostLink, 1, "\(disconnectReasonText(reason)) (code 0x\(reason.hexDigits)).")
         }
         if connection.isEncrypted { add(.encryption, 1, "encrypted; later traffic cannot be read.") }
         if let slow = counts.latency.percentile95, slow >= .seconds(1), counts.latency.count >= 5 {
