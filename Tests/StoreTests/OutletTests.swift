@@ -135,52 +135,35 @@ import TrackerCore
         #expect(try store.publisherErrors().isEmpty)
         try store.recordProblem("away", of: "mqtt", at: now.advanced(seconds: 180))
         #expect(try store.publisherErrors().map(\.since) == [now.advanced(seconds: 180)])
+        try store.closePublisher("mqtt")
+        #expect(try store.publisherErrors().isEmpty)
     }
 
     @Test func `an error of a notification channel belongs to its settings`() throws {
         func troubles() throws -> [PublisherError] { try store.publisherErrors() }
-        try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now)
+        try store.recordProblem("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
-        try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
+        try store.recordProblem("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
         #expect(try store.changeMark() == mark)
-        try store.recordChannelProblem(
+        try store.recordProblem(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
             try troubles() == [
                 PublisherError(publisher: "ntfy", message: String(repeating: "x", count: 2000), since: now)
             ])
         // With other settings it counts as another failure.
-        try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
-        try store.recordChannelProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
+        try store.clearProblem(of: "ntfy", unlessWith: "a")
+        try store.recordProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(
             try troubles() == [PublisherError(publisher: "ntfy", message: "away", since: now.advanced(seconds: 90))])
         // An entry of an earlier version for a removed channel.
-        try store.recordChannelProblem("gone", of: "push-1", with: "", at: now)
+        try store.recordProblem("gone", of: "push-1", with: "", at: now)
         #expect(try troubles().map(\.publisher) == ["ntfy"])
-        try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
+        try store.clearProblem(of: "ntfy", unlessWith: "a")
         #expect(try troubles().isEmpty)
-        try store.recordChannelProblem("away", of: "webhook", with: "", at: now)
-        try store.clearChannelProblem(of: "webhook")
+        try store.recordProblem("away", of: "webhook", with: "", at: now)
+        try store.clearProblem(of: "webhook")
         #expect(try troubles().isEmpty)
-    }
-
-    @Test func `an error of a publisher is stored until it is cleared`() throws {
-        #expect(try store.publisherErrors().isEmpty)
-        try store.recordProblem("nobody", of: "mqtt", at: now)
-        _ = try store.openPublisher("mqtt") { "1" }
-        #expect(try store.publisherErrors().isEmpty)
-        for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
-            try store.recordProblem(words, of: "mqtt", at: now)
-            #expect(try store.publisherErrors().map(\.message) == [String(words.prefix(2000))])
-        }
-        let mark = try store.changeMark()
-        try store.recordProblem(String(repeating: "x", count: 9000), of: "mqtt", at: now)
-        #expect(try store.changeMark() == mark)
-        try store.closePublisher("mqtt")
-        #expect(try store.publisherErrors().isEmpty)
-        _ = try store.openPublisher("mqtt") { "1" }
-        try store.recordProblem(nil, of: "mqtt", at: now)
-        #expect(try store.publisherErrors().isEmpty)
     }
 
     @Test func `changes are not recorded without a publisher`() throws {

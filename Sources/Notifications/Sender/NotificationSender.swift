@@ -169,7 +169,7 @@ package actor NotificationSender: NotificationSink {
                 try finish(.sent)
                 unrecorded.remove(message.sequence)
                 endPause()
-                try after.store.clearChannelProblem(of: name)
+                try after.store.clearProblem(of: name)
                 if lastProblem != nil { log(.resumed) }
                 lastProblem = nil
                 if !awaited.contains(message.announcement.id) { await arrivedLate() }
@@ -263,13 +263,13 @@ package actor NotificationSender: NotificationSink {
             throw error
         }
         let store = try makeTracker().store
-        if new == nil { try store.clearChannelProblem(of: name) }
+        if new == nil { try store.clearProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
         if let new { log(.enabled("\(new)")) } else { log(.disabled) }
         // New settings might resolve the error.
-        if let new { try store.clearChannelProblem(of: name, unlessWith: new.fingerprint) }
+        if let new { try store.clearProblem(of: name, unlessWith: new.fingerprint) }
         target = new
         lastProblem = nil
         endPause()
@@ -285,6 +285,6 @@ package actor NotificationSender: NotificationSink {
     /// Stores an error, which `status` and `doctor` show.
     private func storeProblem(_ problem: String) {
         guard !Task.isCancelled, let tracker = try? makeTracker() else { return }
-        try? tracker.store.recordChannelProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
+        try? tracker.store.recordProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
     }
 }

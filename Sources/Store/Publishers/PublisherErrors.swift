@@ -14,58 +14,47 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
-    package func recordProblem(_ message: String?, of name: String, at now: Instant) throws {
-        let message = message.map { String($0.prefix(Self.problemLimit)) }
-        // Usually nothing changes: do not wait for the lock of another process.
-        guard try read({ try $0.has("FROM outlet WHERE name = ? AND trouble IS NOT ?", [name, message]) }) else {
-            return
-        }
-        try write { db in
-            try db.run(
-                """
-                UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE
-                troubleSince END, trouble = ?1 WHERE name = ?3 AND trouble IS NOT ?1
-                """, [message, now, name])
-        }
-    }
-
-    /// Sets or clears (`nil`) the error of a notification channel.
+    /// Sets or clears (`nil`) the error of a publisher. Another message keeps the start time if the settings are equal.
     /// - Parameter settings: the settings of the attempt, stored as a hash.
-    package func recordChannelProblem(_ message: String?, of channel: String, with settings: String, at now: Instant)
-        throws
+    package func recordProblem(_ message: String?, of name: String, with settings: String = "", at now: Instant) throws
     {
         guard let message = message.map({ String($0.prefix(Self.problemLimit)) }) else {
-            return try clearChannelProblem(of: channel)
+            return try clearProblem(of: name)
         }
         let hash = Self.hash(settings)
+        // Usually nothing changes: do not wait for the lock of another process.
+        let isKnown = try read {
+            try $0.has("FROM pocket_trouble WHERE outlet = ? AND words = ? AND settings = ?", [name, message, hash])
+        }
+        guard !isKnown else { return }
         try write { db in
             try db.run(
                 """
-                INSERT INTO pocket_trouble (outlet, words, since, settings) VALUES (?, ?, ?, ?) ON CONFLICT
-                (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
-                excluded.words, settings = excluded.settings
-                WHERE words <> excluded.words OR settings <> excluded.settings
-                """, [channel, message, now, hash])
+                INSERT INTO pocket_trouble (outlet, words, since, settings) VALUES (?, ?, ?, ?)
+                ON CONFLICT (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since),
+                    words = excluded.words, settings = excluded.settings
+                """, [name, message, now, hash])
         }
     }
 
     /// Clears the error, unless it is from these settings; `nil` always clears it.
-    package func clearChannelProblem(of channel: String, unlessWith settings: String? = nil) throws {
-        let hash = settings.map(Self.hash)
-        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [channel, hash]) }
+    package func clearProblem(of name: String, unlessWith settings: String? = nil) throws {
+        let arguments: StatementArguments = [name, settings.map(Self.hash)]
+        let old = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"
+        guard try read({ try $0.has(old, arguments) }) else { return }
+        try write { try $0.run("DELETE \(old)", arguments) }
     }
 
+    /// The errors of the notification channels and of the open publishers.
     package func publisherErrors() throws -> [PublisherError] {
         try all(
             """
-            SELECT name AS publisher, trouble AS message, troubleSince AS since,
-                (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting
-                FROM outlet WHERE isOpen AND trouble IS NOT NULL
-            UNION ALL SELECT outlet, words, since,
-                (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
-                FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
-            ORDER BY publisher
+            SELECT t.outlet AS publisher, words AS message, since,
+                CASE WHEN o.name IS NULL
+                    THEN (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
+                    ELSE (SELECT count(*) FROM drink_change WHERE seq > o.position) END AS waiting
+            FROM pocket_trouble t LEFT JOIN outlet o ON o.name = t.outlet
+            WHERE coalesce(o.isOpen, t.outlet IN ('ntfy', 'webhook')) ORDER BY publisher
             """)
     }
 

@@ -111,9 +111,7 @@ extension Schema {
             position INTEGER NOT NULL,            -- changes up to here have arrived
             lifetimeMl INTEGER NOT NULL DEFAULT 0, -- the largest sum that was sent: a meter never decreases
             home TEXT,                            -- machine and file of the store; NULL: never connected
-            place TEXT,                           -- address of the receiver; NULL: unknown
-            trouble TEXT,                         -- why the receiver cannot be reached; NULL: it can
-            troubleSince INTEGER
+            place TEXT                            -- address of the receiver; NULL: unknown
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE outlet_topic (               -- retained topics
@@ -261,7 +259,7 @@ extension Schema {
             UNIQUE (outlet, id)
         ) STRICT;
 
-        CREATE TABLE pocket_trouble (             -- why a notification channel cannot be reached
+        CREATE TABLE pocket_trouble (             -- why an outlet cannot be reached
             outlet TEXT PRIMARY KEY,
             words TEXT NOT NULL,
             since INTEGER NOT NULL,
