@@ -65,7 +65,7 @@ package struct SyncClient: Sendable {
                 pass.trouble = "The server at \(server) sent an invalid response: \(error.description)"
             }
         }
-        try store.finishSyncPass(pass.merged, trouble: pass.trouble, at: now())
+        try store.finishSyncPass(pass.merged, trouble: pass.trouble)
         pass.status = try pass.trouble == nil ? store.syncReport().status : .offline
         return pass
     }

@@ -31,9 +31,8 @@ import TrackerCore
         let model = try TrackerStore(inMemory: nil)
         return try Dictionary(
             uniqueKeysWithValues: (Schema.tableNames + ["sqlite_sequence"]).map { table in
-                let columns = try model.read { try Schema.columns(of: table, $0) }.filter {
-                    !["lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt"].contains($0)
-                }
+                let columns = try model.read { try Schema.columns(of: table, $0) }
+                    .filter { !Schema.addedColumns.contains($0) }
                 let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
                 return (table, found.map(\.description).sorted())
             })

@@ -43,7 +43,7 @@ import TrackerService
                         state.passes.append(Int(state.passed.components.seconds))
                         return state.answer
                     }
-                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.trouble, at: tracker.now)
+                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.trouble)
                     return answer
                 },
                 report: { event in self.state.withLock { $0.events.append(event) } })

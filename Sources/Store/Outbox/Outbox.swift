@@ -23,20 +23,15 @@ extension TrackerStore {
 }
 
 extension TrackerStore {
-    package func finishSyncPass(_ merged: MergeOutcome, trouble: String?, at now: Instant) throws {
+    /// Stores the result of a synchronisation.
+    /// - Parameter trouble: the error that ended it early. The rejected rows of the last complete one stay.
+    package func finishSyncPass(_ merged: MergeOutcome, trouble: String?) throws {
         try write { db in
-            // Keep the count of rejected rows if the pass ended early.
-            let refused = trouble == nil ? merged.refused : try SyncStateTable.refused(db)
-            try db.run(
-                "INSERT OR REPLACE INTO sync_state (only, passedAt, trouble, refused) VALUES (1, ?, ?, ?)",
-                [now, trouble, refused])
+            try db.run("INSERT OR IGNORE INTO sync_state (only, refused) VALUES (1, 0)")
+            try db.run("UPDATE sync_state SET trouble = ?", [trouble])
             guard trouble == nil else { return }
-            try db.execute(sql: "DELETE FROM sync_refusal")
-            for refusal in merged.refusals {
-                try db.run(
-                    "INSERT OR REPLACE INTO sync_refusal (entity, id, reason) VALUES (?, ?, ?)",
-                    [refusal.entity.rawValue, refusal.id, refusal.reason])
-            }
+            let shown = Array(merged.refusals.sorted().prefix(SyncStateTable.shownLimit))
+            try db.run("UPDATE sync_state SET refused = ?, refusals = ?", [merged.refused, try shown.json])
         }
     }
 
@@ -80,25 +75,16 @@ enum SyncStateTable {
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
         let status = try OutboxTable.status(db)
-        guard let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused FROM sync_state")) else {
-            return (status, SyncReport(waiting: try waiting(db)))
-        }
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused, refusals FROM sync_state"))
+        guard let row else { return (status, SyncReport(waiting: try waiting(db))) }
         let report = SyncReport(
             waiting: try waiting(db), trouble: try row.decode(atIndex: 0), refused: try row.decode(atIndex: 1),
-            refusals: try db.all(
-                "SELECT entity || ' ' || id || ': ' || reason FROM sync_refusal ORDER BY entity, id LIMIT ?",
-                [shownLimit]))
+            refusals: [String](json: try row.decode(atIndex: 2)) ?? [])
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 
-    static func refused(_ db: Database) throws -> Int {
-        try db.first("SELECT refused FROM sync_state") ?? 0
-    }
-
     /// Deletes the sync status, which belongs to the previous server.
-    static func delete(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM sync_state; DELETE FROM sync_refusal")
-    }
+    static func delete(_ db: Database) throws { try db.execute(sql: "DELETE FROM sync_state") }
 
     static func waiting(_ db: Database) throws -> Int {
         try db.first("SELECT count(*) FROM outbox") ?? 0

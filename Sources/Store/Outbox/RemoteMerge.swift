@@ -10,23 +10,15 @@ package struct MergeOutcome: Hashable, Sendable {
     package var unchanged = 0
     /// The number of invalid rows.
     package var refused = 0
-    /// The first hundred rejected rows, with the reason.
-    package var refusals: [RemoteRefusal] = []
+    /// The first hundred rejected rows with their reasons, for example `session abc: startTime is missing`.
+    package var refusals: [String] = []
 
     package init() {}
 
     mutating func refuse(_ entity: RemoteEntity, _ id: String, _ reason: String) {
         refused += 1
-        if refusals.count < 100 { refusals.append(RemoteRefusal(entity: entity, id: id, reason: reason)) }
+        if refusals.count < 100 { refusals.append("\(entity.rawValue) \(id): \(reason)") }
     }
-}
-
-package struct RemoteRefusal: Hashable, Sendable {
-    package var entity: RemoteEntity
-    /// The id of the row; empty if the row has none.
-    package var id: String
-    /// The reason as the end of the sentence "session abc: …".
-    package var reason: String
 }
 
 package enum RemoteEntity: String, Sendable, CaseIterable {

@@ -5,11 +5,13 @@ extension Schema {
     /// Tables of 0.9 that no longer exist.
     private static let removedTables = [
         "migration", "clock_mark", "fleet_again", "fleet_told", "leaving_tried", "pocket_address", "pocket_leaving",
-        "push_key", "push_subscription", "written_file",
+        "push_key", "push_subscription", "sync_refusal", "written_file",
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
-    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt"]
+    static let addedColumns: Set = [
+        "lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt", "refusals",
+    ]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.

@@ -280,17 +280,10 @@ extension Schema {
 
         CREATE TABLE sync_state (                 -- the last synchronisation
             only INTEGER PRIMARY KEY CHECK (only = 1),
-            passedAt INTEGER NOT NULL,
             trouble TEXT,                         -- why it stopped
-            refused INTEGER NOT NULL              -- number of the server's rows that were rejected
+            refused INTEGER NOT NULL,             -- number of the server's rows that were rejected
+            refusals TEXT                         -- the first of those rows with the reasons, as JSON
         ) STRICT;
-
-        CREATE TABLE sync_refusal (               -- the first of those rows
-            entity TEXT NOT NULL,
-            id TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            PRIMARY KEY (entity, id)
-        ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE health_given (               -- drinks that a phone wrote to its health records
             key TEXT PRIMARY KEY,

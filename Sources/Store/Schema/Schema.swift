@@ -121,7 +121,7 @@ enum Schema {
                 .kept,
                 [
                     "token", "connection_state", "drink_sequence", "drink_change", "outlet", "outlet_topic", "leaving",
-                    "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
+                    "claim", "told_through", "pocket_trouble", "outbox", "sync_state",
                 ]
             ),
         ].flatMap { (rule: RestoreRule, names: [String]) in names.map { ($0, rule) } })

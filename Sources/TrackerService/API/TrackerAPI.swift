@@ -180,7 +180,7 @@ extension TrackerAPI {
             guard let client = try SyncClient.named(by: store.settings()) else { return nil }
             pass = try await client.pass(store, now: { now }, zone: zone)
         } catch let problem as SyncProblem {
-            try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence, at: now)
+            try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence)
             pass.trouble = problem.sentence
         }
         afterCommit()
