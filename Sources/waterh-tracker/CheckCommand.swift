@@ -45,19 +45,13 @@ struct Check: StoreCommand {
             Diagnostics.line($0)
         }
         let sinks: [any NotificationSink] = [buffered, output]
-        guard context.isJSON else {
-            let report = try await context.tracker.deliver(sinks)
-            if report.notifications.isEmpty {
-                context.console.line("No notification is due. \(report.state.pace.statusText)")
-            }
-            return report
+        let report = try await context.tracker.deliver(sinks)
+        if context.isJSON {
+            context.console.line(try TrackerAPI.json(report))
+        } else if report.notifications.isEmpty {
+            context.console.line("No notification is due. \(report.state.pace.statusText)")
         }
-        let delivery = try await context.tracker.offer(to: sinks)
-        context.console.line(try TrackerAPI.json(delivery.report))
-        TextOutput.standard.flush()
-        // A notification counts only if standard output was still open.
-        try context.tracker.settle(delivery, except: TextOutput.standard.isClosed ? output.name : nil)
-        return delivery.report
+        return report
     }
 
     private func warn(of report: CheckReport, _ context: CommandContext) {

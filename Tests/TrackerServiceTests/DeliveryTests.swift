@@ -134,17 +134,6 @@ import TrackerService
     }
 
     @Test
-    func `a notification is not recorded as shown until its delivery is confirmed`() async throws {
-        let delivery = try await fixture.tracker().offer(to: [ScriptedSink("output")])
-        #expect(delivery.report.notifications.map(\.isShown) == [true])
-        try fixture.tracker().settle(delivery, except: "output")
-        #expect(try fixture.store.notifications().isEmpty)
-        let again = try await fixture.tracker().offer(to: [ScriptedSink("output"), ScriptedSink("desktop")])
-        try fixture.tracker().settle(again, except: "output")
-        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
-    }
-
-    @Test
     func `unread notifications are those since the last view`() async throws {
         try await fixture.tracker("12:00").deliver([ScriptedSink("desktop")])
         #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)

@@ -10,24 +10,13 @@ extension TrackerAPI {
     /// Each channel first delivers the notifications that it missed, so all channels show them in the same order.
     @discardableResult
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
-        let delivery = try await offer(to: sinks) { banner, offer in
-            try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
-            await Self.call(sinks) { await $0.notificationStored() }
-        }
+        let canShow = await Self.call(sinks) { await $0.canShow() }
+        let available = zip(sinks, canShow).filter { $1 == true }.map(\.0)
+        var offers = [try await offer(to: available, of: sinks)]
+        // The unfinished delivery of another process comes before new decisions.
+        if offers[0].isAbandoned { offers.append(try await offer(to: available, of: sinks)) }
         afterCommit()
-        return delivery.report
-    }
-
-    /// Records the delivered notifications.
-    /// - Parameter failed: the name of a channel that accepted them and failed later.
-    package func settle(_ delivery: Delivery, except failed: String? = nil) throws {
-        try change {
-            for offer in delivery.offers {
-                for banner in offer.banners {
-                    try store.settle(banner, of: offer, shownBy: banner.shownBy.filter { $0 != failed }, context)
-                }
-            }
-        }
+        return CheckReport(offers)
     }
 
     /// Marks all notifications as read (`unread` in the state).
@@ -36,23 +25,8 @@ extension TrackerAPI {
     /// The age of a claim in seconds from which it is renewed before a delivery. A claim is valid for much longer.
     private static let claimRenewalSeconds: Double = 10
 
-    /// Delivers due notifications without recording them. Call `settle` once the output has reached its reader.
-    package func offer(
-        to sinks: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void = { _, _ in }
-    ) async throws -> Delivery {
-        let canShow = await Self.call(sinks) { await $0.canShow() }
-        let available = zip(sinks, canShow).filter { $1 == true }.map(\.0)
-        let first = try await offer(toAvailable: available, delivered)
-        guard first.isAbandoned else { return Delivery(offers: [first]) }
-        // Settle the unfinished delivery of another process before new decisions.
-        for banner in first.banners { try store.settle(banner, of: first, shownBy: banner.shownBy, context) }
-        return Delivery(offers: [first, try await offer(toAvailable: available, delivered)])
-    }
-
-    /// Delivers the due notifications, and returns those that this process delivered.
-    private func offer(
-        toAvailable available: [any NotificationSink], _ delivered: (Offer.Banner, Offer) async throws -> Void
-    ) async throws -> Offer {
+    /// Delivers the due notifications, and records each. Returns those that this process delivered.
+    private func offer(to available: [any NotificationSink], of sinks: [any NotificationSink]) async throws -> Offer {
         await Self.call(available) { await $0.catchUp() }
         let start = ContinuousClock.now
         var offer = try store.offer(context, canNotify: !available.isEmpty)
@@ -67,7 +41,8 @@ extension TrackerAPI {
             else { continue }
             let isShown = await Self.call(available) { [shown = banner.shown] in await $0.deliver(shown) }
             banner.shownBy = zip(available, isShown).filter { $1 == true }.map(\.0.name)
-            try await delivered(banner, offer)
+            try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
+            await Self.call(sinks) { await $0.notificationStored() }
             offer.banners.append(banner)
         }
         return offer
@@ -87,22 +62,21 @@ extension TrackerAPI {
     }
 }
 
-/// The delivered notifications: those of an ended process, if there are any, and those of a new evaluation.
-package struct Delivery: Sendable {
-    let offers: [Offer]
-
-    package var report: CheckReport {
+extension CheckReport {
+    /// - Parameter offers: the delivered notifications: those of an ended process, if there are any, and those of a new
+    ///   evaluation.
+    fileprivate init(_ offers: [Offer]) {
         let banners = offers.flatMap(\.banners)
         let evaluation = offers[offers.count - 1].evaluation
-        let unseen = banners.filter(\.shownBy.isEmpty).map(\.shown)
+        unseen = banners.filter(\.shownBy.isEmpty).map(\.shown)
         var state = evaluation.snapshot
         // A channel that hides Waterline notifications is still available for others.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
-        return CheckReport(
-            notifications: banners.flatMap { banner in
-                banner.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
-            },
-            state: state, unseen: unseen, nextChange: evaluation.nextChange)
+        self.state = state
+        notifications = banners.flatMap { banner in
+            banner.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
+        }
+        nextChange = evaluation.nextChange
     }
 }
 
