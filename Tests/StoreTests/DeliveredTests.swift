@@ -77,30 +77,6 @@ import TrackerCore
         #expect(try store.preview(berlin("14:01")).snapshot.remindersSent == 2)
     }
 
-    /// The phone had the notification before the new decision: all channels get the phone's text.
-    @Test func `a notification that one channel has sent keeps its text`() throws {
-        let store = try TrackerStore(path: scratch.store)
-        let offer = try store.offer(berlin("08:00"))
-        let banner = try #require(offer.banners.first)
-        _ = try store.enqueue(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) {
-            "key"
-        }
-        guard
-            case .message(let message) = try store.claimNextNotification(
-                from: "webhook", as: "service", at: berlin("08:00").now)
-        else { throw StoreError(.damaged, "nothing waits", at: "") }
-        // The first process was slow, and no other process has shown the notification.
-        try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
-        try store.finishNotification(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
-        #expect(try deliver(store, "08:30").map(\.body) == [banner.shown.body])
-        #expect(try deliver(store, "08:30").isEmpty)
-        // A notification that no channel has sent has the current text.
-        let empty = try TrackerStore(inMemory: nil)
-        let unsent = try empty.offer(berlin("08:00"))
-        try empty.settle(unsent.banners[0], of: unsent, shownBy: [], berlin("08:00"))
-        #expect(try deliver(empty, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
-    }
-
     /// The notification of a running session is a state, so only the last one is kept.
     @Test func `only the last resident notification of a session is kept`() throws {
         let store = try TrackerStore(path: scratch.store)

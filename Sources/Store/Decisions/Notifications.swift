@@ -151,22 +151,6 @@ extension TrackerStore {
     }
 
     private static let sharedFrom = "waterline.sharedFrom"
-
-    /// The decision, with its earlier text if a channel has already sent it.
-    static func withSentText(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
-        let text: String? = try db.first(
-            """
-            SELECT announcement FROM pocket_message p WHERE id = ?
-                AND (state = 'sent' OR EXISTS (SELECT 1 FROM claim c WHERE c.id = p.outlet || ' ' || p.id))
-            ORDER BY seq LIMIT 1
-            """, [decision.notificationId])
-        guard let sent = Announcement(json: text), sent.kind == decision.kind, sent.urgency == decision.urgency else {
-            return decision
-        }
-        var decision = decision
-        (decision.title, decision.body) = (sent.title, sent.body)
-        return decision
-    }
 }
 
 enum NotificationTable {

@@ -61,14 +61,13 @@ extension TrackerStore {
         }
     }
 
-    /// Assigns positions to the decisions. A decision that a channel has already sent keeps its text.
+    /// Assigns positions to the decisions.
     private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
         -> [TrackerNotification]
     {
         guard !decisions.isEmpty else { return [] }
-        let known = try decisions.map { try Self.withSentText($0, db) }
         let first = max(try NotificationTable.newestPosition(db) + 1, context.now.milliseconds)
-        return Offer.banners(known).enumerated().flatMap { index, banner in
+        return Offer.banners(decisions).enumerated().flatMap { index, banner in
             banner.answers.map { answer in
                 var decision = answer
                 (decision.place, decision.decidedAt) = (first + Int64(index), context.now)
