@@ -13,18 +13,9 @@ import TrackerCore
             updatedAt: at)
     }
 
-    private static func outcome(_ bytes: [UInt8], pieces: (Int) -> Int) -> String {
-        var samples: [HealthSample] = []
-        let reader = HealthReader { samples.append($0) }
+    private static func outcome(_ bytes: [UInt8], pieces size: Int) -> String {
         do {
-            var index = 0
-            while index < bytes.count {
-                let end = min(bytes.count, index + pieces(index))
-                try bytes[index..<end].withUnsafeBytes { try reader.feed($0) }
-                index = end
-            }
-            try reader.finish()
-            return "\(samples)"
+            return "\(try HealthReader.read(bytes, pieces: size).samples)"
         } catch let error as HealthFileError {
             #expect(!error.reason.isEmpty)
             return error.description
@@ -68,11 +59,10 @@ import TrackerCore
                 default: bytes.insert(contentsOf: bytes[index..<min(bytes.count, index + 60)], at: index)
                 }
             }
-            let whole = Self.outcome(bytes, pieces: { _ in bytes.count })
+            let whole = Self.outcome(bytes, pieces: .max)
             #expect(!whole.hasPrefix("another error"), "seed \(seed), round \(round)")
             let size = Int.random(in: 1...40, using: &random)
-            #expect(
-                Self.outcome(bytes, pieces: { _ in size }) == whole, "seed \(seed), round \(round), pieces of \(size)")
+            #expect(Self.outcome(bytes, pieces: size) == whole, "seed \(seed), round \(round), pieces of \(size)")
         }
     }
 

@@ -5,19 +5,26 @@ import TrackerCore
 
 @testable import TrackerService
 
+extension HealthReader {
+    /// Reads a file in pieces of a size.
+    static func read(_ bytes: [UInt8], pieces size: Int) throws -> (samples: [HealthSample], remarks: [String]) {
+        var samples: [HealthSample] = []
+        let reader = HealthReader { samples.append($0) }
+        let size = min(size, max(1, bytes.count))
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            try bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { try reader.feed($0) }
+        }
+        try reader.finish()
+        return (samples, reader.remarks)
+    }
+}
+
 /// Real exports of other programs: characters that XML forbids, other units, other decimal separators, and archives of
 /// a phone.
 @Suite struct ForeignExportTests {
     static func read(_ bytes: [UInt8], pieces: Int = .max) throws -> (amounts: [Int], remarks: [String]) {
-        var amounts: [Int] = []
-        let reader = HealthReader { amounts.append($0.ml) }
-        for start in stride(from: 0, to: bytes.count, by: min(pieces, max(1, bytes.count))) {
-            try bytes[start..<min(bytes.count, start + min(pieces, bytes.count))].withUnsafeBytes {
-                try reader.feed($0)
-            }
-        }
-        try reader.finish()
-        return (amounts, reader.remarks)
+        let (samples, remarks) = try HealthReader.read(bytes, pieces: pieces)
+        return (samples.map(\.ml), remarks)
     }
 
     static func water(_ value: String, unit: String = "mL", source: String = "App") -> String {

@@ -97,14 +97,7 @@ import TrackerCore
             startDate="2026-11-20 10:00:00 +0100"/>
             </HealthData>
             """
-        let bytes = Array(text.utf8)
-        var amounts: [Int] = []
-        let reader = HealthReader { amounts.append($0.ml) }
-        for start in stride(from: 0, to: bytes.count, by: size) {
-            try bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { try reader.feed($0) }
-        }
-        try reader.finish()
-        #expect(amounts == [200])
+        #expect(try HealthReader.read(Array(text.utf8), pieces: size).samples.map(\.ml) == [200])
     }
 
     /// A key from an imported file must not become a formula in our CSV.
@@ -222,8 +215,9 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func `deflated and stored ZIP entries have equal contents`(entry: String, ml: Int?)
-        throws
+        ] as [(String, Int?)]) func `a repeated JSON entry is read or rejected as a single one`(
+            entry: String, ml: Int?
+        ) throws
     {
         for times in 1...3 {
             let found = try? HealthReader.samples(
@@ -247,12 +241,7 @@ import TrackerCore
     ]) func `the result does not depend on the chunk size`(text: String) throws {
         let bytes = Array(text.utf8)
         for size in 1...bytes.count {
-            var samples: [HealthSample] = []
-            let reader = HealthReader { samples.append($0) }
-            for start in stride(from: 0, to: bytes.count, by: size) {
-                try bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { try reader.feed($0) }
-            }
-            try reader.finish()
+            let samples = try HealthReader.read(bytes, pieces: size).samples
             #expect(samples.map(\.ml) == [200, 1] && samples.map(\.uuid) == ["a\"1", "ä"], "\(size)")
         }
     }

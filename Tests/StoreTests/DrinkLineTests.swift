@@ -119,27 +119,12 @@ import TrackerCore
     }
 
     /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
-    @Test func `a restored backup invalidates reader positions`() throws {
-        _ = try store.logDrink(ml: 100, context)
-        let backup = scratch.store + ".backup"
-        _ = try store.backUp(to: backup)
-        _ = try store.logDrink(ml: 200, context)
-        let seen = try store.lastDrinkPosition()
-        let copy = try TemporaryFolder()
-        try store.restore(from: backup, scratch: copy.path)
-        #expect(try !store.isDrinkPosition(seen))
-        #expect(try reported(after: 0) == ["added 1 100"])
-        let restored = try store.lastDrinkPosition()
-        _ = try store.logDrink(ml: 300, context)
-        #expect(try reported(after: restored) == ["added 3 300"])
-    }
-
-    @Test(arguments: [1, 2, 500]) func `a restored backup with more changes invalidates reader positions`(limit: Int)
-        throws
-    {
+    @Test(arguments: [1, 5], [1, 2, 500]) func `a restored backup invalidates reader positions`(
+        drinksInBackup: Int, limit: Int
+    ) throws {
         let busy = try TemporaryFolder()
         let other = try TrackerStore(path: busy.store)
-        for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
+        for ml in 0..<drinksInBackup { _ = try other.logDrink(ml: ml + 1, context) }
         let backup = busy.store + ".backup"
         _ = try other.backUp(to: backup)
         _ = try store.logDrink(ml: 100, context)
@@ -148,10 +133,11 @@ import TrackerCore
         try store.restore(from: backup, scratch: copy.path)
         #expect(try !store.isDrinkPosition(seen))
         #expect(
-            try reported(after: 0, limit: limit) == ["added 1 1", "added 2 2", "added 3 3", "added 4 4", "added 5 5"])
+            try reported(after: 0, limit: limit)
+                == (0..<drinksInBackup).map { "added \($0 + 1) \($0 + 1)" })
         let restored = try store.lastDrinkPosition()
         _ = try store.logDrink(ml: 300, context)
-        #expect(try reported(after: restored, limit: limit) == ["added 7 300"])
+        #expect(try reported(after: restored, limit: limit) == ["added \(drinksInBackup + 2) 300"])
     }
 
     @Test(arguments: [1, 2, 500])

@@ -7,38 +7,28 @@ import TrackerCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct StoreWatchTests {
-    /// Counts the reports of a watch.
+    /// A subscriber of a watch, which counts its reports.
     private final class WriteCounter: Sendable {
-        private let count = Mutex(0)
+        private final class Count: Sendable { let number = Mutex(0) }
+
         private let watch: StoreWatch
-
-        init(_ path: String) throws {
-            let watch = try #require(StoreWatch(path))
-            self.watch = watch
-            let writes = watch.writes
-            Task { [weak self] in for await _ in writes { self?.count.withLock { $0 += 1 } } }
-        }
-
-        var total: Int { count.withLock { $0 } }
-
-        /// Whether another report arrives.
-        func grows(after before: Int) async -> Bool { await eventually(within: 60) { total > before } }
-    }
-
-    /// One of several subscribers of a watch.
-    private final class Listener: Sendable {
-        private let count: Counted
+        private let count = Count()
         private let task: Task<Void, Never>
 
-        private final class Counted: Sendable { let number = Mutex(0) }
-
-        init(_ writes: AsyncStream<Void>) {
-            let count = Counted()
-            self.count = count
+        init(_ watch: StoreWatch) {
+            self.watch = watch
+            let (writes, count) = (watch.writes, count)
             task = Task { for await _ in writes { count.number.withLock { $0 += 1 } } }
         }
 
+        convenience init(_ path: String) throws { self.init(try #require(StoreWatch(path))) }
+
+        deinit { task.cancel() }
+
         var total: Int { count.number.withLock { $0 } }
+
+        /// Whether another report arrives.
+        func grows(after before: Int) async -> Bool { await eventually(within: 60) { total > before } }
 
         func stop() async {
             task.cancel()
@@ -77,15 +67,14 @@ struct StoreWatchTests {
         let path = folder.file("s.sqlite")
         let store = try TrackerStore(path: path)
         let watch = try #require(StoreWatch(path))
-        let (first, second) = (Listener(watch.writes), Listener(watch.writes))
+        let (first, second) = (WriteCounter(watch), WriteCounter(watch))
         _ = try store.logDrink(ml: 100, at: nil, context())
         #expect(await eventually(within: 60) { first.total > 0 && second.total > 0 })
         await first.stop()
         let before = (first.total, second.total)
         _ = try store.logDrink(ml: 100, at: nil, context())
-        #expect(await eventually(within: 60) { second.total > before.1 })
+        #expect(await second.grows(after: before.1))
         #expect(first.total == before.0)
-        await second.stop()
     }
 
     @Test func `a watch reports a store that is created later`() async throws {
