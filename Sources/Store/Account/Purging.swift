@@ -20,9 +20,7 @@ extension TrackerStore {
             if path != ":memory:" { _ = try db.checkpoint(.truncate) }
         }
     }
-}
 
-extension TrackerStore {
     /// The size of the file and its WAL; `nil` if there is no file.
     package var bytes: Int? {
         func size(_ path: String) -> Int? {

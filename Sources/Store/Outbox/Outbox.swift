@@ -20,9 +20,7 @@ extension TrackerStore {
                 [rest.attempts, rest.notBefore ?? Instant(milliseconds: 0), rest.rejection, rest.id])
         }
     }
-}
 
-extension TrackerStore {
     /// Stores the result of a synchronisation.
     /// - Parameter trouble: the error that ended it early. The rejected rows of the last complete one stay.
     package func finishSyncPass(_ merged: MergeOutcome, trouble: String?) throws {

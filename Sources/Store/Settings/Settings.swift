@@ -85,9 +85,7 @@ extension TrackerStore {
             days *= 4
         }
     }
-}
 
-extension TrackerStore {
     /// The effective settings of a bottle, and the names of its own ones.
     /// - Throws: `Refusal` for an unknown bottle.
     package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {

@@ -74,9 +74,7 @@ extension TrackerStore {
         updated.summarise(view.logs, warningThreshold: view.warningThreshold)
         if updated != session { try SessionTable.save(updated, nil, context, db) }
     }
-}
 
-extension TrackerStore {
     /// Starts a session, or returns the active one (`started` is `false`). A unique index allows only one. Seals all
     /// ended sessions (tracker spec E3).
     package func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {

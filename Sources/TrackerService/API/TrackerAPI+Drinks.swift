@@ -86,9 +86,7 @@ extension TrackerAPI {
         }
         return try store.hasLog(named: name)
     }
-}
 
-extension TrackerAPI {
     /// Logs a drink in the active session: of a preset, of a type and size, or the default (`waterline.defaultPreset`,
     /// else a generic drink of 1.0).
     /// - Parameters:
@@ -208,9 +206,7 @@ extension TrackerAPI {
     private func outcome(_ log: LogEntry) throws -> LogOutcome {
         LogOutcome(log: log, session: try latestSession(else: log.sessionID))
     }
-}
 
-extension TrackerAPI {
     /// Performs the action of a notification's button, once for each key.
     /// - Parameter instant: the time of a delayed press; `nil` means now.
     /// - Returns: `false` for a repeated press.
@@ -236,9 +232,7 @@ extension TrackerAPI {
             return false
         }
     }
-}
 
-extension TrackerAPI {
     /// The seconds for which a button of a phone notification is valid.
     private static let buttonLifetime: Double = 24 * 3600
 

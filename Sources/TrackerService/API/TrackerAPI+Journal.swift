@@ -56,9 +56,7 @@ extension TrackerAPI {
             return DrinkOutcome(drink: report(drink), state: try state())
         }
     }
-}
 
-extension TrackerAPI {
     /// The maximum length of a journal line in bytes. A valid entry has a few hundred.
     static let wireLineLimit = 4096
     /// The maximum number of entries in a journal file. A bottle adds about 10,000 per year.
@@ -224,9 +222,7 @@ extension TrackerAPI {
             try resolveQuarantine(options).count { $0.outcome == .promoted }
         }
     }
-}
 
-extension TrackerAPI {
     /// The failed polls that were kept for diagnosis, newest first. They can contain names of other bottles.
     package func failedPolls() -> [FailedPoll] { FailedPollFiles.all(beside: store.path) }
 
@@ -240,9 +236,7 @@ extension TrackerAPI {
         }
         return capture
     }
-}
 
-extension TrackerAPI {
     /// The light to set on a bottle; `nil` if it is already set, or if the store does not own the bottle.
     package func light(ofBottle bottle: String) throws -> BottleLight? {
         // The user might have released the bottle since the poll began.

@@ -102,9 +102,7 @@ extension TrackerAPI {
         else { return change.text }
         return preset.id
     }
-}
 
-extension TrackerAPI {
     package func presets() throws -> PresetList {
         PresetList(presets: try store.presets())
     }
@@ -155,9 +153,7 @@ extension TrackerAPI {
         }
         return preset
     }
-}
 
-extension TrackerAPI {
     /// All tokens, without their secret.
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens()) }
 

@@ -111,9 +111,7 @@ extension TrackerAPI {
             "waterlineNotShared",
             "Waterline is disabled for other machines. Enable it in the configuration.")
     }
-}
 
-extension TrackerAPI {
     /// The state of the day, and the time until it changes without a write.
     package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, validFor: Duration) {
         let evaluation = try store.preview(context, canNotify: canNotify)
@@ -124,9 +122,7 @@ extension TrackerAPI {
     func pause(until next: Instant) -> Duration {
         min(DayObserver.longestPause, .milliseconds(max(50, Int64(now.seconds(to: next) * 1000) + 1)))
     }
-}
 
-extension TrackerAPI {
     /// The counted drinks of the current day, oldest first.
     package func drinksToday() throws -> [StoredDrink] {
         try store.drinks(on: try today(), knownAt: context.explicitNow)
@@ -147,9 +143,7 @@ extension TrackerAPI {
     package func activeLogs() throws -> [LogReport] {
         try store.activeSession(at: now).map { view in view.logs.map { LogReport($0, view) } } ?? []
     }
-}
 
-extension TrackerAPI {
     package var path: String { store.path }
 
     /// The state of the store for maintenance. Changes nothing.
@@ -168,9 +162,7 @@ extension TrackerAPI {
 
     /// The number of stale retained topics, which the service deletes from their brokers.
     package func staleTopicCount() throws -> Int { try store.staleTopics().reduce(0) { $0 + $1.topics.count } }
-}
 
-extension TrackerAPI {
     /// Exchanges changes with the sync server of the settings.
     /// - Returns: the result, even after a failure; `nil` without a server.
     package func synchronise() async throws -> SyncClient.Pass? {
@@ -186,9 +178,7 @@ extension TrackerAPI {
         afterCommit()
         return pass
     }
-}
 
-extension TrackerAPI {
     package func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.explicitNow)
         let record = try store.history(from: day, through: day, knownAt: context.explicitNow)[day]
@@ -223,9 +213,7 @@ extension TrackerAPI {
             streak: try store.streak(today: today, knownAt: context.explicitNow),
             record: try store.history(from: today, through: today, knownAt: context.explicitNow)[today])
     }
-}
 
-extension TrackerAPI {
     /// Explains each reminder: its conditions, and the changes that would reverse them. Has no side effects.
     /// - Parameter moment: `14:00` means the current day, even in the future; `nil` means now. The explanation of an
     ///   earlier moment also considers notifications that were sent after it.
@@ -247,9 +235,7 @@ extension TrackerAPI {
         let day = calendar.day(of: now)
         return calendar.instant(on: time.hour < calendar.boundaryHour ? day.adding(days: 1) : day, at: time)
     }
-}
 
-extension TrackerAPI {
     /// The notifications that a channel accepted, at most `limit`.
     package func deliveredNotifications(limit: Int = 50) throws -> ShownReport {
         ShownReport(notifications: try store.notifications(limit: limit))
