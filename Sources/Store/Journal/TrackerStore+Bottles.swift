@@ -68,10 +68,8 @@ extension TrackerStore {
     @discardableResult
     package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
-            let bottle = try BottleTable.require(name, db)
-            guard try BottleTable.isOwn(bottle, db) else { return false }
-            try BottleTable.release(bottle, db)
-            return true
+            try db.run("UPDATE bottle SET isOwn = 0 WHERE isOwn AND id = ?", [try BottleTable.require(name, db)])
+            return db.changesCount == 1
         }
     }
 }

@@ -32,11 +32,9 @@ extension TrackerStore: Journal {
     package func adopt(_ names: BottleNames) throws {
         // Write only if something is new, so that a known bottle does not wait for another process.
         let isDone = try read { db in
-            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.findIdentity(names.identity, db)
-            else {
-                return false
-            }
-            return try BottleTable.isOwn(bottle, db)
+            guard let bottle = try BottleTable.findIdentity(names.identity, db), try BottleTable.isOwn(bottle, db)
+            else { return false }
+            return try BottleTable.newAlias(names, of: bottle, db) == nil
         }
         guard !isDone else { return }
         try write { db in
@@ -45,8 +43,7 @@ extension TrackerStore: Journal {
             {
                 throw ReleasedBottle(names.identity)
             }
-            try BottleTable.addNames(names, db)
-            try BottleTable.setOwn(BottleTable.findOrAdd(names.identity, db), db)
+            try BottleTable.adopt(names, db)
         }
     }
 

@@ -66,19 +66,20 @@ enum BottleTable {
         try db.all("SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", [bottle])
     }
 
-    static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
-        guard let id = try findIdentity(names.identity, db) else { return false }
-        guard let alias = names.alias else { return true }
-        return try find(alias, db) != nil || hasAlias(id, db)
+    /// The alias that a bottle does not have yet; `nil` if there is none to add. An alias belongs to the first bottle
+    /// that had it; a bottle with an alias keeps it (`rename` changes it).
+    static func newAlias(_ names: BottleNames, of bottle: Int64, _ db: Database) throws -> String? {
+        guard let alias = names.alias, !isAddress(alias), try find(alias, db) == nil,
+            try !db.has("FROM bottle_name WHERE bottle = ? AND isAlias = 1", [bottle])
+        else { return nil }
+        return alias
     }
 
-    /// Stores a bottle's identity and alias. An alias belongs to the first bottle that had it; a bottle with an alias
-    /// keeps it (`rename` changes it).
-    static func addNames(_ names: BottleNames, _ db: Database) throws {
+    /// Stores the identity and the alias of an own bottle.
+    static func adopt(_ names: BottleNames, _ db: Database) throws {
         let id = try findOrAdd(names.identity, db)
-        guard let alias = names.alias, !isAddress(alias), try find(alias, db) == nil, try !hasAlias(id, db) else {
-            return
-        }
+        try setOwn(id, db)
+        guard let alias = try newAlias(names, of: id, db) else { return }
         try db.run("INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", [alias, id])
         try db.run("UPDATE bottle SET name = ? WHERE id = ?", [alias, id])
     }
@@ -102,10 +103,6 @@ enum BottleTable {
         try TrackerStore.deleteInRange(db)
     }
 
-    static func release(_ bottle: Int64, _ db: Database) throws {
-        try db.run("UPDATE bottle SET isOwn = 0 WHERE id = ?", [bottle])
-    }
-
     static func storedState(of bottle: String, _ db: Database) throws -> StoredBottleState {
         let row = try Row.fetchOne(
             db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
@@ -114,9 +111,5 @@ enum BottleTable {
         return StoredBottleState(
             lastCompletePoll: try row.decode(atIndex: 0), lastAgreedPoll: try row.decode(atIndex: 1),
             largestReading: try row.decode(atIndex: 2))
-    }
-
-    private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try db.has("FROM bottle_name WHERE bottle = ? AND isAlias = 1", [bottle])
     }
 }
