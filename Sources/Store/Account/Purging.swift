@@ -2,11 +2,10 @@ import Foundation
 import GRDB
 
 extension TrackerStore {
-    /// Deletes all rows of all tables, except the stale retained topics. Positions in the change stream become invalid.
+    /// Deletes all rows of all tables, except the retained topics. Positions in the change stream become invalid.
     package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            try Self.markTopicsStale(of: nil, db)
             for table in try Self.tables(db) where table != "leaving" {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }

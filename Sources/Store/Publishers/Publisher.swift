@@ -120,7 +120,7 @@ extension TrackerStore {
     // MARK: - Retained topics
 
     package func retainedTopics(of name: String) throws -> [String] {
-        try all("SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", [name])
+        try all("SELECT topic FROM leaving WHERE \(Self.isCurrent) ORDER BY topic", ["outlet": name])
     }
 
     /// Records retained topics before they are published, so that they can be deleted later.
@@ -128,8 +128,10 @@ extension TrackerStore {
         try write { db in
             for topic in topics {
                 try db.run(
-                    "INSERT OR IGNORE INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ?",
-                    [topic, name])
+                    """
+                    INSERT OR IGNORE INTO leaving (place, id, topic)
+                    SELECT coalesce(place, ''), id, ? FROM outlet WHERE name = ?
+                    """, [topic, name])
             }
         }
     }
@@ -138,10 +140,14 @@ extension TrackerStore {
         guard !topics.isEmpty else { return }
         try write { db in
             for topic in topics {
-                try db.run("DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", [name, topic])
+                try db.run(
+                    "DELETE FROM leaving WHERE topic = :topic AND \(Self.isCurrent)", ["topic": topic, "outlet": name])
             }
         }
     }
+
+    /// The condition for topics at the present address of a publisher.
+    static let isCurrent = "(place, id) IN (SELECT coalesce(place, ''), id FROM outlet WHERE name = :outlet)"
 
     // MARK: - Parts
 

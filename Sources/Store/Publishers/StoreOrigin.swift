@@ -79,8 +79,8 @@ extension TrackerStore {
     /// waiting changes, because it is unknown which store recorded them.
     package func adoptAsNew(_ name: String, id: String, at here: StoreOrigin) throws {
         try write { db in
+            try db.run("DELETE FROM leaving WHERE \(Self.isCurrent)", ["outlet": name])
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, name])
-            try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [name])
         }
     }
 

@@ -89,7 +89,11 @@ extension Schema {
         try db.execute(
             sql: """
                 UPDATE outlet SET place = json_extract(place, '$.url') WHERE json_valid(place);
-                UPDATE OR REPLACE leaving SET place = coalesce(json_extract(place, '$.url'), '') WHERE json_valid(place)
+                UPDATE OR REPLACE leaving SET place = coalesce(json_extract(place, '$.url'), '')
+                    WHERE json_valid(place);
+                INSERT OR IGNORE INTO leaving (place, id, topic)
+                    SELECT coalesce(place, ''), id, topic FROM outlet_topic JOIN outlet ON name = outlet;
+                DROP TABLE outlet_topic
                 """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
         // Use the same text as `DatabaseMigrator`, because a restore compares the statements of backup and store.

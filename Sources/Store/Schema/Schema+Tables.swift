@@ -114,13 +114,7 @@ extension Schema {
             place TEXT                            -- address of the receiver; NULL: unknown
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE outlet_topic (               -- retained topics
-            outlet TEXT NOT NULL REFERENCES outlet (name) ON DELETE CASCADE,
-            topic TEXT NOT NULL,
-            PRIMARY KEY (outlet, topic)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE leaving (                    -- retained topics that are to be deleted
+        CREATE TABLE leaving (                    -- retained topics: without their outlet they are to be deleted
             place TEXT NOT NULL,                  -- address of the receiver; empty: unknown
             id TEXT NOT NULL,                     -- the client identifier
             topic TEXT NOT NULL,

@@ -120,8 +120,8 @@ enum Schema {
             (
                 .kept,
                 [
-                    "token", "connection_state", "drink_sequence", "drink_change", "outlet", "outlet_topic", "leaving",
-                    "claim", "told_through", "pocket_trouble", "outbox", "sync_state",
+                    "token", "connection_state", "drink_sequence", "drink_change", "outlet", "leaving", "claim",
+                    "told_through", "pocket_trouble", "outbox", "sync_state",
                 ]
             ),
         ].flatMap { (rule: RestoreRule, names: [String]) in names.map { ($0, rule) } })
