@@ -61,9 +61,8 @@ extension HealthReader {
         }
     }
 
-    @Test(arguments: ["source Name", "a b c", "größe x"]) func `a space in an XML attribute name is replaced`(
-        name: String
-    ) throws {
+    @Test(arguments: ["source Name", "a b c", "größe x"])
+    func `a space in an XML attribute name is replaced`(name: String) throws {
         let file = Self.export(Array("<Record type=\"Sleep\" \(name)=\"1\" end=\"2\"/>\n\(Self.water("250"))".utf8))
         for pieces in [Int.max, 1] {
             let (amounts, remarks) = try Self.read(file, pieces: pieces)

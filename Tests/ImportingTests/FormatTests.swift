@@ -151,9 +151,8 @@ import TrackerCore
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
-    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a key that begins with white space is exported as text`(
-        key: String
-    ) {
+    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"])
+    func `a key that begins with white space is exported as text`(key: String) {
         #expect(
             SpreadsheetCell.escaped(key) == "'" + key
                 && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key)) == key)

@@ -170,11 +170,8 @@ import TrackerCore
 
     /// Drinks of a store that knows the bottle by its new address, imported into one that knows both addresses. The
     /// bottle delivers them again.
-    @Test(arguments: [true, false]) func `an imported drink counts once under another bottle identity`(
-        isCorrected: Bool
-    )
-        throws
-    {
+    @Test(arguments: [true, false])
+    func `an imported drink counts once under another bottle identity`(isCorrected: Bool) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         let (store, other) = (try TrackerStore(inMemory: nil), try TrackerStore(inMemory: nil))

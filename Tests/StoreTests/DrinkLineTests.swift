@@ -119,9 +119,8 @@ import TrackerCore
     }
 
     /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
-    @Test(arguments: [1, 5], [1, 2, 500]) func `a restored backup invalidates reader positions`(
-        drinksInBackup: Int, limit: Int
-    ) throws {
+    @Test(arguments: [1, 5], [1, 2, 500])
+    func `a restored backup invalidates reader positions`(drinksInBackup: Int, limit: Int) throws {
         let busy = try TemporaryFolder()
         let other = try TrackerStore(path: busy.store)
         for ml in 0..<drinksInBackup { _ = try other.logDrink(ml: ml + 1, context) }

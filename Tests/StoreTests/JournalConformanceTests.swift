@@ -74,11 +74,8 @@ import TrackerCore
             .isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a drink, a bookkeeping record and 0 ml in one second are distinct`(
-        _ kind: Kind
-    )
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `a drink, a bookkeeping record and 0 ml in one second are distinct`(_ kind: Kind) throws {
         let journal = try kind.make()
         let flag = read(verdict: .notADrink(reason: "flag"))
         let zero = read(ml: 0, verdict: .notADrink(reason: "zero"))
@@ -88,9 +85,8 @@ import TrackerCore
             try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
     }
 
-    @Test(arguments: Kind.allCases) func `the same bytes with a date promote an undated record once`(_ kind: Kind)
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `the same bytes with a date promote an undated record once`(_ kind: Kind) throws {
         let journal = try kind.make()
         let waiting = quarantined("implausibleTimestamp")
         #expect(
@@ -103,9 +99,8 @@ import TrackerCore
         #expect(try reviewableRecords(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a record that counts later gets the receipt time of the trusted clock`(
-        _ kind: Kind
-    ) throws {
+    @Test(arguments: Kind.allCases)
+    func `a record that counts later gets the receipt time of the trusted clock`(_ kind: Kind) throws {
         let (journal, counted) = (try kind.make(), read())
         for (second, reason) in [(15, JournalQuarantine.hostClock), (16, JournalQuarantine.fragmented)] {
             var wrong = read(second: second, verdict: .quarantined(reason: reason))
@@ -116,9 +111,8 @@ import TrackerCore
         #expect(try reviewableRecords(journal, as: strict).map(\.received) == [counted.received, counted.received])
     }
 
-    @Test(arguments: Kind.allCases) func `an untrusted clock changes no reason and receipt of a waiting record`(
-        _ kind: Kind
-    ) throws {
+    @Test(arguments: Kind.allCases)
+    func `an untrusted clock changes no reason and receipt of a waiting record`(_ kind: Kind) throws {
         let (journal, rejected) = (
             try kind.make(), read(verdict: .quarantined(reason: JournalQuarantine.rejectedByDialect))
         )
@@ -143,9 +137,8 @@ import TrackerCore
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
     }
 
-    @Test(arguments: Kind.allCases) func `records that a dialect rejects are stored without a limit`(
-        _ kind: Kind
-    ) throws {
+    @Test(arguments: Kind.allCases)
+    func `records that a dialect rejects are stored without a limit`(_ kind: Kind) throws {
         let journal = try kind.make()
         let refused = (0..<1350).map {
             quarantined(JournalQuarantine.rejectedByDialect, second: $0 % 60, ml: 100 + $0, as: strict)
@@ -170,9 +163,8 @@ import TrackerCore
         #expect(try reviewableRecords(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a record read in its former dialect again has its former values`(_ kind: Kind)
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `a record read in its former dialect again has its former values`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
@@ -185,11 +177,8 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.allCases) func `records of a wrong bottle clock stay in quarantine until the user decides`(
-        _ kind: Kind
-    )
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `records of a wrong bottle clock stay in quarantine until the user decides`(_ kind: Kind) throws {
         let journal = try kind.make()
         var wrong = quarantined(JournalQuarantine.bottleClock)
         wrong.about = sampleInstant
@@ -223,9 +212,8 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.allCases) func `the last complete poll has the time of the last trusted clock`(_ kind: Kind)
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `the last complete poll has the time of the last trusted clock`(_ kind: Kind) throws {
         let journal = try kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
         func end(_ seconds: Int64, complete: Bool = true, isClockDoubtful: Bool = false) throws -> StoredBottleState {
@@ -294,9 +282,8 @@ import TrackerCore
     }
 
     /// The user releases the bottle between the start of a poll and the first answer.
-    @Test(arguments: Kind.allCases) func `a bottle released during its poll is not adopted again`(_ kind: Kind)
-        throws
-    {
+    @Test(arguments: Kind.allCases)
+    func `a bottle released during its poll is not adopted again`(_ kind: Kind) throws {
         let journal = try kind.make()
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         for name in [old, new] { try journal.adopt(BottleNames(name)) }

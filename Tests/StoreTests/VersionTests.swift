@@ -33,9 +33,8 @@ import TrackerCore
 
     private func amounts() throws -> [Int] { try store.allDrinks().map(\.ml).sorted() }
 
-    @Test(arguments: [true, false]) func `importing an earlier export of the store keeps later changes`(
-        isCorrected: Bool
-    ) throws {
+    @Test(arguments: [true, false])
+    func `importing an earlier export of the store keeps later changes`(isCorrected: Bool) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
         let backup = scratch.store + "-backup"
@@ -80,9 +79,8 @@ import TrackerCore
 
     // MARK: - Names
 
-    @Test(arguments: ["health", "session"]) func `an alias equal to an import source changes no import`(
-        _ alias: String
-    ) throws {
+    @Test(arguments: ["health", "session"])
+    func `an alias equal to an import source changes no import`(_ alias: String) throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         try store.changeSettings([("bottle.alias", alias)], ofBottle: "A4:C1:38:00:00:01")
@@ -154,9 +152,8 @@ import TrackerCore
         var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
     }
 
-    @Test(arguments: (1...5).map { UInt64($0) }) func `totals after random changes equal those of a reference model`(
-        seed: UInt64
-    ) throws {
+    @Test(arguments: (1...5).map { UInt64($0) })
+    func `totals after random changes equal those of a reference model`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let scratch = try TemporaryFolder()
         let store = try TrackerStore(path: scratch.store)

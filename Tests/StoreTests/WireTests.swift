@@ -35,9 +35,8 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `two journals are equal after they import each other`(
-        seed: UInt64
-    ) throws {
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `two journals are equal after they import each other`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let (left, right) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         for store in [left, right] {

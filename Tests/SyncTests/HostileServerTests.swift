@@ -66,9 +66,8 @@ import TrackerCore
         (#""startTime": {"a": [1]}"#, "plain values"),
     ]
 
-    @Test(arguments: badSessions) func `an invalid session of the server is rejected`(fields: String, reason: String)
-        throws
-    {
+    @Test(arguments: badSessions)
+    func `an invalid session of the server is rejected`(fields: String, reason: String) throws {
         let updated = fields.contains("updatedAt") ? "" : #", "updatedAt": 1781526000000"#
         let user = fields.contains("userId") ? "" : #", "userId": "u""#
         let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
@@ -89,9 +88,8 @@ import TrackerCore
         (#""id": "a\u202eb""#, "id"), (#""deviceId": null"#, "deviceId"), (#""drinkType": "petrol""#, "drinkType"),
     ]
 
-    @Test(arguments: badLogs) func `an invalid entry of the server is rejected alone`(field: String, reason: String)
-        throws
-    {
+    @Test(arguments: badLogs)
+    func `an invalid entry of the server is rejected alone`(field: String, reason: String) throws {
         let session = try store.startSession(context()).session
         func row(_ id: String, _ more: String) -> String {
             let base: [(String, String)] = [

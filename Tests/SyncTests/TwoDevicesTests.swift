@@ -56,9 +56,8 @@ import TrackerCore
 
     /// A change must not be undone by the next sync because of a clock that was ahead earlier, here or on the other
     /// device.
-    @Test(arguments: ["delete", "edit"]) func `a later change wins although another clock is ahead`(
-        change: String
-    ) throws {
+    @Test(arguments: ["delete", "edit"])
+    func `a later change wins although another clock is ahead`(change: String) throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
         let remote = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
         #expect(try receive(id, remote, at: 4_600_000, on: 1003) == 1)

@@ -27,9 +27,8 @@ import Testing
                 && seen.headers["user-agent"] == "waterh" && seen.headers["expect"] == nil)
     }
 
-    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func `a request without a body is sent with each method`(
-        method: String
-    ) async throws {
+    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"])
+    func `a request without a body is sent with each method`(method: String) async throws {
         let peer = try await WebPeer()
         let answer = try await client.send(OutgoingRequest(method, "\(peer.url)/x"))
         #expect(answer.status == 200 && answer.body.isEmpty == (method == "HEAD"))
@@ -67,9 +66,8 @@ import Testing
     ]
 
     /// A server that is silent, slow, disconnects, aborts or sends 100 MB: always the same message, in time.
-    @Test(arguments: bad) func `a failing server is reported within the time limit`(
-        rule: String, kind: OutgoingFailure.Kind
-    ) async throws {
+    @Test(arguments: bad)
+    func `a failing server is reported within the time limit`(rule: String, kind: OutgoingFailure.Kind) async throws {
         let peer = try await WebPeer()
         try peer.rule(rule)
         let client = OutgoingClient(limit: .seconds(1), responseLimit: 1 << 16)
