@@ -139,10 +139,6 @@ enum FileHead {
         if head.starts(with: Array("SQLite format 3\0".utf8)) {
             throw HealthFileError(reason: "The file is a database, not a list of drinks.", code: "databaseFile")
         }
-        if head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
-            throw HealthFileError(
-                reason: "The text is in UTF-32. Save it as UTF-8, for example: iconv -f UTF-32 -t UTF-8 FILE")
-        }
     }
 
     /// The text without a byte order mark. Converts UTF-16, which spreadsheets write, and does not validate UTF-8.
