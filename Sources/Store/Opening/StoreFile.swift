@@ -16,21 +16,19 @@ struct StoreFile {
 
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
     init(_ given: String) throws {
-        guard !given.isEmpty else {
-            throw StoreError(.cannotOpen, "The store's path is empty", at: "\"\"", code: "storeHasNoName")
+        func problem(_ what: String, code: String) -> StoreError {
+            StoreError(.cannotOpen, what, at: given.isEmpty ? "\"\"" : given, code: code)
         }
+        guard !given.isEmpty else { throw problem("The store's path is empty", code: "storeHasNoName") }
         path = Self.target(of: given)
         var status = stat()
         guard stat(path, &status) == 0 else {
             switch errno {
             case EACCES:
-                throw StoreError(
-                    .cannotOpen, "The store cannot be reached: no permission for its directory", at: given,
-                    code: "folderIsClosed")
+                throw problem(
+                    "The store cannot be reached: no permission for its directory", code: "folderIsClosed")
             case ENAMETOOLONG, ELOOP:
-                throw StoreError(
-                    .cannotOpen, "The store's path is too long or has a loop of links", at: given,
-                    code: "pathLeadsNowhere")
+                throw problem("The store's path is too long or has a loop of links", code: "pathLeadsNowhere")
             default:
                 (exists, isEmpty, walBytes, hasOtherHardLinks) = (false, true, nil, false)
                 return
@@ -38,17 +36,13 @@ struct StoreFile {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
-        case S_IFDIR:
-            throw StoreError(.cannotOpen, "The store's path is a directory", at: given, code: "pathIsDirectory")
+        case S_IFDIR: throw problem("The store's path is a directory", code: "pathIsDirectory")
         default:
-            throw StoreError(
-                .cannotOpen, "The store's path is not a regular file (a pipe, a socket or a device)", at: given,
-                code: "notAnOrdinaryFile")
+            throw problem(
+                "The store's path is not a regular file (a pipe, a socket or a device)", code: "notAnOrdinaryFile")
         }
         guard access(path, R_OK) == 0 else {
-            throw StoreError(
-                .cannotOpen, "The store cannot be read: \(String(cString: strerror(errno)))", at: given,
-                code: "notReadable")
+            throw problem("The store cannot be read: \(String(cString: strerror(errno)))", code: "notReadable")
         }
         // SQLite treats a file of one byte as empty, but it is not a store.
         guard status.st_size != 1 else {
