@@ -1,14 +1,6 @@
 import GRDB
 package import TrackerCore
 
-/// The result of an import of journal entries: the numbers of new and of already known ones.
-package struct WireOutcome: Hashable, Sendable {
-    package var added = 0
-    package var known = 0
-
-    package init() {}
-}
-
 extension TrackerStore {
     /// Passes every record of every bottle to `body` in order, from one consistent state.
     /// - Parameter gateway: the id of the receiving gateway.
@@ -36,16 +28,14 @@ extension TrackerStore {
 
     /// Imports entries of another journal in one transaction: all or none. Known entries do not change. Deletions and
     /// corrections are imported. New bottles are known and not adopted.
-    package func importEntries(_ entries: [WireEntry]) throws -> WireOutcome {
-        guard !entries.isEmpty else { return WireOutcome() }
+    /// - Returns: the number of new entries.
+    package func importEntries(_ entries: [WireEntry]) throws -> Int {
+        guard !entries.isEmpty else { return 0 }
         return try write { db in
-            var outcome = WireOutcome()
             var writer = try JournalWriter(db, hostZone: hostZone)
-            for entry in entries {
-                if try writer.importEntry(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
-            }
+            let outcomes = try entries.map { try writer.importEntry($0) }
             try refreshSummaries(around: writer.changedInstants, received: entries.map(\.entry.received).max(), db)
-            return outcome
+            return outcomes.count(where: \.isNew)
         }
     }
 }

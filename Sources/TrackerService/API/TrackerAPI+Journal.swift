@@ -96,8 +96,8 @@ extension TrackerAPI {
             }
             try read { piece in try lines.feed(piece, append) }
             try lines.finish(append)
-            let outcome = try store.importEntries(entries)
-            return JournalImportReport(added: outcome.added, known: outcome.known, state: try state())
+            let added = try store.importEntries(entries)
+            return JournalImportReport(added: added, known: entries.count - added, state: try state())
         }
     }
 }
