@@ -5,7 +5,6 @@ import Utilities
 
 /// Reports writes to a store by any process, by inotify(7). A report can arrive before the commit can be read.
 package final class StoreWatch: Sendable {
-    private let names: Set<String>
     private let source: DescriptorSource
     private let streams: Streams
 
@@ -30,7 +29,7 @@ package final class StoreWatch: Sendable {
         }
         // A reader's locks change only the -shm file.
         let (names, streams) = (Set([name, name + "-wal"]), Streams())
-        (self.names, self.streams) = (names, streams)
+        self.streams = streams
         source = DescriptorSource(owning: descriptor, queue: DispatchQueue(label: "store watch")) { _ in
             if Self.changedNames(descriptor).contains(where: { $0.map(names.contains) ?? true }) { streams.yield() }
         }
