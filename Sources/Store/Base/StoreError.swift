@@ -96,14 +96,11 @@ extension StoreError {
     /// Whether the commit might be on disk although it failed, because only its fsync failed.
     static func mightBeDurable(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
-    /// The free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
+    /// The free bytes for unprivileged users on the disk of `path`; `nil` if its directory does not exist.
     private static func freeBytes(near path: String) -> UInt64? {
-        var url = URL(fileURLWithPath: path)
         var status = statvfs()
-        while statvfs(url.path, &status) != 0 {
-            guard url.path != "/" else { return nil }
-            url.deleteLastPathComponent()
-        }
+        let folder = URL(fileURLWithPath: StoreFile.target(of: path)).deletingLastPathComponent().path
+        guard statvfs(folder, &status) == 0 else { return nil }
         return UInt64(status.f_bavail) &* UInt64(status.f_frsize)
     }
 }
