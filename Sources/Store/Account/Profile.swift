@@ -62,7 +62,7 @@ enum ProfileTable {
         try db.run(
             "INSERT INTO profile (id, deviceId, createdAt) VALUES (?, ?, ?)",
             [profile.userID, profile.deviceID, profile.createdAt])
-        try OutboxWriter.enqueue(.user(profile.userID), op: .createUser, at: context.now, db)
+        try OutboxWriter.enqueue(.user, profile.userID, at: context.now, db)
         return profile
     }
 }

@@ -185,7 +185,7 @@ extension TrackerStore {
                     before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
                     before?.deleted ?? true, context.now, try ProfileTable.findOrCreate(db, context).deviceID, seq,
                 ])
-            try propagateChange(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
+            try propagateChange(log.id, session, context, db)
         case .excluded(let id):
             guard let session = try excludedSession(id, db) else { return }
             try db.run("DELETE FROM excluded_log WHERE id = ?", [id])

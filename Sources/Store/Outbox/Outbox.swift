@@ -94,31 +94,31 @@ enum SyncStateTable {
 /// A newer change of an entity replaces the waiting one and keeps its position, because later changes depend on it.
 /// Without `sync.url` nothing is queued.
 enum OutboxWriter {
-    enum Entity {
-        case user(String)
-        case session(String)
-        case log(String)
-        case preset(String)
+    /// The kind of an entity, by the server's name.
+    enum Kind: String {
+        case user, preset, session, logEntry
 
-        /// The server's name, the table and the id.
-        var parts: (name: String, table: String, id: String) {
+        var table: String {
             switch self {
-            case .user(let id): ("user", "profile", id)
-            case .session(let id): ("session", "session", id)
-            case .log(let id): ("logEntry", "log_entry", id)
-            case .preset(let id): ("preset", "preset", id)
+            case .user: "profile"
+            case .logEntry: "log_entry"
+            case .preset, .session: rawValue
             }
         }
     }
 
-    static func enqueue(
-        _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
-    ) throws {
-        let (name, table, id) = entity.parts
+    static func enqueue(_ kind: Kind, _ id: String, at updatedAt: Instant, _ db: Database) throws {
         guard try db.has("FROM setting WHERE name = 'sync.url'"),
-            let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [id])
+            let row = try Row.fetchOne(db, sql: "SELECT * FROM \(kind.table) WHERE id = ?", arguments: [id])
         else { return }
-        let payload = try payload(entity, row, updatedAt, db)
+        let operation: OutboxItem.Operation =
+            switch kind {
+            case .user: .createUser
+            case .preset: .upsertDrinkPreset
+            case .session: .upsertSession
+            case .logEntry: try row.decode(Bool.self, forColumn: "deleted") ? .deleteLogEntry : .addLogEntry
+            }
+        let payload = try payload(kind, row, updatedAt, db)
         // A newer upsert replaces the entity's last one.
         try db.run(
             """
@@ -126,27 +126,22 @@ enum OutboxWriter {
             WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
                 AND op = :op AND op <> 'deleteLogEntry'
             """,
-            ["payload": payload, "at": updatedAt, "entity": name, "id": id, "op": operation.rawValue])
+            ["payload": payload, "at": updatedAt, "entity": kind.rawValue, "id": id, "op": operation.rawValue])
         guard db.changesCount == 0 else { return }
         try db.run(
             "INSERT INTO outbox (entity, id, op, payload, updatedAt) VALUES (?, ?, ?, ?, ?)",
-            [name, id, operation.rawValue, payload, updatedAt])
+            [kind.rawValue, id, operation.rawValue, payload, updatedAt])
     }
 
     /// Queues every synchronised row, for a new server.
     static func enqueueAll(at now: Instant, _ db: Database) throws {
-        for id in try String.fetchAll(db, sql: "SELECT id FROM profile") {
-            try enqueue(.user(id), op: .createUser, at: now, db)
-        }
-        for id in try String.fetchAll(db, sql: "SELECT id FROM preset ORDER BY position, id") {
-            try enqueue(.preset(id), op: .upsertDrinkPreset, at: now, db)
-        }
-        for id in try String.fetchAll(db, sql: "SELECT id FROM session ORDER BY startTime, id") {
-            try enqueue(.session(id), op: .upsertSession, at: now, db)
-        }
-        for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
-            let isDeleted: Bool = try row.decode(atIndex: 1)
-            try enqueue(.log(row.decode(atIndex: 0)), op: isDeleted ? .deleteLogEntry : .addLogEntry, at: now, db)
+        let orders: [(Kind, String)] = [
+            (.user, "id"), (.preset, "position, id"), (.session, "startTime, id"), (.logEntry, "seq"),
+        ]
+        for (kind, order) in orders {
+            for id in try String.fetchAll(db, sql: "SELECT id FROM \(kind.table) ORDER BY \(order)") {
+                try enqueue(kind, id, at: now, db)
+            }
         }
     }
 
@@ -163,12 +158,12 @@ enum OutboxWriter {
     }
 
     /// The row as a JSON object with the names of the columns; `deleted` marks a tombstone.
-    private static func payload(_ entity: Entity, _ row: Row, _ updatedAt: Instant, _ db: Database) throws -> String {
+    private static func payload(_ kind: Kind, _ row: Row, _ updatedAt: Instant, _ db: Database) throws -> String {
         var object: [String: PayloadValue] = [:]
         for (column, value) in row where !["seq", "reminders", "onboardedAt"].contains(column) {
             object[column] = .column(JSONScalar(value))
         }
-        if case .user = entity {
+        if kind == .user {
             object["updatedAt"] = .column(JSONScalar(updatedAt.databaseValue))
             object["settings"] = .settings(synchronised(try SettingTable.settings(db)))
         }

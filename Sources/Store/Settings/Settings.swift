@@ -50,7 +50,7 @@ extension TrackerStore {
             }
             if OutboxWriter.synchronised(new) != OutboxWriter.synchronised(old), let profile = try ProfileTable.find(db)
             {
-                try OutboxWriter.enqueue(.user(profile.userID), op: .createUser, at: context.now, db)
+                try OutboxWriter.enqueue(.user, profile.userID, at: context.now, db)
             }
             return new
         }

@@ -50,7 +50,7 @@ extension TrackerStore {
                     context.now, profile.deviceID, preset.id,
                 ])
             guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
-            try OutboxWriter.enqueue(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+            try OutboxWriter.enqueue(.preset, preset.id, at: context.now, db)
         }
     }
 
@@ -65,7 +65,7 @@ extension TrackerStore {
                 """, [context.now, profile.deviceID, id])
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.run("DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", [id])
-            try OutboxWriter.enqueue(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
+            try OutboxWriter.enqueue(.preset, id, at: context.now, db)
         }
     }
 }
@@ -84,7 +84,7 @@ enum PresetTable {
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
                 preset.standardDrinkEstimate, context.now, profile.deviceID,
             ])
-        try OutboxWriter.enqueue(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+        try OutboxWriter.enqueue(.preset, preset.id, at: context.now, db)
     }
 
     static func unknown(_ id: String) -> Refusal {

@@ -86,7 +86,7 @@ extension TrackerStore {
             try db.run(
                 "INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES (?, ?, ?, 1, ?, ?)",
                 [session.id, session.userID, session.startTime, context.now, profile.deviceID])
-            try OutboxWriter.enqueue(.session(session.id), op: .upsertSession, at: context.now, db)
+            try OutboxWriter.enqueue(.session, session.id, at: context.now, db)
             return (session, true)
         }
     }
@@ -154,7 +154,7 @@ enum SessionTable {
                 "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
                 "summary": try session.computedSummary?.json, "now": context.now, "device": device, "id": session.id,
             ])
-        try OutboxWriter.enqueue(.session(session.id), op: .upsertSession, at: context.now, db)
+        try OutboxWriter.enqueue(.session, session.id, at: context.now, db)
     }
 
     static func loggedEntries(_ id: String, _ db: Database) throws -> [LogEntry] {

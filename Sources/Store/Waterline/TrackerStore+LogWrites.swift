@@ -52,7 +52,7 @@ extension TrackerStore {
                 source: DrinkSource(rawValue: context.source), updatedAt: context.now, seq: 0)
             try session.checkEdit(log, now: context.now)
             let seq = try LogTable.insert(log, ProfileTable.findOrCreate(db, context).deviceID, db)
-            try propagateChange(log.id, .addLogEntry, session, context, db)
+            try propagateChange(log.id, session, context, db)
             try ChangeLog.record(
                 [.log(Int64(seq), before: nil)], draft.kind == .water ? "water" : "drink", context, db)
             return try LogTable.log(seq, db)
@@ -84,7 +84,7 @@ extension TrackerStore {
                     log.timestamp, log.standardDrinkEstimate, log.amountOz, context.now,
                     try ProfileTable.findOrCreate(db, context).deviceID, log.seq,
                 ])
-            try propagateChange(log.id, .addLogEntry, session, context, db)
+            try propagateChange(log.id, session, context, db)
             try ChangeLog.record([before], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
             return try LogTable.log(log.seq, db)
         }
@@ -100,7 +100,7 @@ extension TrackerStore {
             try db.run(
                 "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
                 [context.now, try ProfileTable.findOrCreate(db, context).deviceID, log.seq])
-            try propagateChange(log.id, .deleteLogEntry, session, context, db)
+            try propagateChange(log.id, session, context, db)
             try ChangeLog.record([before], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
         }
     }
@@ -113,10 +113,8 @@ extension TrackerStore {
     // MARK: - Parts
 
     /// Queues a changed entry for the server, and updates the drink of the day and the session's summary.
-    func propagateChange(
-        _ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database
-    ) throws {
-        try OutboxWriter.enqueue(.log(id), op: op, at: context.now, db)
+    func propagateChange(_ id: String, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
+        try OutboxWriter.enqueue(.logEntry, id, at: context.now, db)
         try countWater(id, context, db)
         try summarise(session, context, db)
     }
