@@ -67,21 +67,6 @@ import TrackerService
         await last.stop()
     }
 
-    @Test func `missed notifications are sent before new ones`() async throws {
-        let peer = try await WebPeer()
-        let rig = try PhoneRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
-        try turn(rig, 3.1)
-        _ = try rig.store.lastProcessed("webhook")
-        try await tracker(rig.store, 3.5).deliver([MemorySink()])
-        let missed = try #require(try rig.store.deliveries(after: 0).first?.decision)
-        try turn(rig, 3.6)
-        #expect(await rig.sink.deliver(notice(9)) == false)
-        rig.start()
-        _ = try await peer.seen(2)
-        #expect(try ids(peer) == [missed.notificationId, notice(9).notificationId])
-        await rig.stop()
-    }
-
     /// A phone gets notifications that still apply, for 15 minutes, and only the last of a kind.
     @Test(arguments: [(0.05, 1), (0.5, 0)]) func `ntfy receives notifications that are still valid`(
         hoursLater: Double, count: Int
@@ -101,20 +86,6 @@ import TrackerService
         #expect(
             try peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
         )
-        await rig.stop()
-    }
-
-    @Test func `ntfy does not receive outdated notifications`() async throws {
-        let peer = try await WebPeer()
-        let rig = try PhoneRig.ntfy(peer)
-        try turn(rig, 3.1)
-        _ = try rig.store.lastProcessed("ntfy")
-        try await tracker(rig.store, 7).deliver([MemorySink()])
-        _ = try tracker(rig.store, 7.02).logDrink(.ml(2000))
-        try turn(rig, 7.05)
-        rig.start()
-        #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
-        #expect(try peer.seen().map { $0.json["message"] as? String } == ["reached"])
         await rig.stop()
     }
 
