@@ -17,8 +17,6 @@ final class PublisherRig: Sendable {
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
     let stateQueries = Mutex(0)
-    /// Runs once, during the next state query.
-    let duringStateQuery = Mutex<(@Sendable () async -> Void)?>(nil)
     let sharesWaterline = Mutex(false)
     /// The offset of the clock in seconds.
     let skew = Mutex<Double>(0)
@@ -54,11 +52,6 @@ final class PublisherRig: Sendable {
         let service = ServiceClient(
             status: {
                 boxed.rig?.stateQueries.withLock { $0 += 1 }
-                let happening = boxed.rig?.duringStateQuery.withLock { happening in
-                    defer { happening = nil }
-                    return happening
-                }
-                await happening?()
                 return ServiceStatus(version: "test")
             }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { arguments in

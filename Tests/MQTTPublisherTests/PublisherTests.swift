@@ -95,31 +95,6 @@ import TrackerService
         #expect(ear.payloads(at: "h/sip").count == 3)
     }
 
-    @Test func `500 drinks queued before the publisher connects are published in order`() async throws {
-        let broker = try await Broker()
-        let rig = try PublisherRig(broker)
-        rig.publisher.prepare()
-        let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
-        try rig.store.makeDrinks(500, from: old)
-        #expect(try rig.store.waitingChanges(for: "mqtt") == 500)
-        // A retained message marks when the listener is subscribed.
-        try await broker.publish("h/sip", #"{"sequence":-1}"#, more: ["-r"])
-        let ear = try await broker.listen("h/sip")
-        _ = try await ear.line { $0.contains("h/sip") }
-        let began = ContinuousClock.now
-        rig.start()
-        let count: Int? = await event(within: 60) { try? rig.store.waitingChanges(for: "mqtt") == 0 ? 1 : nil }
-        let took = ContinuousClock.now - began
-        print("500 sips: \(took)")
-        #expect(count == 1)
-        let order = await event {
-            ear.output.utf8.count { $0 == 10 } >= 501
-                ? ear.payloads(at: "h/sip").compactMap { object($0)["sequence"] as? Int } : nil
-        }
-        #expect(order?.count == 501 && order == order?.sorted())
-        await rig.stop()
-    }
-
     @Test func `drinks arrive in order when the broker disconnects repeatedly`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/sip", as: "ear")
         for round in 0..<4 {
@@ -278,16 +253,6 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `commands sent while the service was down run once`() async throws {
-        let (broker, rig) = try await PublisherRig.connected([("mqtt.commands", "true")])
-        await rig.stop()
-        try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
-        let again = try PublisherRig(broker, [("mqtt.commands", "true")], store: rig.store)
-        again.start()
-        #expect(await eventually { (try? again.tracker().state().pace.dailyTotalMl) == 111 })
-        await again.stop()
-    }
-
     @Test func `a delayed command counts at the time when it was sent`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         let pressed = Int(Date().timeIntervalSince1970) - 7200
@@ -386,51 +351,6 @@ import TrackerService
         try await broker.publish("h/notify", "end")
         _ = try await other.line { $0.hasSuffix(" h/notify end") }
         #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
-    }
-
-    /// Notifications of a private session are never published. Those sent after sharing starts are.
-    @Test func `notifications of a session are not published later when it was not shared`() async throws {
-        let (broker, rig, ear) = try await PublisherRig.connected(
-            listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
-        try await broker.stop()
-        #expect(await eventually { await !rig.channel.canShow() })
-        _ = try rig.tracker().startSession()
-        _ = try rig.tracker().drink()
-        try await rig.tracker().deliver([rig.channel, MemorySink()])
-        let sent = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
-        #expect(sent.contains { $0.hasPrefix("waterline-per-drink") })
-        rig.sharesWaterline.withLock { $0 = true }
-        // As the service does after a configuration change, with or without the broker.
-        try rig.store.recordSharing(true)
-        _ = try rig.tracker().drink()
-        try await rig.tracker().deliver([rig.channel, MemorySink()])
-        let more = try rig.store.deliveries(after: 0).map(\.decision.notificationId).filter { !sent.contains($0) }
-        try await broker.start()
-        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
-        #expect(await eventually(within: 60) { more.allSatisfy(heard().contains) }, "\(ear.output)")
-        #expect(!more.isEmpty && heard() == more, "\(heard())")
-        await rig.stop()
-    }
-
-    @Test func `undelivered notifications reach a later subscriber`() async throws {
-        let (broker, rig) = try await PublisherRig.connected()
-        for hours in [4.0, 7] { try await rig.tracker(hours: hours).deliver([rig.channel, MemorySink()]) }
-        #expect(try rig.store.notifications().map(\.sinks) == [["memory"], ["memory"]])
-        // The publisher itself sends none, because it is held during a state query.
-        let (held, release) = AsyncStream.makeStream(of: Void.self)
-        rig.duringStateQuery.withLock { $0 = { for await _ in held {} } }
-        await rig.publisher.checkNow()
-        #expect(await eventually { rig.duringStateQuery.withLock { $0 == nil } })
-        let ear = try await listens(broker)
-        // Earlier notifications precede the new one.
-        for _ in 0..<2 { _ = try rig.tracker(hours: 8).logDrink(.ml(1500)) }
-        try await rig.tracker(hours: 8).deliver([rig.channel])
-        let sent = try rig.store.deliveries(after: 0).map(\.decision.notificationId)
-        #expect(sent.count == 3)
-        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
-        #expect(await eventually { heard() == sent }, "\(heard()) of \(sent)")
-        release.finish()
-        await rig.stop()
     }
 
     /// Waits until a client has subscribed to reminders.
@@ -774,17 +694,5 @@ import TrackerService
         _ = await eventually(within: 3) { rig.events.withLock { $0.count > 1 } }
         #expect(rig.events.withLock { $0.count } == 1)
         await rig.stop()
-    }
-}
-
-extension TrackerStore {
-    func makeDrinks(_ count: Int, from first: Instant) throws {
-        let samples = (0..<count).map { HealthSample(at: first.advanced(seconds: Double($0) * 60), ml: 100 + $0 % 200) }
-        let now = first.advanced(seconds: Double(count) * 60)
-        let context = WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() })
-        _ = try importSamples(context) { take in
-            try samples.forEach(take)
-            return nil
-        }
     }
 }
