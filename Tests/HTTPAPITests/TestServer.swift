@@ -22,11 +22,9 @@ final class TestServer: Sendable {
     /// - Parameters:
     ///   - store: the store; in memory by default.
     ///   - now: the machine's clock.
-    ///   - uptime: the clock of access codes.
     init(
         _ store: TrackerStore? = nil, service: ServiceClient? = nil, sharesWaterline: Bool = false,
-        log: Logger = .silent, now: @escaping @Sendable () -> Instant = { noon },
-        uptime: @escaping @Sendable () -> Instant = { noon }
+        log: Logger = .silent, now: @escaping @Sendable () -> Instant = { noon }
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
         let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
@@ -34,7 +32,7 @@ final class TestServer: Sendable {
         }
         screen.setPerson(person)
         let server = HTTPServer(
-            person, log: log, uptime: uptime,
+            person, log: log, uptime: { Self.noon },
             addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })
         let (ready, deliver) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
