@@ -199,18 +199,4 @@ import TrackerService
         try await other.tracker("08:01").deliver([BufferedSink(late, tracker: { try other.tracker("08:01") }), first])
         #expect(first.shown.count == 1 && late.shown.isEmpty)
     }
-
-    @Test func `at most one missed notification of each kind is shown`() async throws {
-        desktop.isThere = false
-        _ = try fixture.tracker("06:30").set([("reminders.dailyLimit", "false")])
-        for hour in 8...20 {
-            try await look("\(hour < 10 ? "0" : "")\(hour):00")
-            _ = try fixture.tracker("\(hour < 10 ? "0" : "")\(hour):30").logDrink(.ml(60))
-        }
-        let count = phone.shown.count
-        desktop.isThere = true
-        try await look("20:01")
-        #expect(desktop.shown.count <= 1 && count >= 2)
-        #expect(try missed().count + desktop.shown.count == count)
-    }
 }

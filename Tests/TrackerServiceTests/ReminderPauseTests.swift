@@ -83,13 +83,6 @@ import TrackerService
         #expect(screen.delivered == [.pace])
     }
 
-    @Test func `no reminder comes when the first poll brings enough drinks`() async throws {
-        try await deliver("12:00", hold: .firstPoll)
-        _ = try fixture.tracker("12:00").logDrink(.ml(1500))
-        try await deliver("12:01")
-        #expect(!screen.delivered.contains(.pace))
-    }
-
     @Test func `no hydration notification comes before setup is finished`() async throws {
         _ = try fixture.tracker("11:00").logDrink(.ml(2000))
         _ = try fixture.tracker("11:00").logDrink(.ml(1000))

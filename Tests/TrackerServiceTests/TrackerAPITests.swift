@@ -179,13 +179,6 @@ import TrackerService
         #expect(try tracker.authenticate(token.token) == nil)
     }
 
-    @Test
-    func `a purge deletes everything`() async throws {
-        _ = try fixture.tracker("10:00").logDrink(.ml(250))
-        #expect(try await fixture.tracker().purge().purged)
-        #expect(try fixture.tracker().contents().drinks == 0 && fixture.tracker().isFirstVisit())
-    }
-
     /// B8: whichever interface makes the change.
     @Test
     func `every change runs the tasks after a commit`() async throws {
@@ -198,17 +191,6 @@ import TrackerService
         #expect(try await delivered("07:18") == [.pace])
         _ = try fixture.tracker("08:00", source: "http").logDrink(.ml(167))
         #expect(try await delivered("08:00") == [.recovery], "the drink allows another reminder when it is stored")
-    }
-
-    @Test
-    func `two services on one store see each other's changes`() throws {
-        let (terminal, page) = (try fixture.tracker("10:00"), try fixture.tracker("10:01", source: "web"))
-        _ = try terminal.logDrink(.ml(200))
-        #expect(try page.state().pace.dailyTotalMl == 200)
-        let second = try page.logDrink(.ml(100))
-        #expect(second.stored.source.rawValue == "web" && second.state.drinkCount == 2)
-        #expect(try fixture.tracker("10:02").undo().undone == "log 100 ml")
-        #expect(try fixture.tracker("10:03").state().pace.dailyTotalMl == 200)
     }
 }
 
