@@ -190,35 +190,6 @@ import TrackerCore
         #expect(try other.importSamples(samples, now).added == 0)
     }
 
-    /// A corrected drink is exported, imported into another store, and polled there: it counts once.
-    @Test(arguments: [true, false], [HealthFiles.Format.json, .appleHealth])
-    func `a corrected drink counts once after an import`(isPolledFirst: Bool, format: HealthFiles.Format) throws {
-        let now = try context("2026-02-03T18:00:00Z")
-        let batch = try (10..<13).map { try sip("2026-02-03T\($0):00:00", $0) }
-        let store = try TrackerStore(inMemory: nil)
-        _ = try store.append(batch)
-        let original = try #require(try store.allDrinks().first)
-        _ = try store.editDrink("d1", ml: 150, now)
-        let again = try store.editDrink("d4", ml: 160, now)
-        var export = HealthExport(format)
-        var bytes = Array(export.header.utf8)
-        try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
-        let samples = try HealthReader.samples(bytes + Array(export.end.utf8))
-        #expect(samples.compactMap(\.original) == [original.key])
-        let other = try TrackerStore(inMemory: nil)
-        if isPolledFirst { _ = try other.append(batch) }
-        #expect(try other.importSamples(samples, now).added == (isPolledFirst ? 1 : 3))
-        _ = try other.append(batch)
-        #expect(
-            try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml))
-                && other.allDrinks().contains { $0.key == again.key })
-        #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
-        // A second export contains the same original keys.
-        var originals: [String] = []
-        try other.forEachDrink { _, original, _ in originals += original.map { [$0] } ?? [] }
-        #expect(originals == [original.key])
-    }
-
     /// Apple Health returns our drink with another app's name, before or after our sample in one file.
     @Test func `an exported drink returned by another app counts once`() throws {
         let now = try context("2026-02-03T18:00:00Z")

@@ -43,22 +43,6 @@ import TrackerCore
         #expect(Set(try store.notifications().map(\.id)).count == 10)
     }
 
-    @Test func `rejected decisions are offered again`() throws {
-        let store = try TrackerStore(path: scratch.store)
-        let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
-        let rejecting = MemorySink(accepts: false)
-        let first = try store.evaluate(berlin(noon), sinks: [rejecting])
-        #expect(first.decisions.count == 1 && rejecting.refused == 1)
-        #expect(try store.preview(berlin(noon)).snapshot.remindersSent == 0)
-        let sink = MemorySink()
-        let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [rejecting, sink])
-        #expect(
-            second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1
-        )
-        #expect(try store.evaluate(berlin(noon.advanced(seconds: 61)), sinks: [sink]).decisions.isEmpty)
-        #expect(try store.preview(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
-    }
-
     @Test func `a repeated evaluation changes nothing`() throws {
         let store = try TrackerStore(path: scratch.store)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
@@ -106,15 +90,6 @@ import TrackerCore
         try store.database.write { try $0.execute(sql: "INSERT INTO setting VALUES ('hydration.goalMl', '7')") }
         let (settings, refused) = try store.settingsAndRefused()
         #expect(settings.goalMl == 2500 && refused.map(\.name) == ["hydration.goalMl"])
-    }
-
-    /// An alias keeps the history of the only bottle.
-    @Test func `an alias renames the bottle`() throws {
-        let store = try TrackerStore(path: scratch.store)
-        try store.adopt(BottleNames("A4:C1:38:00:00:01"))
-        _ = try store.append([entry("A4:C1:38:00:00:01"), entry("recorded")])
-        try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
-        #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
     }
 
     @Test func `an alias can be removed`() throws {

@@ -286,17 +286,6 @@ import TrackerCore
         #expect(mode == "wal" && synchronous == 2)
     }
 
-    @Test func `processes that open a new file at once write to one store`() async throws {
-        let path = scratch.store
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<8 {
-                group.addTask { _ = try TrackerStore(path: path).append([entry(second: number), entry(second: 30)]) }
-            }
-            try await group.waitForAll()
-        }
-        #expect(try TrackerStore(path: path).journalCounts().drinks == 9)
-    }
-
     @Test func `a full disk rejects the batch and loses nothing`() throws {
         let store = try TrackerStore(path: scratch.store)
         _ = try store.append([entry()])
