@@ -41,27 +41,6 @@ import TrackerCore
         #expect(try JSONSerialization.jsonObject(with: Data(value.text.utf8)) is [String: Any])
         #expect(value["b"] == 1 && value["z"] == nil)
     }
-
-    @Test func `a closed pipe is detected without a signal`() {
-        signal(SIGPIPE, SIG_IGN)
-        var ends: [Int32] = [0, 0]
-        #expect(pipe(&ends) == 0)
-        let output = TextOutput(descriptor: ends[1])
-        output.line("kept")
-        output.flush()
-        var bytes = [UInt8](repeating: 0, count: 16)
-        #expect(read(ends[0], &bytes, 16) == 5 && !output.isClosed)
-        close(ends[0])
-        output.line("lost")
-        output.flush()
-        #expect(output.isClosed)
-        close(ends[1])
-    }
-
-    @Test func `default paths follow the XDG variables`() {
-        #expect(Paths.store.hasSuffix("/waterh/waterh.sqlite"))
-        #expect(Paths.ofSession("waterh-emulator.sock").hasPrefix("/"))
-    }
 }
 
 /// CLI spec C2.

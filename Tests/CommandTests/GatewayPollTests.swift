@@ -351,19 +351,6 @@ import Testing
         #expect(try await output(.tracker, mode + " --bottle A4:C1:38:00:00:02") == "take-over\n")
     }
 
-    @Test func `a shared bottle keeps its log, its clock and its goal`() async throws {
-        let pair = try await Pair(["--capture", "captures/boost_two-days.btsnoop"])
-        try await pair.tracker("settings set bottle.mode share bottle.showGoal true")
-        let before = try pair.status()
-        let poll = try await pair.poll(["--trust-clock"])
-        let after = try pair.status()
-        #expect(poll.exitCode == 0 && poll.object["received"] as? Int == 40, "\(poll.error)")
-        #expect(after["records"] as? Int == 40 && after["acknowledged"] as? Int == 0, "\(after)")
-        for key in ["goalMl", "amountMl", "light", "blinks"] {
-            #expect("\(before[key] ?? "")" == "\(after[key] ?? "")", "\(key)")
-        }
-    }
-
     @Test(arguments: [9, 31]) func `a command reports a limit of open files that is too low`(_ limit: Int) async throws
     {
         let folder = try TemporaryFolder()

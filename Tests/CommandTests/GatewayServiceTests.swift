@@ -47,21 +47,6 @@ import Testing
         #expect(try await service.stop(SIGINT).exitCode == 130)
     }
 
-    /// The records of a capture are from another day: they count, and no clock warning or adoption follows. The state
-    /// does not include the link.
-    @Test func `the service runs on a capture`() async throws {
-        let folder = try TemporaryFolder()
-        let store = folder.file("s.sqlite")
-        let service = try Program.gateway.start(
-            "run --link capture:\(Program.repository)/captures/boost_two-days.btsnoop --store \(store)",
-            environment: ["HOME": folder.path])
-        await service.says("40 received: ")
-        let result = try await service.stop()
-        #expect(!result.error.contains("Clock not trusted") && !result.error.contains("own bottle"), "\(result.error)")
-        let object = try await Program.tracker.run("status --json --store \(store)").object()
-        #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(object)")
-    }
-
     /// `poll` reads the configuration as `run` does: with `keep` it acknowledges nothing, and a configured bottle is
     /// the one that it polls.
     @Test func `poll uses the configuration file`() async throws {

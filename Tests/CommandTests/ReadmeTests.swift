@@ -245,12 +245,4 @@ import Testing
         let result = try await Program(path: folder.file("bottle")).run([emulator], limit: 30)
         #expect(result.exitCode == 0 && result.output == "250 ml received\n", "\(result.output)\(result.error)")
     }
-
-    /// The examples must fit on one screen.
-    @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c", "machine_bleak.py"]) func `the example is short`(
-        file: String
-    ) throws {
-        let text = try String(contentsOfFile: Self.folder + file, encoding: .utf8)
-        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 < 60)
-    }
 }

@@ -12,25 +12,6 @@ import Testing
         return (session, service)
     }
 
-    @Test func `a notification button acts once`() async throws {
-        let (session, service) = try await serve()
-        let server = try await FakeNotificationServer(session.bus)
-        let (shown, reminder) = try await session.drink(shownBy: server)
-        #expect(Set(shown.map(\.summary)) == ["Session running", "Time for a break"], "\(shown) \(service.error)")
-        await service.says("Shown on the desktop: waterline-per-drink (waterline-per-drink/")
-        try await server.press(reminder.number, "log-water")
-        #expect(try await eventually { try await session.logs().count == 2 }, "\(service.error)")
-        #expect(try await session.logs().last?["source"] as? String == "notification")
-        #expect(
-            service.error.contains("Pressed on the desktop: log-water of waterline-per-drink (waterline-per-drink/"))
-        // The end of the session closes its notifications.
-        let call = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker", "EndSession"]
-        #expect(try await session.bus.run("busctl", call).exitCode == 0, "\(service.error)")
-        let numbers = shown.map(\.number)
-        #expect(await eventually { Set(server.closed.items).isSuperset(of: numbers) }, "\(server.closed.items)")
-        try await service.stop()
-    }
-
     /// The store is locked when a button is pressed, and the notification is closed. The action runs when the lock is
     /// released, also in the next service.
     @Test func `a button pressed while the store is locked acts afterwards`() async throws {
@@ -57,29 +38,6 @@ import Testing
     /// With `waterline.discreet`, a warning and a reminder have the same text and become one notification.
     private func makeSession() async throws -> DesktopSession {
         try await DesktopSession("waterline.timeReminders false waterline.discreet false")
-    }
-
-    @Test func `service, agents and timers deliver each notification once`() async throws {
-        let session = try await makeSession()
-        let server = try await FakeNotificationServer(session.bus)
-        let service = try session.service(hasDesktop: false)
-        let agents = try [session.agent(), session.agent()]
-        for agent in agents { await agent.says("on this desktop", within: 60) }
-        try await session.tracker("session start")
-        for drink in 1...3 {
-            try await session.tracker("drink")
-            // Timers of the session start concurrent checks.
-            try await concurrently(Array(1...3)) { _ in try await session.tracker("check") }
-            let words = "You've had \(drink) drink\(drink == 1 ? "" : "s") — time for water"
-            #expect(
-                await eventually(within: 60) { server.notified.items.contains { $0.summary == words } },
-                "\(server.notified.items.map(\.summary))")
-        }
-        try await concurrently(Array(1...2)) { _ in try await session.tracker("check") }
-        let reminders = server.notified.items.map(\.summary).filter { $0.hasPrefix("You've had") }
-        #expect(reminders.count == 3 && Set(reminders).count == 3, "\(reminders)")
-        #expect(server.notified.items.map(\.summary).filter { $0.hasPrefix("Your Waterline is high") }.count <= 1)
-        for program in agents + [service] { try await program.stop() }
     }
 
     @Test func `an agent shows a notification and its buttons act`() async throws {

@@ -215,24 +215,6 @@ import Testing
                 && subscriber.payloads(at: "\(prefix)/availability").last == "offline")
     }
 
-    /// Two services with a store each on one prefix of a broker: both report it, and so do their commands.
-    @Test func `another store with the same topic prefix is reported`() async throws {
-        let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let services = try ["a", "b"].map { name in
-            let config = try Self.configure(
-                folder, "\(name).toml", store: "\(name).sqlite", mqtt: "url = \"\(broker.url)\"")
-            return (store: folder.file("\(name).sqlite"), service: try Program.gateway.start("run --config \(config)"))
-        }
-        for (store, service) in services {
-            await service.says("publishes at hydration/…, too", "settings set mqtt.prefix NAME --store \(store)")
-            let status = try await Program.tracker.run("status --store \(store)").output
-            #expect(status.contains("MQTT: Another store (waterh-"), "\(status)")
-            let doctor = try await Program.tracker.run("check --doctor --store \(store)").output
-            #expect(doctor.contains("warn mqtt") && doctor.contains("waterh-gateway doctor"), "\(doctor)")
-        }
-        for (_, service) in services { try await service.stop() }
-    }
-
     @Test func `showing the MQTT identity changes nothing`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("a.sqlite")

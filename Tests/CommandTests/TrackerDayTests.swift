@@ -38,35 +38,6 @@ import Testing
                 "12:31  hydration-reminder        output\n"))
     }
 
-    /// Also `notify.sound`.
-    @Test func `a reminder counts when the notification server accepts it`() async throws {
-        let bus = try await PrivateBus()
-        let server = try await FakeNotificationServer(bus, manner: .withError)
-        let desktop = home.with(["DBUS_SESSION_BUS_ADDRESS": bus.address])
-        var report = try await desktop.object("check", at: "12:00")
-        #expect(
-            (report["state"] as? [String: Any])?["notifications"] as? String == "disabled",
-            "the notification server accepted nothing")
-        server.manner = .normally
-        report = try await desktop.object("check", at: "12:01")
-        #expect((report["notifications"] as? [[String: Any]])?.first?["shown"] as? Bool == true)
-        let state = try await desktop.object("status", at: "12:02")
-        #expect(state["remindersSent"] as? Int == 1 && state["notifications"] as? String == "enabled")
-        try await desktop.tracker("settings set notify.sound false", at: "12:03")
-        for ml in [1000, 1600] { try await desktop.tracker("log \(ml)", at: "12:04") }
-        let last = try await desktop.tracker("check", at: "12:05")
-        #expect(last.error == "Shown on the desktop: hydration-goal-reached (hydration-goal-reached/2026-06-15/1).\n")
-        let shown = server.notified.items
-        #expect(shown.map(\.summary) == ["Hydration Reminder", "Hydration Reminder", "Goal Reached! 💧"])
-        #expect(shown[1].hints["sound-name"]?.text != nil && shown[2].hints["suppress-sound"]?.bool == true)
-        #expect(shown.allSatisfy { $0.actions.isEmpty }, "no process receives a button press")
-        // The goal closes the reminder. The reminders of the next days replace each other, though each is from another
-        // process.
-        #expect(server.closed.items == [shown[1].number])
-        for day in 16...17 { try await desktop.tracker("check", at: "2026-06-\(day)T12:00") }
-        #expect(server.notified.items.suffix(2).map(\.replaces) == [0, server.notified.items[3].number])
-    }
-
     @Test func `a missing notification server is reported`() async throws {
         let bus = try await PrivateBus()
         let desktop = home.with(["DBUS_SESSION_BUS_ADDRESS": bus.address])
