@@ -62,42 +62,6 @@ import Testing
             "19, 32 and 45 bytes end in the first, second and third value")
     }
 
-    @Test func `log entries in any order are reassembled`() throws {
-        var talk = retail()
-        let log = Conversation.log((0..<5).map { record(600 + $0, 200 + $0) }, entry: 1)
-        for index in [2, 0, 1, 4, 3] { talk.notify(log[index]) }
-        let drinks = try talk.drinks().drinks
-        #expect(Set(drinks.map(\.amount)) == Set(200..<205))
-        #expect(drinks.first { $0.amount == 202 }?.frame == 6)
-        #expect(drinks.first { $0.amount == 200 }?.frame == 7)
-    }
-
-    @Test func `reports, responses and repeated values inside a transfer are not log bytes`() throws {
-        var talk = retail()
-        let log = Conversation.log((0..<3).map { record(600 + $0, 200 + $0) }, entry: 1)
-        talk.notify(log[0])
-        talk.notify([0x52, 0x54, 0x00, 0x03, 0x02, 0x02, 0x37])
-        talk.notify(log[1])
-        talk.notify(log[1])
-        talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01])
-        talk.notify(log[2])
-        let (drinks, reader) = try talk.drinks()
-        #expect(drinks.map(\.amount) == [200, 201, 202])
-        #expect(reader.tally.unfinishedTransfers == 0)
-        #expect(reader.peers.first { $0.isBottle }?.batteryPercent == 0x37)
-    }
-
-    @Test func `whole records of an incomplete transfer are delivered`() throws {
-        var talk = retail()
-        let log = Conversation.log((0..<24).map { record(600 + $0, 200 + $0) })
-        talk.notify(log[0])
-        talk.notify(log[1])
-        talk.disconnect()
-        let (drinks, reader) = try talk.drinks()
-        #expect(drinks.map(\.amount) == Array(200..<216))
-        #expect(reader.tally.unfinishedTransfers == 1)
-    }
-
     @Test func `suspect records are listed, marked and not summed`() throws {
         var talk = retail()
         talk.notifyLog([record(600, 200, year: 0, day: 0), record(600, 201, year: 0), record(602, 202)])

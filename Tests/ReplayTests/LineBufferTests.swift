@@ -11,19 +11,6 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test(arguments: [0, 7, 10, 99, 100, 65_535, -1, -100, .max, .min])
-    func `decimal numbers are formatted`(value: Int) throws {
-        #expect(try text { $0.put(number: value) } == String(value))
-    }
-
-    @Test(arguments: [
-        (UInt(0), 1, "0"), (5, 3, "005"), (123, 3, "123"), (1234, 3, "1234"), (42, 9, "000000042"),
-        (.max, 20, String(UInt.max)),
-    ])
-    func `numbers are padded with zeros`(value: UInt, width: Int, expected: String) throws {
-        #expect(try text { $0.put(number: value, width: width) } == expected)
-    }
-
     @Test func `JSON strings are escaped and nil is null`() throws {
         #expect(try text { $0.put(json: "a\"b\\c\n\r\t\u{1}é") } == #""a\"b\\c\n\r\t\u0001é""#)
         #expect(try text { $0.put(json: nil as String?) } == "null")

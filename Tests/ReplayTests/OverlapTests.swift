@@ -62,12 +62,6 @@ import Testing
         }
     }
 
-    @Test func `a bottle without an address is identified by its records`() throws {
-        let folder = try TemporaryFolder()
-        let parts = try Self.halves(folder, at: 12)
-        #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
-    }
-
     @Test func `records of a part without an address belong to the bottle that has them`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)
