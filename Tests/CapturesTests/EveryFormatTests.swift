@@ -94,11 +94,7 @@ import Testing
 
     /// File offsets after each record.
     private func recordEnds(_ format: CaptureFormat) throws -> [Int] {
-        var facts = CaptureFileFacts()
-        facts.name = "WaterH-Boost-24oz"
-        facts.address = BluetoothAddress(0xA4C1_3801_0203)
-        facts.profile = "retail"
-        var writer = CaptureWriter(format, facts: facts)
+        var writer = Samples.writer(format)
         return try Samples.packets(format.level).map { packet, bytes in
             try writer.write(packet, bytes.span.bytes)
             return writer.output.count
@@ -136,11 +132,5 @@ import Testing
     @Test(arguments: Samples.formats)
     func `a damaged file does not trap`(format: CaptureFormat) throws {
         expectNoTrap(try Samples.file(format), rounds: 150)
-    }
-
-    @Test(arguments: Samples.formats)
-    func `a format can be selected by its name`(format: CaptureFormat) {
-        if let named = CaptureFormat(name: format.description) { #expect(named == format) }
-        #expect(format.isWritable)
     }
 }

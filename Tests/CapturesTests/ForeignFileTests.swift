@@ -66,8 +66,4 @@ import Testing
             #expect((1..<whole.count).contains(Reading(broken).facts.offset), "\(format)")
         }
     }
-
-    @Test func `every format is detected by its bytes`() throws {
-        for format in Samples.formats { #expect(Reading(try Samples.file(format)).facts.format == format) }
-    }
 }

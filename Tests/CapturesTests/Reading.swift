@@ -140,12 +140,16 @@ enum Samples {
         }
     }
 
-    static func file(_ format: CaptureFormat) throws -> [UInt8] {
+    static func writer(_ format: CaptureFormat) -> CaptureWriter {
         var facts = CaptureFileFacts()
         facts.name = "WaterH-Boost-24oz"
         facts.address = BluetoothAddress(0xA4C1_3801_0203)
         facts.profile = "retail"
-        var writer = CaptureWriter(format, facts: facts)
+        return CaptureWriter(format, facts: facts)
+    }
+
+    static func file(_ format: CaptureFormat) throws -> [UInt8] {
+        var writer = writer(format)
         for (packet, bytes) in packets(format.level) { try writer.write(packet, bytes.span.bytes) }
         return writer.takeOutput()
     }
