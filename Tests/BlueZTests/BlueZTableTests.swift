@@ -75,38 +75,6 @@ import Testing
             .string, .dictionary(.string, .variant), values.map { .init(.string($0.key), .properties($0.value)) })
     }
 
-    @Test func `the object cache follows additions, changes and removals`() throws {
-        var objects = BlueZObjects()
-        let path = "/org/bluez/hci0/dev_00_AA_01_01_00_01"
-        let added = objects.apply(
-            signal(
-                "/", BlueZName.objectManager, "InterfacesAdded",
-                [
-                    .objectPath(path),
-                    interfaces([
-                        BlueZName.device: [
-                            "Address": .string("00:AA:01:01:00:01"), "Connected": .boolean(false), "RSSI": .int16(-40),
-                        ]
-                    ]),
-                ]))
-        #expect(added == .added(path: path, interfaces: [BlueZName.device]))
-        #expect(objects.device(address: "00:aa:01:01:00:01", on: "/org/bluez/hci0") == path)
-        #expect(objects.device(address: "00:AA:01:01:00:01", on: "/org/bluez/hci1") == nil)
-        _ = objects.apply(
-            signal(
-                path, BlueZName.properties, "PropertiesChanged",
-                [
-                    .string(BlueZName.device), .properties(["Connected": .boolean(true)]), .strings(["RSSI"]),
-                ]))
-        #expect(objects[path, BlueZName.device]?["Connected"]?.bool == true)
-        #expect(objects[path, BlueZName.device]?["RSSI"] == nil)
-        let removed = objects.apply(
-            signal(
-                "/", BlueZName.objectManager, "InterfacesRemoved", [.objectPath(path), .strings([BlueZName.device])]))
-        #expect(removed == .removed(path: path, interfaces: [BlueZName.device]))
-        #expect(objects.objects.isEmpty)
-    }
-
     @Test func `invalid signals do not change the object cache`() {
         var objects = BlueZObjects()
         for (member, arguments) in [

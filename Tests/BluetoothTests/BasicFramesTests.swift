@@ -26,16 +26,6 @@ import Testing
         }
     }
 
-    @Test func `frames received byte by byte return all PDUs`() {
-        var frames = BasicFrames()
-        var found: [[UInt8]] = []
-        for byte in pdus.flatMap({ BasicFrames.frame($0) }) {
-            frames.append([byte])
-            while case .pdu(let pdu) = frames.next() { found.append(pdu) }
-        }
-        #expect(found == pdus)
-    }
-
     @Test func `frames of other channels are skipped`() {
         var frames = BasicFrames()
         frames.append([2, 0, 6, 0, 0xAA, 0xBB] + BasicFrames.frame([0x0B]))

@@ -73,11 +73,6 @@ import Testing
         #expect(text("x\"\u{301} poll=9").utf8.elementsEqual("It works. [bottle=\"x\\\"\u{301} poll=9\" poll=7]".utf8))
     }
 
-    @Test func `line breaks of a message become spaces`() {
-        #expect(Self.handler(.text).text(.notice, "It broke.\nFix it.", []) == "It broke. Fix it.")
-        #expect(Self.handler(.journal).text(.notice, "It broke.\nFix it.", []) == "<5>It broke. Fix it.")
-    }
-
     /// systemd's journal splits lines after 48 KiB. The second part would have a priority and a text of the name.
     @Test(arguments: LogFormat.allCases) func `a line fits the limit of the systemd journal`(format: LogFormat) throws {
         let name = String(repeating: "\u{85}<0>waterh-", count: 3000)

@@ -170,18 +170,6 @@ struct SyncServer {
         #expect(try await pass(client, at: 2002).status == .idle)
     }
 
-    @Test func `deletions sync as tombstones`() async throws {
-        let server = try await SyncServer.start()
-        let ids = try threeLogs(server.base)
-        let client = SyncClient(base: server.base)
-        _ = try await pass(client, at: 1010)
-        try store.deleteLog(ids[1], context(1011))
-        #expect(try await pass(client, at: 1012).sent == 1)
-        #expect(try await server.log().last == ["deleteLogEntry", ids[1]])
-        #expect(
-            try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "a fetched tombstone is a deletion")
-    }
-
     /// Another device's entry arrives; then the E8 vectors of the last write.
     @Test func `changes of other devices are merged by last write`() async throws {
         let server = try await SyncServer.start()

@@ -222,16 +222,6 @@ import Emulator
         #expect(value[6] == UInt8(byte))
     }
 
-    @Test
-    func `the original app reads the drinks of the first packet`() throws {
-        var bench = try bench(12)
-        bench.connect(subscribe: false)
-        bench.write([0x01])
-        bench.wait(.milliseconds(500))
-        guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
-        #expect(originalAppRecords(value).map(\.amountMl) == Array(1...12))
-    }
-
     @Test func `the original app reads every sip and acknowledges nothing`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft))
         var seen: Set<[UInt8]> = []
