@@ -29,31 +29,6 @@ struct MachineLinkTests {
                 ]),
         ])
 
-    /// The events of a link, read one at a time.
-    final class Events<Event: Sendable>: @unchecked Sendable {
-        private let lock = NSLock()
-        private var waiting: [Event] = []
-
-        init(_ stream: AsyncStream<Event>) {
-            Task { for await event in stream { lock.withLock { waiting.append(event) } } }
-        }
-
-        /// The next event that `match` accepts; skips earlier ones.
-        func next<Found: Sendable>(limit: Double = 60, _ match: @Sendable (Event) -> Found?) async throws -> Found {
-            let found = await event(within: limit) {
-                lock.withLock {
-                    for (index, event) in waiting.enumerated() {
-                        guard let found = match(event) else { continue }
-                        waiting.removeFirst(index + 1)
-                        return Found?.some(found)
-                    }
-                    return nil
-                }
-            }
-            return try #require(found, "this event did not come; there were \(lock.withLock { waiting })")
-        }
-    }
-
     @Test(
         arguments: [NotificationMethod.signals, .socket],
         [NotificationMethod.signals, .socket])
@@ -64,7 +39,9 @@ struct MachineLinkTests {
             print("peripheral: \($0)")
         }
         let central = BlueZCentralLink(adapter: "hci0", notifications: centralWay) { print("central: \($0)") }
-        let (peripheralEvents, centralEvents) = (Events(peripheral.events), Events(central.events))
+        let (peripheralEvents, centralEvents) = (
+            Inbox(peripheral.events, limit: .seconds(60)), Inbox(central.events, limit: .seconds(60))
+        )
         try await peripheral.open(Self.application)
 
         central.perform(.startScan)

@@ -141,7 +141,7 @@ import Testing
             if case .disconnected(let error?) = $0 { error } else { nil }
         }
         #expect(error.isTransient)
-        #expect(await !bench.centralEvents.all.contains(.notification(handle: 12, value: [99])))
+        #expect(!bench.centralEvents.all.contains(.notification(handle: 12, value: [99])))
         // The fault applies once.
         try await bench.connect()
         await bench.close()

@@ -1,4 +1,5 @@
 import Bluetooth
+import Support
 import Testing
 
 @Suite struct LinkConformanceTests {
@@ -122,7 +123,7 @@ import Testing
         let central = try await bench.connect()
         await bench.peripheral.close()
         try await bench.peripheralEvents.waitUntilFinished()
-        #expect(await bench.peripheralEvents.all.contains(.disconnected(central)))
+        #expect(bench.peripheralEvents.all.contains(.disconnected(central)))
         _ = try await bench.centralEvents.next("disconnected") {
             if case .disconnected(.some) = $0 { true } else { nil }
         }

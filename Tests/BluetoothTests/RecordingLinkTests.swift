@@ -1,4 +1,5 @@
 import Bluetooth
+import Support
 import Synchronization
 import Testing
 

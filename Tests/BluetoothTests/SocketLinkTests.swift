@@ -1,6 +1,7 @@
 import Bluetooth
 import Foundation
 import Glibc
+import Support
 import Testing
 
 /// A central on a raw socket, for PDUs that our client does not send.
