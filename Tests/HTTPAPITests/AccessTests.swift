@@ -460,12 +460,14 @@ import TrackerService
     @Test(arguments: [
         ("GET", "/api/v1/nothing", 404), ("GET", "/../../etc/passwd", 404), ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404),
         ("GET", "/index.html/../openapi.json", 404), ("PUT", "/api/v1/state", 405), ("DELETE", "/api/v1/drinks", 405),
-        ("GET", "/api/v1/undo", 405), ("GET", "/api/v1/people/anna/state", 404),
+        ("GET", "/api/v1/undo", 405), ("QUERY", "/api/v1/state", 405), ("GET", "/api/v1/people/anna/state", 404),
         ("GET", "/api/v1/history?day=never", 422), ("GET", "/api/v1/history?dya=today", 422),
         ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200), ("GET", "/api/v1/sessions/%00", 404),
         ("GET", "/api/v1/history?month=2026-13", 422), ("GET", "/api/v1/events?fields=", 422),
     ])
-    func `a request for an unknown path gets status 404`(method: String, path: String, status: Int) async throws {
+    func `a request for an unknown path, method or parameter is rejected`(
+        method: String, path: String, status: Int
+    ) async throws {
         let server = try await TestServer()
         let reply = try await server.ask(method, path)
         #expect(reply.status == status, "\(path): \(reply.body)")

@@ -27,16 +27,6 @@ import TrackerService
         #expect(Set(answers).count == 1)
     }
 
-    @Test func `session water with a repeated idempotency key counts once`() async throws {
-        let server = try await TestServer()
-        _ = try await server.post("session")
-        for isRepeated in [false, true] {
-            let reply = try await server.post("session/water", headers: ["Idempotency-Key": "water-1"])
-            #expect(reply.status == 201 && (reply.headers["idempotent-replayed"] == "true") == isRepeated)
-        }
-        #expect((try await server.get("session").json["logs"] as? [Any])?.count == 1)
-    }
-
     @Test func `an idempotency key of another request is rejected`() async throws {
         let server = try await TestServer()
         let headers = ["Idempotency-Key": "tap-1"]
@@ -198,12 +188,6 @@ import TrackerService
             #"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#,
             #"{"drink": "d99999999999999999999"}"#,
         ] { #expect(try await post("undo", body).status == 422, "\(body)") }
-    }
-
-    @Test func `a request with an unknown method gets status 405`() async throws {
-        let server = try await TestServer()
-        let reply = try await server.ask("QUERY", "/api/v1/state", "{}", headers: server.page)
-        #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
     }
 
     @Test func `a repeated purge request deletes nothing again`() async throws {
@@ -379,30 +363,6 @@ import TrackerService
                     && reply.code != nil)
             #expect((reply.json["detail"] as? String)?.contains("--") == false)
         }
-    }
-
-    @Test func `a day of drinks works over HTTP`() async throws {
-        let server = try await TestServer()
-        func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
-            try await server.ask(method, "/api/v1/\(path)", body, headers: server.page)
-        }
-        #expect(try await write("POST", "drinks", #"{"ml": 250}"#).status == 201)
-        #expect(try await write("PATCH", "drinks/d1", #"{"ml": 300}"#).status == 200)
-        #expect(try await write("DELETE", "drinks/d2").status == 200)
-        #expect(try await write("DELETE", "drinks/d99").status == 404)
-        #expect(try await write("POST", "undo").status == 200)
-        #expect(try await server.get("history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
-        #expect(try await write("POST", "session/drink", "{}").status == 409)
-        #expect(try await server.get("session").status == 404)
-        #expect(try await write("POST", "session").json["started"] as? Bool == true)
-        #expect(try await write("POST", "session").json["started"] as? Bool == false)
-        #expect(try await write("POST", "session/drink", #"{"type": "beer", "estimate": 1.6}"#).status == 201)
-        #expect(try await write("POST", "session/water").status == 201)
-        #expect(try await server.get("session").json["sinceWater"] as? Int == 0)
-        #expect(try await write("POST", "session/end").status == 200)
-        #expect(try await write("POST", "session/done").status == 200)
-        #expect(try await write("POST", "reset-today").status == 200)
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 }
 
