@@ -133,6 +133,8 @@ let package = Package(
 
         // Tests.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
+        .target(
+            name: "TrackerSupport", dependencies: ["TrackerCore"], path: "Tests/TrackerSupport", swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("UtilitiesTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
@@ -141,7 +143,9 @@ let package = Package(
         // Captures to ATT PDUs and back, compared with tshark.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
-        tests("TrackerCoreTests", ["TrackerCore", "TrackerService", "BottleProtocol"], exclude: ["Data"]),
+        tests(
+            "TrackerCoreTests", ["TrackerCore", "TrackerSupport", "TrackerService", "BottleProtocol"],
+            exclude: ["Data"]),
         tests("ImportingTests", ["TrackerService", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         tests("PeripheralProfileTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
@@ -150,22 +154,30 @@ let package = Package(
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests(
-            "StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb], exclude: ["Data"]),
+            "StoreTests", ["Store", "TrackerCore", "TrackerSupport", "GatewaySupport", "TrackerService", grdb],
+            exclude: ["Data"]),
         tests(
             "TrackerServiceTests",
-            ["Utilities", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
+            [
+                "Utilities", "TrackerService", "Store", "TrackerCore", "TrackerSupport", "Gateway", "GatewaySupport",
+                "Bluetooth",
+            ]),
         tests(
             "HTTPAPITests",
-            ["WebServer", "TrackerService", "Store", "Gateway", "TrackerCore", hummingbird, nio, logging]),
+            [
+                "WebServer", "TrackerService", "Store", "Gateway", "TrackerCore", "TrackerSupport", hummingbird, nio,
+                logging,
+            ]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests(
-            "NotificationsTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
+            "NotificationsTests",
+            ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerSupport", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
-        tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
+        tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.
@@ -187,8 +199,8 @@ let package = Package(
             "CommandTests",
             [
                 "CommandSupport", "Gateway", "GatewaySupport", "HomeAssistant", "Notifications", "Emulator",
-                "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
-                grdb,
+                "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerSupport",
+                "TrackerService", argumentParser, grdb,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 /// Every setting has a visible effect.
 ///

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 import WebServer
 
 /// Notifications and sessions in the event stream, and the state as a file.
@@ -82,7 +83,7 @@ import WebServer
         // No page is open, and another program sends notifications.
         for wall in ["08:00", "11:00"] {
             try day.set(wall)
-            try await day.tracker().deliver([NamedSink("desktop")])
+            try await day.tracker().deliver([MemorySink("desktop")])
         }
         try day.set("11:20")
         let client = try await day.serve()
@@ -98,7 +99,7 @@ import WebServer
         let half = try EventStream(client.server, "shows=notifications&after=\(try #require(missed.first?.id))")
         #expect(try await half.notices(1).map { $0.json["id"] as? String } == [delivered()[1]])
         try await client.drink(3000)
-        try await day.tracker().deliver([NamedSink("desktop")])
+        try await day.tracker().deliver([MemorySink("desktop")])
         #expect(try await page.notices(3).map { $0.json["id"] as? String } == delivered() && delivered().count == 3)
         let silent = try EventStream(client.server, "", lastID: missed.last?.id)
         #expect(try await silent.notices(1).map { $0.json["id"] as? String } == [delivered()[2]])
@@ -112,10 +113,10 @@ import WebServer
             let before = try store.deliveries(after: 0).last?.place ?? 0
             try day.set(walls.drink)
             _ = try day.tracker().drink()
-            try await day.tracker().deliver([NamedSink("desktop")])
+            try await day.tracker().deliver([MemorySink("desktop")])
             try day.set(walls.water)
             _ = try day.tracker().water()
-            try await day.tracker().deliver([NamedSink("desktop")])
+            try await day.tracker().deliver([MemorySink("desktop")])
             return try store.deliveries(after: before).filter(\.decision.kind.isWaterline).map(
                 \.decision.notificationId)
         }
@@ -155,7 +156,7 @@ import WebServer
     @Test func `a client that reconnects too late receives a gap event`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
-        try await day.tracker().deliver([NamedSink("desktop")])
+        try await day.tracker().deliver([MemorySink("desktop")])
         let client = try await day.serve()
         try await sqlite(
             day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)")

@@ -2,7 +2,6 @@ import Foundation
 import WebServer
 import Store
 import Support
-import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
@@ -69,19 +68,4 @@ import TrackerService
             }
         },
     ]
-}
-
-/// A sink with a name of its own that accepts everything.
-final class NamedSink: NotificationSink {
-    let name: String
-    private let heard = Mutex<[TrackerNotification]>([])
-
-    init(_ name: String) { self.name = name }
-
-    var given: [TrackerNotification] { heard.withLock { $0 } }
-
-    func deliver(_ notification: TrackerNotification) async -> Bool {
-        heard.withLock { $0.append(notification) }
-        return true
-    }
 }

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct PublisherTests {
     @Test func `drinks are published and the state is retained`() async throws {

@@ -7,22 +7,13 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @testable import Notifications
 
 /// Tracker spec C, its rows and its checks (2) to (4), against a server on a private bus.
 @Suite(.timeLimit(.minutes(2)))
 struct PresentationTests {
-    /// Another channel that accepts everything.
-    struct Page: NotificationSink {
-        let name = "events"
-        let given = Collected<NotificationKind>()
-        func deliver(_ notification: TrackerNotification) async -> Bool {
-            given.add(notification.kind)
-            return true
-        }
-    }
-
     let fixture: DesktopFixture
 
     init() async throws { fixture = try await DesktopFixture() }
@@ -30,9 +21,9 @@ struct PresentationTests {
     @Test(arguments: [true, false])
     func `a due reminder calls Notify once`(withPage: Bool) async throws {
         let server = try await FakeNotificationServer(fixture.bus)
-        let (desktop, page) = (await fixture.desktop(), Page())
+        let (desktop, page) = (await fixture.desktop(), MemorySink("events"))
         for _ in 0..<3 { try await fixture.tracker().deliver(withPage ? [page, desktop] : [desktop]) }
-        #expect(server.notified.items.count == 1 && server.asked == 1 && page.given.items == (withPage ? [.pace] : []))
+        #expect(server.notified.items.count == 1 && server.asked == 1 && page.kinds == (withPage ? [.pace] : []))
         let shown = try #require(server.notified.items.first)
         #expect(
             shown.replaces == 0 && shown.summary == "Hydration Reminder" && shown.body.contains("Drink")
@@ -208,7 +199,7 @@ struct PresentationTests {
 
     @Test
     func `a notification does not count as delivered without a notification server`() async throws {
-        let (desktop, page) = (await fixture.desktop(), Page())
+        let (desktop, page) = (await fixture.desktop(), MemorySink("events"))
         #expect(await !desktop.canShow())
         let report = try await fixture.tracker().deliver([desktop])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer && fixture.troubles.items == [])
@@ -216,7 +207,7 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus)
         #expect(await fixture.appearances.wait(for: 1) == [true])
         #expect(try await fixture.tracker("12:01").deliver([page, desktop]).state.hasNotificationServer)
-        #expect(server.notified.items.count == 1 && page.given.items == [.pace])
+        #expect(server.notified.items.count == 1 && page.kinds == [.pace])
         await desktop.stop()
         let nowhere = DesktopNotifications(bus: { nil })
         #expect(await !nowhere.canShow())

@@ -4,6 +4,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
+import TrackerSupport
 
 @testable import Store
 

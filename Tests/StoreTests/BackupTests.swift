@@ -5,6 +5,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
+import TrackerSupport
 
 @testable import Store
 

@@ -2,6 +2,7 @@ import Foundation
 import Support
 import Testing
 import TrackerCore
+import TrackerSupport
 
 @testable import Store
 

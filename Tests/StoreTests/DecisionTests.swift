@@ -4,6 +4,7 @@ import GRDB
 import Support
 import Testing
 import TrackerCore
+import TrackerSupport
 
 @testable import Store
 

@@ -1,31 +1,12 @@
 import Store
-import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct ReminderPauseTests {
-    /// A notification channel that records its notifications.
-    private final class Screen: NotificationSink {
-        let name = "desktop"
-        private let state = Mutex<(delivered: [NotificationKind], shown: [String: String])>(([], [:]))
-
-        var delivered: [NotificationKind] { state.withLock { $0.delivered } }
-        var shown: [String: String] { state.withLock { $0.shown } }
-
-        func deliver(_ notification: TrackerNotification) async -> Bool {
-            state.withLock {
-                $0.delivered.append(notification.kind)
-                $0.shown[notification.kind.id] = notification.title
-            }
-            return true
-        }
-
-        func close(id: String) async { state.withLock { $0.shown[id] = nil } }
-    }
-
     private let fixture: TrackerFixture
-    private let screen = Screen()
+    private let screen = MemorySink("desktop")
 
     init() throws { fixture = try TrackerFixture() }
 
@@ -42,9 +23,9 @@ import TrackerService
         let end = try fixture.tracker("12:35").now
         #expect(report.until == end && report.state.snoozedUntil == end)
         for wall in ["12:05", "12:20", "12:34"] { try await deliver(wall) }
-        #expect(screen.delivered == [.pace] && screen.shown.isEmpty)
+        #expect(screen.kinds == [.pace] && screen.shown.isEmpty)
         try await deliver("12:35")
-        #expect(screen.delivered == [.pace, .pace])
+        #expect(screen.kinds == [.pace, .pace])
         #expect(try fixture.tracker("12:36").state().snoozedUntil == nil)
     }
 
@@ -53,14 +34,14 @@ import TrackerService
         for wall in ["12:01", "18:00", "21:59"] { try await deliver(wall) }
         #expect(screen.delivered.isEmpty)
         try await deliver("2026-06-16T12:00")
-        #expect(screen.delivered == [.pace])
+        #expect(screen.kinds == [.pace])
     }
 
     @Test func `reminders continue at once when the user ends the pause`() async throws {
         _ = try fixture.tracker("12:00").snooze(.tomorrow)
         #expect(try fixture.tracker("12:01").snooze(.minutes(0)).until == nil)
         try await deliver("12:02")
-        #expect(screen.delivered == [.pace])
+        #expect(screen.kinds == [.pace])
     }
 
     @Test(arguments: [-1, 1441]) func `a snooze is refused when its length is out of range`(minutes: Int) throws {
@@ -80,7 +61,7 @@ import TrackerService
         try await deliver("12:00", hold: .firstPoll)
         #expect(screen.delivered.isEmpty)
         try await deliver("12:01")
-        #expect(screen.delivered == [.pace])
+        #expect(screen.kinds == [.pace])
     }
 
     @Test func `no hydration notification comes before setup is finished`() async throws {
@@ -89,7 +70,7 @@ import TrackerService
         try await deliver("12:00", hold: .setup)
         #expect(screen.delivered.isEmpty)
         try await deliver("12:01")
-        #expect(screen.delivered == [.goal])
+        #expect(screen.kinds == [.goal])
     }
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
@@ -102,7 +83,7 @@ import TrackerService
         try await fixture.tracker("12:02").deliver([late("12:02"), phone])
         #expect(screen.delivered.isEmpty)
         try await fixture.tracker("2026-06-16T12:00").deliver([late("2026-06-16T12:00"), phone])
-        #expect(screen.delivered == [.pace])
+        #expect(screen.kinds == [.pace])
     }
 
     @Test func `a Waterline notification closes when its reason is gone`() async throws {

@@ -3,6 +3,7 @@ import Store
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct TrackerAPITests {
     let fixture: TrackerFixture

@@ -1,4 +1,5 @@
 import Testing
+import TrackerSupport
 
 @testable import TrackerCore
 

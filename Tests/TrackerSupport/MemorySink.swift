@@ -1,6 +1,7 @@
 import Synchronization
+package import TrackerCore
 
-/// A channel for tests and simulations that records notifications, or rejects them.
+/// A channel that records notifications, or rejects them.
 package final class MemorySink: NotificationSink {
     private struct Contents {
         var accepts: Bool
@@ -9,10 +10,13 @@ package final class MemorySink: NotificationSink {
         var shown: [String: TrackerNotification] = [:]
     }
 
-    package let name = "memory"
+    package let name: String
     private let contents: Mutex<Contents>
 
-    package init(accepts: Bool = true) { contents = Mutex(Contents(accepts: accepts)) }
+    package init(_ name: String = "memory", accepts: Bool = true) {
+        self.name = name
+        contents = Mutex(Contents(accepts: accepts))
+    }
 
     package var accepts: Bool {
         get { contents.withLock { $0.accepts } }
@@ -20,6 +24,7 @@ package final class MemorySink: NotificationSink {
     }
 
     package var delivered: [TrackerNotification] { contents.withLock { $0.delivered } }
+    package var kinds: [NotificationKind] { delivered.map(\.kind) }
     package var refused: Int { contents.withLock { $0.refused } }
     /// The notifications that are not closed or replaced, by id.
     package var shown: [String: TrackerNotification] { contents.withLock { $0.shown } }
