@@ -1,4 +1,3 @@
-import Support
 import Testing
 
 import Cryptography
@@ -66,29 +65,6 @@ import Cryptography
         for (key, nonce) in [(bytes, nonce), (key, bytes)] {
             #expect(throws: CryptographyError.self) { try ChaChaPoly.seal([3], key: key, nonce: nonce) }
             #expect(isRefused(sealed, key: key, nonce: nonce))
-        }
-    }
-
-    @Test func `messages of random lengths survive seal and open on many threads`() async {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        await withTaskGroup(of: Void.self) { group in
-            for turn in 0..<64 {
-                group.addTask {
-                    var random = SeededGenerator(seed: seed &+ UInt64(turn))
-                    func bytes(_ count: Int) -> [UInt8] {
-                        (0..<count).map { _ in .random(in: .min ... .max, using: &random) }
-                    }
-                    let (plaintext, key, nonce, extra) = (
-                        bytes(Int.random(in: 0...3000, using: &random)), bytes(32), bytes(12),
-                        bytes(Int.random(in: 0...40, using: &random))
-                    )
-                    let sealed = try? ChaChaPoly.seal(plaintext, key: key, nonce: nonce, authenticating: extra)
-                    let opened = sealed.flatMap {
-                        try? ChaChaPoly.open($0, key: key, nonce: nonce, authenticating: extra)
-                    }
-                    #expect(opened == plaintext, "seed \(seed), turn \(turn)")
-                }
-            }
         }
     }
 }
