@@ -1,4 +1,3 @@
-import Foundation
 import Store
 import Support
 import Synchronization
@@ -99,27 +98,6 @@ import TrackerService
         try await TrackerAPI(own, noon).deliver([sink])
         #expect(didWrite.withLock { $0 } && sink.given == [.pace])
         #expect(try other.preview(noon).snapshot.remindersSent == 1)
-    }
-
-    @Test
-    func `two processes send a reminder once`() async throws {
-        let folder = try TemporaryFolder()
-        let noon = try fixture.tracker().context
-        let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    let sink = ScriptedSink("desktop")
-                    let store = try TrackerStore(path: folder.file("waterh.sqlite"))
-                    try await TrackerAPI(
-                        store,
-                        WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })
-                    ).deliver([sink])
-                    return sink.given.count
-                }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(sinks.reduce(0, +) == 1)
     }
 
     @Test
