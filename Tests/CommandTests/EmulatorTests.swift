@@ -57,32 +57,7 @@ private struct Bottle {
     func sip(_ ml: Int) throws { try Pair.ask(control, "sip", "\(ml)") }
 }
 
-/// Decodes records as the original app does (tracker spec A1): 13 bytes each from offset 6, in the strict dialect.
-private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
-    guard packet.starts(with: Array("PT".utf8)) else { return [] }
-    return DrinkRecord.all(in: Array(packet.dropFirst(6)), dialect: .strict)
-}
-
 @Suite struct EmulatorTests {
-    @Test func `the request sequence of the original app reads the newest drinks first`() async throws {
-        let bottle = try Bottle()
-        let (program, ready) = try await bottle.run()
-        #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
-        for ml in 1...22 { try bottle.sip(ml) }
-        let phone = try Phone(bottle.link)
-        let (command, response) = try await phone.connect(.draft)
-        try await phone.write(command, [0x01])
-        // The drinking itself takes time, whatever the bottle does.
-        try await Task.sleep(for: .milliseconds(500))
-        let packet = try await phone.read(response)
-        #expect(originalAppRecords(packet).map(\.amountMl) == Array(4...22))
-        #expect(packet.count == 253)
-        #expect(originalAppRecords(try await phone.read(response)).map(\.amountMl) == Array(1...3))
-        #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
-        await phone.close()
-        try await program.stop()
-    }
-
     /// None is in the log twice. A transferred drink precedes its acknowledgement.
     @Test func `a killed emulator keeps every drink and acknowledgement`() async throws {
         let bottle = try Bottle()
@@ -265,7 +240,8 @@ private func originalAppRecords(_ packet: [UInt8]) -> [DrinkRecord] {
 
     @Test func `control has text output, JSON output and exit codes`() async throws {
         let bottle = try Bottle()
-        let (program, _) = try await bottle.run()
+        let (program, ready) = try await bottle.run()
+        #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
         let mode =
             try FileManager.default.attributesOfItem(atPath: bottle.folder.file("c.sock"))[.posixPermissions] as? Int
         #expect(mode == 0o600)
