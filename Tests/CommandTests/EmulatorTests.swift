@@ -91,7 +91,7 @@ private struct Bottle {
     /// One retail poll. With `acknowledge` it waits until the bottle has processed the acknowledgement.
     private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> (all: [Int], acknowledged: [Int]) {
         let phone = try Phone(bottle.link)
-        let (command, response) = try await phone.connect(.retail)
+        let (command, response) = try await phone.connect()
         try await phone.subscribe(response)
         try await phone.write(command, HostCommand.drinkLog.encoded)
         let amounts: [Int] = try await phone.wait("a complete log") { events in
@@ -127,7 +127,7 @@ private struct Bottle {
             let (program, ready) = try await bottle.run(["--capture", capture, "--restamp", restamp])
             #expect(ready.hasSuffix(" records=1"))
             let phone = try Phone(bottle.link)
-            let (command, response) = try await phone.connect(.retail)
+            let (command, response) = try await phone.connect()
             try await phone.subscribe(response)
             try await phone.write(command, HostCommand.drinkLog.encoded)
             let value: [UInt8] = try await phone.wait("the log") { events in
@@ -172,7 +172,7 @@ private struct Bottle {
         ])
         #expect(second.exitCode == 1 && second.error.contains(bottle.link), "\(second.error)")
         let phone = try Phone(bottle.link)
-        _ = try await phone.connect(.retail)
+        _ = try await phone.connect()
         await phone.close()
         try await program.kill()
         // The socket file of a dead process is replaced.
@@ -191,7 +191,7 @@ private struct Bottle {
         for mode in ["capture", "strict"] {
             let (program, _) = try await bottle.run(["--capture", capture, "--answers", mode])
             let phone = try Phone(bottle.link)
-            let (command, response) = try await phone.connect(.retail)
+            let (command, response) = try await phone.connect()
             try await phone.subscribe(response)
             try await phone.write(command, [0x47, 0x54, 0x00, 0x01, 0x77])
             let isRecorded: @Sendable (CentralEvent) -> Bool = {

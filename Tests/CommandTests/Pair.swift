@@ -3,7 +3,6 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import Support
-import Synchronization
 import Testing
 
 /// A running emulator and a gateway's store in a temporary folder.
@@ -86,53 +85,44 @@ struct Pair {
 /// A central on the `unix:` link, as a phone app is one. Each request waits for its response, with a time limit.
 final class Phone: Sendable {
     private let link: ATTCentralLink
-    private let received = ReceivedEvents()
-    private let receiveTask: Task<Void, Never>
-
-    private final class ReceivedEvents: Sendable { let events = Mutex<[CentralEvent]>([]) }
+    private let inbox: Inbox<CentralEvent>
 
     struct NoResponse: Error { let request: String }
 
     init(_ path: String) throws {
         link = ATTCentralLink(try UnixSocket(path: path))
-        let (link, received) = (link, received)
-        receiveTask = Task { for await event in link.events { received.events.withLock { $0.append(event) } } }
-    }
-
-    var notifications: [[UInt8]] {
-        received.events.withLock { $0.compactMap { if case .notification(_, let value) = $0 { value } else { nil } } }
+        inbox = Inbox(link.events)
     }
 
     /// Sends a request and waits for the event that answers it.
     @discardableResult
-    func ask<Answer: Sendable>(
-        _ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?
+    private func ask<Answer: Sendable>(
+        _ request: CentralRequest, _ fits: @Sendable (CentralEvent) -> Answer?
     ) async throws -> Answer {
-        let before = received.events.withLock { $0.count }
         link.perform(request)
-        return try await wait("\(request)") { $0.dropFirst(before).lazy.compactMap(fits).first }
+        return try await inbox.next("\(request)", fits)
     }
 
-    func wait<Answer: Sendable>(_ what: String, _ find: @escaping @Sendable ([CentralEvent]) -> Answer?) async throws
-        -> Answer
-    {
-        guard let answer = await event(within: 10, { self.received.events.withLock { find($0) } }) else {
-            throw NoResponse(request: what)
-        }
+    /// Waits for a result of all events of the connection.
+    func wait<Answer: Sendable>(_ what: String, _ find: ([CentralEvent]) -> Answer?) async throws -> Answer {
+        guard let answer = await event(within: 10, { find(inbox.all) }) else { throw NoResponse(request: what) }
         return answer
     }
 
-    /// Connects and discovers the handles of the bottle's two characteristics.
-    func connect(_ profile: BottleProfile) async throws -> (command: UInt16, response: UInt16) {
+    /// Connects and discovers the handles of the retail bottle's two characteristics.
+    func connect() async throws -> (command: UInt16, response: UInt16) {
         let peer = try await ask(.startScan) {
             if case .advertised(let advertisement) = $0 { advertisement.peer } else { nil }
         }
         try await ask(.connect(peer, limit: .seconds(5))) { if case .connected = $0 { true } else { nil } }
         let services = try await ask(.discover) { if case .discovered(let services) = $0 { services } else { nil } }
         let characteristics = services.flatMap(\.characteristics)
+        func handle(_ uuid: UInt16) throws -> UInt16 {
+            try #require(characteristics.first { $0.uuid == BluetoothUUID(uuid) }).handle
+        }
         return (
-            try #require(characteristics.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }).handle,
-            try #require(characteristics.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) }).handle
+            try handle(BottleProfile.retail.commandCharacteristic),
+            try handle(BottleProfile.retail.responseCharacteristic)
         )
     }
 
@@ -142,18 +132,9 @@ final class Phone: Sendable {
         }
     }
 
-    func read(_ handle: UInt16) async throws -> [UInt8] {
-        try await ask(.read(handle: handle)) { if case .read(handle, let value) = $0 { value } else { nil } }
-    }
-
     func subscribe(_ handle: UInt16) async throws {
         try await ask(.subscribe(handle: handle)) { if case .subscribed(handle) = $0 { true } else { nil } }
     }
 
-    func disconnect() async throws { try await ask(.disconnect) { if case .disconnected = $0 { true } else { nil } } }
-
-    func close() async {
-        await link.close()
-        await receiveTask.value
-    }
+    func close() async { await link.close() }
 }
