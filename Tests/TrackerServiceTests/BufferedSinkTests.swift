@@ -3,47 +3,13 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 /// Tracker spec C: a desktop that was unavailable shows earlier notifications in order if they still apply. The others
 /// are on its list of missed ones.
 @Suite final class BufferedSinkTests: Sendable {
-    /// A desktop, and a sink that accepts everything.
-    private final class Place: NotificationSink {
-        let name: String
-        private let state: Mutex<(isThere: Bool, accepts: Bool, shown: [TrackerNotification])>
-
-        init(_ name: String, isThere: Bool = true) {
-            self.name = name
-            state = Mutex((isThere, true, []))
-        }
-
-        var isThere: Bool {
-            get { state.withLock { $0.isThere } }
-            set { state.withLock { $0.isThere = newValue } }
-        }
-
-        /// Whether it accepts normal urgency.
-        var accepts: Bool {
-            get { state.withLock { $0.accepts } }
-            set { state.withLock { $0.accepts = newValue } }
-        }
-
-        var shown: [TrackerNotification] { state.withLock { $0.shown } }
-        var kinds: [NotificationKind] { shown.map(\.kind) }
-
-        func canShow() async -> Bool { isThere }
-
-        func deliver(_ notification: TrackerNotification) async -> Bool {
-            state.withLock { state in
-                guard state.isThere, state.accepts || notification.urgency == .critical else { return false }
-                state.shown.append(notification)
-                return true
-            }
-        }
-    }
-
     private let fixture: TrackerFixture
-    private let (desktop, phone) = (Place("desktop"), Place("phone"))
+    private let (desktop, phone) = (MemorySink("desktop"), MemorySink("phone"))
     private let now = Mutex("06:00")
     /// The notifications in the desktop's own file.
     private let remembered = Mutex<Set<String>>([])
@@ -67,62 +33,62 @@ import TrackerService
     }
 
     @Test func `a missed notification is shown once when the desktop returns and it is still valid`() async throws {
-        desktop.isThere = false
+        desktop.isAvailable = false
         try await look("08:00")
-        #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
-        desktop.isThere = true
+        #expect(phone.kinds == [.pace] && desktop.delivered.isEmpty)
+        desktop.isAvailable = true
         try await look("08:20")
-        #expect(desktop.shown == phone.shown && phone.shown.count == 1)
+        #expect(desktop.delivered == phone.delivered && phone.delivered.count == 1)
         #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
         try await look("08:21")
-        #expect(desktop.shown.count == 1)
+        #expect(desktop.delivered.count == 1)
     }
 
     @Test func `a missed notification is skipped after a later one of its kind or a drink`() async throws {
-        desktop.isThere = false
+        desktop.isAvailable = false
         try await look("08:00")
         try await look("11:00")
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("11:01")
         #expect(
-            desktop.shown == [phone.shown[1]] && phone.kinds == [.pace, .pace],
+            desktop.delivered == [phone.delivered[1]] && phone.kinds == [.pace, .pace],
             "only the red reminder is shown, not the earlier amber one")
-        #expect(try missed() == [phone.shown[0].notificationId: "replaced"])
-        desktop.isThere = false
+        #expect(try missed() == [phone.delivered[0].notificationId: "replaced"])
+        desktop.isAvailable = false
         _ = try fixture.tracker("11:30").logDrink(.ml(300))
         try await look("13:30")
-        #expect(phone.shown.count == 3)
+        #expect(phone.delivered.count == 3)
         _ = try fixture.tracker("13:40").logDrink(.ml(300))
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("13:41")
-        #expect(desktop.shown.count == 1)
-        #expect(try missed()[phone.shown[2].notificationId] == "answered")
+        #expect(desktop.delivered.count == 1)
+        #expect(try missed()[phone.delivered[2].notificationId] == "answered")
     }
 
     @Test func `a notification counts as shown when the process was killed after showing it`() async throws {
-        desktop.isThere = false
+        desktop.isAvailable = false
         try await look("08:00")
         _ = try fixture.tracker("08:10").logDrink(.ml(300))
-        remembered.withLock { $0 = Set(phone.shown.map(\.notificationId)) }
-        desktop.isThere = true
+        remembered.withLock { $0 = Set(phone.delivered.map(\.notificationId)) }
+        desktop.isAvailable = true
         try await look("08:11")
-        #expect(desktop.shown.isEmpty && phone.shown.count == 1)
+        #expect(desktop.delivered.isEmpty && phone.delivered.count == 1)
         #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
     @Test func `a missed notification is not shown on the next day or in quiet hours`() async throws {
-        desktop.isThere = false
+        desktop.isAvailable = false
         try await look("21:00")
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("22:30")
         #expect(try missed() == ["hydration-reminder/2026-06-15/1": "quietHours"])
-        desktop.isThere = false
+        desktop.isAvailable = false
         _ = try fixture.tracker("23:00").logDrink(.ml(2000))
         _ = try fixture.tracker("23:00").logDrink(.ml(600))
         try await look("23:01")
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("2026-06-16T07:00")
-        #expect(desktop.shown.isEmpty && phone.kinds == [.pace, .goal])
+        #expect(desktop.delivered.isEmpty && phone.kinds == [.pace, .goal])
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
     }
 
@@ -130,53 +96,53 @@ import TrackerService
         _ = try fixture.tracker("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
         ])
-        desktop.isThere = false
+        desktop.isAvailable = false
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:05").drink()
         _ = try fixture.tracker("20:06").drink()
         try await look("20:07")
         #expect(phone.kinds == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("20:08")
         #expect(try desktop.kinds == phone.kinds && missed().isEmpty)
-        desktop.isThere = false
+        desktop.isAvailable = false
         _ = try fixture.tracker("20:10").drink()
         try await look("20:11")
         for minute in ["20:12", "20:13", "20:14"] { _ = try fixture.tracker(minute).water() }
-        desktop.isThere = true
+        desktop.isAvailable = true
         try await look("20:15")
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "answered" })
-        desktop.isThere = false
+        desktop.isAvailable = false
         _ = try fixture.tracker("20:20").drink()
         try await look("20:21")
         _ = try fixture.tracker("20:22").endSession()
-        let before = desktop.shown.count
-        desktop.isThere = true
+        let before = desktop.delivered.count
+        desktop.isAvailable = true
         try await look("20:23")
-        #expect(desktop.shown.count == before)
+        #expect(desktop.delivered.count == before)
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
     }
 
     @Test func `do not disturb delays notifications except urgent ones`() async throws {
-        desktop.accepts = false
+        desktop.accept { $0.urgency == .critical }
         try await look("08:00")
-        #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
-        desktop.accepts = true
+        #expect(phone.kinds == [.pace] && desktop.delivered.isEmpty)
+        desktop.accept { _ in true }
         try await look("08:10")
-        #expect(desktop.shown == phone.shown)
+        #expect(desktop.delivered == phone.delivered)
         // Back on track is delayed; then the red deficit ends.
         _ = try fixture.tracker("08:11").set([("reminders.backOnTrack", "true")])
-        desktop.accepts = false
+        desktop.accept { $0.urgency == .critical }
         _ = try fixture.tracker("08:15").logDrink(.ml(250))
         try await look("08:16")
-        #expect(phone.kinds == [.pace, .recovery] && desktop.shown.count == 1)
+        #expect(phone.kinds == [.pace, .recovery] && desktop.delivered.count == 1)
         try await look("12:00")
-        #expect(desktop.shown.count == 2 && desktop.shown[1] == phone.shown[2])
+        #expect(desktop.delivered.count == 2 && desktop.delivered[1] == phone.delivered[2])
         #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "the day is behind pace again")
     }
 
     @Test func `an evaluation does not wait for the missed notifications of a broker`() async throws {
-        let broker = Place("mqtt")
+        let broker = MemorySink("mqtt")
         func sink(_ wall: String) -> BufferedSink {
             BufferedSink(
                 broker, CatchUpRule(skipsOutdated: false, sharesWaterline: { true }),
@@ -184,19 +150,19 @@ import TrackerService
         }
         #expect(await sink("06:00").deliverMissed())
         try await fixture.tracker("08:00").deliver([phone])
-        #expect(phone.shown.count == 1)
+        #expect(phone.delivered.count == 1)
         try await fixture.tracker("08:01").deliver([sink("08:01"), phone])
-        #expect(broker.shown.isEmpty)
+        #expect(broker.delivered.isEmpty)
         #expect(await sink("08:02").deliverMissed())
-        #expect(broker.shown == phone.shown)
+        #expect(broker.delivered == phone.delivered)
     }
 
     @Test func `a new channel gets no earlier notifications`() async throws {
         let other = try TrackerFixture()
-        let (late, first) = (Place("desktop", isThere: false), Place("phone"))
+        let (late, first) = (MemorySink("desktop", isAvailable: false), MemorySink("phone"))
         try await other.tracker("08:00").deliver([BufferedSink(late, tracker: { try other.tracker("08:00") }), first])
-        late.isThere = true
+        late.isAvailable = true
         try await other.tracker("08:01").deliver([BufferedSink(late, tracker: { try other.tracker("08:01") }), first])
-        #expect(first.shown.count == 1 && late.shown.isEmpty)
+        #expect(first.delivered.count == 1 && late.delivered.isEmpty)
     }
 }

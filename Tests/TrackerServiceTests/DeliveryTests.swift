@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 /// Sinks are called outside transactions, and only notifications that a user could see count.
 @Suite struct DeliveryTests {
@@ -11,17 +12,31 @@ import TrackerService
 
     init() throws { fixture = try TrackerFixture() }
 
+    /// Ignores cancellation.
+    private final class HangingSink: NotificationSink {
+        let name = "hanging"
+        let timeLimit = Duration.milliseconds(100)
+        private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+        func deliver(_ notification: TrackerNotification) async -> Bool {
+            await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
+            return true
+        }
+
+        func end() { for continuation in waiting.withLock({ $0 }) { continuation.resume() } }
+    }
+
     @Test
     func `a notification is recorded with the channels that showed it`() async throws {
         let (desktop, rejecting, broker, absent) = (
-            ScriptedSink("desktop"), ScriptedSink("rejecting") { _ in false }, ScriptedSink("mqtt"),
-            ScriptedSink("absent", able: false)
+            MemorySink("desktop"), MemorySink("rejecting") { _ in false }, MemorySink("mqtt"),
+            MemorySink("absent", isAvailable: false)
         )
         let report = try await fixture.tracker().deliver([desktop, rejecting, broker, absent])
         #expect(
             report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer
         )
-        #expect(desktop.given == [.pace] && rejecting.given == [.pace] && broker.given == [.pace] && absent.given == [])
+        #expect([desktop, rejecting, broker, absent].map(\.offered) == [[.pace], [.pace], [.pace], []])
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
         #expect(try await fixture.tracker("12:01").deliver([desktop]).notifications.isEmpty)
         #expect(try fixture.tracker("12:01").state().remindersSent == 1)
@@ -29,14 +44,14 @@ import TrackerService
 
     @Test
     func `a notification that no channel showed is not counted`() async throws {
-        let rejecting = ScriptedSink("rejecting") { _ in false }
+        let rejecting = MemorySink("rejecting") { _ in false }
         for _ in 0..<3 {
             let report = try await fixture.tracker().deliver([rejecting])
             #expect(
                 report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false]
                     && !report.state.hasNotificationServer)
         }
-        let report = try await fixture.tracker().deliver([ScriptedSink("absent", able: false)])
+        let report = try await fixture.tracker().deliver([MemorySink("absent", isAvailable: false)])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer)
         #expect(try fixture.store.notifications().isEmpty && fixture.tracker().state().remindersSent == 0)
     }
@@ -47,13 +62,13 @@ import TrackerService
     func `the counters in the state do not reveal a hidden session`() async throws {
         _ = try fixture.tracker().startSession()
         for _ in 0..<2 { _ = try fixture.tracker("12:01").drink() }
-        let blind = ScriptedSink("blind") { !$0.kind.isWaterline }
+        let blind = MemorySink("blind") { !$0.kind.isWaterline }
         let report = try await fixture.tracker("12:02").deliver([blind])
         #expect(
             report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline },
             "\(report.unseen)")
         #expect(report.state.hasNotificationServer)
-        _ = try await fixture.tracker("12:03").deliver([ScriptedSink("desktop")])
+        _ = try await fixture.tracker("12:03").deliver([MemorySink("desktop")])
         let whole = try fixture.tracker("12:04").state()
         var counted = whole
         counted.syncReport.waiting = 7
@@ -70,16 +85,11 @@ import TrackerService
 
     @Test
     func `a channel that hangs does not delay delivery to others`() async throws {
-        let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
-        // Ignores cancellation.
-        let hanging = ScriptedSink("hanging", timeLimit: .milliseconds(100)) { _ in
-            await withCheckedContinuation { continuation in stuck.withLock { $0.append(continuation) } }
-            return true
-        }
-        let report = try await fixture.tracker().deliver([hanging, ScriptedSink("desktop")])
+        let hanging = HangingSink()
+        let report = try await fixture.tracker().deliver([hanging, MemorySink("desktop")])
         #expect(report.unseen.isEmpty)
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
-        for continuation in stuck.withLock({ $0 }) { continuation.resume() }
+        hanging.end()
     }
 
     @Test
@@ -90,19 +100,19 @@ import TrackerService
         )
         let noon = try fixture.tracker().context
         let didWrite = Mutex(false)
-        let sink = ScriptedSink("desktop") { _ in
+        let sink = MemorySink("desktop") { _ in
             let drink = try? TrackerAPI(other, noon).logDrink(.ml(100))
             didWrite.withLock { $0 = drink != nil }
             return true
         }
         try await TrackerAPI(own, noon).deliver([sink])
-        #expect(didWrite.withLock { $0 } && sink.given == [.pace])
+        #expect(didWrite.withLock { $0 } && sink.offered == [.pace])
         #expect(try other.preview(noon).snapshot.remindersSent == 1)
     }
 
     @Test
     func `an evaluation without a due notification writes nothing`() async throws {
-        let absent = ScriptedSink("absent", able: false)
+        let absent = MemorySink("absent", isAvailable: false)
         _ = try await fixture.tracker().deliver([absent])
         let before = try fixture.store.changeMark()
         #expect(try await fixture.tracker().deliver([absent]).unseen.map(\.kind) == [.pace])
@@ -113,28 +123,28 @@ import TrackerService
 
     @Test
     func `unread notifications are those since the last view`() async throws {
-        try await fixture.tracker("12:00").deliver([ScriptedSink("desktop")])
+        try await fixture.tracker("12:00").deliver([MemorySink("desktop")])
         #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)
         try fixture.tracker("12:02").markNotificationsRead()
         #expect(try fixture.tracker("12:03").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
-        try await fixture.tracker("12:32").deliver([ScriptedSink("desktop")])
+        try await fixture.tracker("12:32").deliver([MemorySink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
         #expect(try fixture.tracker("2026-06-16T12:00").state().unread == 0, "a new day")
         let printed = try TrackerFixture()
-        try await printed.tracker().deliver([ScriptedSink("output"), ScriptedSink("desktop")])
+        try await printed.tracker().deliver([MemorySink("output"), MemorySink("desktop")])
         #expect(try printed.tracker("12:01").state().unread == 0, "a printed notification counts as read")
     }
 
     @Test
     func `a view recorded by a fast clock does not hide later notifications`() async throws {
-        try await fixture.tracker("12:00").deliver([ScriptedSink("desktop")])
+        try await fixture.tracker("12:00").deliver([MemorySink("desktop")])
         try fixture.tracker("2027-06-15T12:01").markNotificationsRead()
         #expect(try fixture.tracker("12:02").state().unread == 0)
         _ = try fixture.tracker("12:30").logDrink(.ml(2000))
         _ = try fixture.tracker("12:31").logDrink(.ml(600))
-        try await fixture.tracker("12:32").deliver([ScriptedSink("desktop")])
+        try await fixture.tracker("12:32").deliver([MemorySink("desktop")])
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
         try fixture.tracker("12:34").markNotificationsRead()
         #expect(try fixture.tracker("12:35").state().unread == 0)
@@ -151,7 +161,7 @@ import TrackerService
         let clock = Mutex(try fixture.tracker("09:20").now)
         let deliveries = Mutex<[Int64]>([])
         let end = try fixture.tracker("09:45").now
-        let sink = ScriptedSink("desktop") { _ in
+        let sink = MemorySink("desktop") { _ in
             let now = clock.withLock { $0 }
             deliveries.withLock { $0.append(now.wholeSeconds) }
             return true
@@ -168,14 +178,14 @@ import TrackerService
         #expect(await eventually(within: 300) { clock.withLock { $0 } >= end })
         work.cancel()
         await work.value
-        #expect(sink.given == [.interval])
+        #expect(sink.offered == [.interval])
         #expect(try deliveries.withLock { $0 } == [fixture.tracker("09:30").now.wholeSeconds])
     }
 
     @Test
     func `a service reacts to changes at once and reports each error once`() async throws {
         let wall = Mutex("12:00")
-        let sink = ScriptedSink("desktop")
+        let sink = MemorySink("desktop")
         let fixture = fixture
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(
@@ -186,12 +196,12 @@ import TrackerService
                 try? await Task.sleep(for: .seconds(60))
             })
         let work = Task { await loop.run() }
-        #expect(await eventually(within: 300) { sink.given == [.pace] })
+        #expect(await eventually(within: 300) { sink.offered == [.pace] })
         _ = try fixture.tracker("12:01").logDrink(.ml(2000))
         _ = try fixture.tracker("12:02").logDrink(.ml(600))
         wall.withLock { $0 = "12:03" }
         await loop.checkNow()
-        #expect(await eventually(within: 300) { sink.given == [.pace, .goal] })
+        #expect(await eventually(within: 300) { sink.offered == [.pace, .goal] })
         work.cancel()
         await work.value
         let lengths = pauses.withLock { $0 }

@@ -6,6 +6,7 @@ import Testing
 import TrackerCore
 
 @testable import TrackerService
+import TrackerSupport
 
 /// The state is read when the store was written and when time changes it, and not otherwise.
 @Suite(.timeLimit(.minutes(3)))
@@ -54,7 +55,7 @@ struct FollowingTests {
             try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path)
         )
         _ = try tracker(store).set([("reminders.enabled", "false")])
-        let sink = ScriptedSink("desktop")
+        let sink = MemorySink("desktop")
         let looks = Mutex(0)
         let loop = ReminderLoop(
             sinks: [sink], tracker: { tracker(store) }, reportError: { _ in },
@@ -65,7 +66,7 @@ struct FollowingTests {
             })
         // A loop without a working sink, on the same store.
         let rejecting = ReminderLoop(
-            sinks: [ScriptedSink("rejecting") { _ in false }], tracker: { tracker(third) }, reportError: { _ in },
+            sinks: [MemorySink("rejecting") { _ in false }], tracker: { tracker(third) }, reportError: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [
@@ -76,7 +77,8 @@ struct FollowingTests {
         _ = try tracker(other).startSession()
         _ = try tracker(other).drink()
         #expect(
-            await eventually(within: 60) { Set(sink.given) == [.waterlineLive, .waterlinePerDrink] }, "\(sink.given)")
+            await eventually(within: 60) { Set(sink.offered) == [.waterlineLive, .waterlinePerDrink] },
+            "\(sink.offered)")
         // Writes about the delivery itself must not wake the loops endlessly.
         #expect(await !eventually(within: 1) { looks.withLock { $0 } > 20 }, "\(looks.withLock { $0 }) looks")
         for task in work { task.cancel() }

@@ -75,7 +75,7 @@ import TrackerSupport
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
         let late = { (wall: String) in BufferedSink(screen, tracker: { [fixture] in try fixture.tracker(wall) }) }
-        let phone = ScriptedSink("phone")
+        let phone = MemorySink("phone")
         _ = try fixture.tracker("11:00").set([("notify.desktop", "false")])
         try await fixture.tracker("12:00").deliver([late("12:00"), phone])
         #expect(screen.delivered.isEmpty)

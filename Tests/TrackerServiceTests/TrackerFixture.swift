@@ -32,31 +32,6 @@ final class TrackerFixture: Sendable {
     }
 }
 
-/// A notification channel with scripted results that records its calls.
-final class ScriptedSink: NotificationSink {
-    let name: String
-    let timeLimit: Duration
-    private let able: Bool
-    private let show: @Sendable (TrackerNotification) async -> Bool
-    private let heard = Mutex<[TrackerNotification]>([])
-
-    init(
-        _ name: String, able: Bool = true, timeLimit: Duration = .seconds(600),
-        show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }
-    ) {
-        (self.name, self.able, self.timeLimit, self.show) = (name, able, timeLimit, show)
-    }
-
-    var given: [NotificationKind] { heard.withLock { $0.map(\.kind) } }
-
-    func canShow() async -> Bool { able }
-
-    func deliver(_ notification: TrackerNotification) async -> Bool {
-        heard.withLock { $0.append(notification) }
-        return await show(notification)
-    }
-}
-
 /// The top-level keys of a JSON object.
 func keys(_ report: some Encodable) throws -> [String] {
     let object = try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(report).utf8)) as? [String: Any]

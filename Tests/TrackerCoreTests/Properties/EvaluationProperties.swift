@@ -40,7 +40,7 @@ import TrackerSupport
             case 5:
                 world.sips.append(
                     Sip(key: "sip\(world.sips.count)", at: now, ml: Int.random(in: 16...200, using: &random)))
-            case 6: world.sink.accepts.toggle()
+            case 6: world.sink.isAvailable.toggle()
             case 7:
                 world.ledger.drinks.keys.sorted().randomElement(using: &random).map {
                     _ = world.ledger.delete($0, at: now)

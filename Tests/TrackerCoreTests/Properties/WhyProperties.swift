@@ -96,7 +96,7 @@ import TrackerSupport
         case 3 where world.session == nil: world.session = WaterlineSession(id: "s", userID: "u", startTime: now)
         case 3, 4: if world.session != nil { world.log(.alcohol, at: now) }
         case 5: if world.session != nil { world.log(.water, at: now) }
-        case 6: world.sink.accepts.toggle()
+        case 6: world.sink.isAvailable.toggle()
         default: break
         }
     }

@@ -57,7 +57,7 @@ struct World {
             events.append(Event(wall: wall, kind: notification.kind, text: words))
         }
         (engineDay, waterline) = (evaluation.engineDay, evaluation.waterlineReminders)
-        guard sink.accepts else { return evaluation }
+        guard sink.isAvailable else { return evaluation }
         let again = Tracker.evaluate(facts(at: now), now: now)
         #expect(again.decisions.isEmpty, "evaluated twice at \(now): \(again.decisions)")
         #expect(again.engineDay == engineDay && again.waterlineReminders == waterline)

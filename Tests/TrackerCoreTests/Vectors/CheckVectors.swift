@@ -75,9 +75,9 @@ import TrackerSupport
             let world = try World(zone: "Europe/Berlin")
             let now = try world.moment("2026-06-15 10:00")
             var evaluation = Tracker.evaluate(world.facts(at: now), now: now)
-            let sinks = [MemorySink(), MemorySink(accepts: false), MemorySink()]
+            let sinks = [MemorySink(), MemorySink { _ in false }, MemorySink()]
             evaluation.deliver(to: sinks)
-            #expect(sinks.map(\.delivered.count) == [1, 0, 1] && sinks[1].refused == 1)
+            #expect(sinks.map(\.delivered.count) == [1, 0, 1] && sinks[1].offered.count == 1)
             #expect(sinks[0].delivered == sinks[2].delivered && evaluation.engineDay.remindersSent == 1)
         },
         Vector("B9-16") {

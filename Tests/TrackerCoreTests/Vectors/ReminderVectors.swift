@@ -89,20 +89,20 @@ import TrackerSupport
         // A rejected reminder changes nothing and is offered again with the same id (K-B15).
         Vector("B5-4") {
             var world = try newWorld()
-            world.sink.accepts = false
+            world.sink.isAvailable = false
             let ten = try world.moment("2026-06-15 10:00")
             let refused = world.evaluate(at: ten)
             #expect(world.engineDay?.remindersSent == 0 && world.engineDay?.lastNotified == nil)
-            world.sink.accepts = true
+            world.sink.isAvailable = true
             let accepted = world.evaluate(at: ten.advanced(seconds: 60))
             #expect(refused.decisions.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
             #expect(accepted.decisions.map(\.notificationId) == refused.decisions.map(\.notificationId))
             #expect(world.engineDay?.remindersSent == 1 && world.engineDay?.lastNotified == .overdue)
             // So is the goal's notification, until a sink accepts it.
             world.drink(2500, at: ten)
-            world.sink.accepts = false
+            world.sink.isAvailable = false
             world.evaluate(at: ten.advanced(seconds: 120))
-            world.sink.accepts = true
+            world.sink.isAvailable = true
             for second in [180.0, 240] { world.evaluate(at: ten.advanced(seconds: second)) }
             #expect(world.sent(.goal).map { String($0.prefix(5)) } == ["10:03"])
         },
