@@ -263,14 +263,6 @@ enum ScenarioTable {
             failingWrites: [1, 6],
             expect: results(sips: 10, ml: 1000, failedPolls: 2, reported: ["cannotStore"])),
         scenario(
-            "a phone that holds the connection",
-            [
-                sip(100, at: 8.h, times: 12, every: 15.m),
-                at(8.h + 5.m, .outOfRange(2.h)),
-                poll(at: 8.h + 10.m, times: 10, every: 15.m),
-            ],
-            expect: results(sips: 12, reported: ["notFound"])),
-        scenario(
             "a power loss",
             [
                 sip(100, at: 8.h),
@@ -283,13 +275,6 @@ enum ScenarioTable {
             ],
             hasTimeServer: true,
             expect: results(sips: 2, ml: 400, quarantined: 1, acknowledged: 3)),
-        scenario(
-            "a day without faults",
-            [
-                sip(150, at: 7.h + 5.m, times: 14, every: 1.h),
-                poll(at: 7.h, times: 65, every: 15.m),
-            ],
-            expect: results(sips: 14, ml: 2100, days: ["2026-06-15": 2100], failedPolls: 0)),
         scenario(
             "a second gateway",
             [
