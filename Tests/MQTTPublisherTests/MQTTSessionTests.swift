@@ -10,10 +10,11 @@ import Testing
         MQTTOptions(address: try MQTTAddress(broker.url), clientID: id)
     }
 
-    private final class Inbox: Sendable {
-        private let messages = Mutex<[MQTTMessage]>([])
-        var all: [MQTTMessage] { messages.withLock { $0 } }
-        func take(_ message: MQTTMessage) { messages.withLock { $0.append(message) } }
+    private final class Box<Value: Sendable>: Sendable {
+        private let held: Mutex<Value>
+        init(_ value: Value) { held = Mutex(value) }
+        var value: Value { held.withLock { $0 } }
+        func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
     @Test func `messages are confirmed and received in order`() async throws {
@@ -37,19 +38,19 @@ import Testing
     }
 
     @Test func `messages wait in a persistent session`() async throws {
-        let (broker, inbox) = (try await Broker(), Inbox())
-        let first = try MQTTConnection(options(broker)) { inbox.take($0) }
+        let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
+        let first = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
         _ = try await first.connected()
         try await first.subscribe(["c/#"])
         await first.close()
         try await broker.publish("c/one", "while away")
         try await broker.publish("c/kept", "rubbish", more: ["-r"])
-        let second = try MQTTConnection(options(broker)) { inbox.take($0) }
+        let second = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
         #expect(try await second.connected() == true)
         try await second.subscribe(["c/#"])
-        #expect(await eventually { inbox.all.contains { $0.isRetained } })
-        #expect(inbox.all.first == MQTTMessage("c/one", "while away"))
-        #expect(inbox.all.last == MQTTMessage("c/kept", "rubbish", isRetained: true))
+        #expect(await eventually { inbox.value.contains { $0.isRetained } })
+        #expect(inbox.value.first == MQTTMessage("c/one", "while away"))
+        #expect(inbox.value.last == MQTTMessage("c/kept", "rubbish", isRetained: true))
         await second.close()
     }
 
@@ -99,13 +100,6 @@ import Testing
         }
         _ = try await session.publish([MQTTMessage("t", "x")])
         await session.close()
-    }
-
-    private final class Box<Value: Sendable>: Sendable {
-        private let held: Mutex<Value>
-        init(_ value: Value) { held = Mutex(value) }
-        var value: Value { held.withLock { $0 } }
-        func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
     private struct Unprocessed: Error {}
@@ -205,8 +199,8 @@ import Testing
 
     /// With MQTT 5 the broker drops messages above the size limit, and later messages arrive.
     @Test func `a message above the size limit is rejected`() async throws {
-        let (broker, inbox) = (try await Broker(), Inbox())
-        let session = try MQTTConnection(options(broker)) { inbox.take($0) }
+        let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
+        let session = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
         _ = try await session.connected()
         try await session.subscribe(["c/#"])
         let file = broker.folder.url("huge")
@@ -221,7 +215,7 @@ import Testing
             #expect(sent.exitCode == 0, "\(sent.error)")
         }
         try await broker.publish("c/x", "small")
-        #expect(await eventually { !inbox.all.isEmpty } && inbox.all == [MQTTMessage("c/x", "small")])
+        #expect(await eventually { !inbox.value.isEmpty } && inbox.value == [MQTTMessage("c/x", "small")])
         let grown = try highest() - before
         print("huge messages: \(grown) kB more")
         #expect(grown < 50_000)
@@ -238,11 +232,11 @@ import Testing
     /// A broker without MQTT 5 rejects it or disconnects: the client continues with 3.1.1. Of a large message only the
     /// beginning is delivered.
     @Test(arguments: [true, false]) func `a broker with MQTT 3.1.1 works`(saysSo: Bool) async throws {
-        let (old, inbox) = (try OldBroker(saysSo: saysSo), Inbox())
+        let (old, inbox) = (try OldBroker(saysSo: saysSo), Box([MQTTMessage]()))
         let session = try await MQTTConnection.open(
             MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(old.port)), clientID: "x")
-        ) { inbox.take($0) }
-        let message = await event { inbox.all.first }
+        ) { message in inbox.change { $0.append(message) } }
+        let message = await event { inbox.value.first }
         #expect(message?.topic == "c" && message?.payload.count == MQTTMessage.incomingLimit + 1)
         #expect(old.versions == [5, 4])
         await session.close()
