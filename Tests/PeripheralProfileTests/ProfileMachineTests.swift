@@ -125,17 +125,6 @@ import Testing
         #expect(try host.take(2).map(\.value) == [[1], [2]])
     }
 
-    @Test func `a notification of a characteristic without the notify property is repeated`() throws {
-        let request = Exchange(.command, handle: 6, value: [1], values: [.init(handle: 6, value: [2], afterMs: 30)])
-        let world = try World(Self.profile([request]))
-        #expect(try world.connect().repeatExchange(request) == [])
-        #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
-        #expect(
-            world.machine.remarks == [
-                "FF01 at 6 notifies without having the property, as recorded; bluetoothd does not support this"
-            ])
-    }
-
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
     func `a recorded write matches on a link that reports no kind of write`(

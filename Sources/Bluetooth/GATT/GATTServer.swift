@@ -115,12 +115,11 @@ package struct GATTServer: Sendable {
     private mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
         lastDelivery += 1
         var delivery = Delivery(id: lastDelivery, characteristic: characteristic, pendingCentrals: [])
-        guard let handle = table.valueHandle(of: characteristic), case .value(let local)? = table[handle]?.content
-        else {
+        guard let handle = table.valueHandle(of: characteristic), case .value? = table[handle]?.content else {
             effects.append(.log("cannot notify \(characteristic): unknown characteristic"))
             return deliveries.append(delivery)
         }
-        let subscribers = bearers.filter { local.notifiesEveryCentral || $0.configurations[handle] != nil }.map(\.id)
+        let subscribers = bearers.filter { $0.configurations[handle] != nil }.map(\.id)
         delivery.pendingCentrals = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers { update(id, at: now) { $0.notify(handle, value, delivery: delivery.id) } }

@@ -180,7 +180,6 @@ extension GATTTable {
             }
             var attribute = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
             attribute.id = descriptor.id
-            attribute.notifiesEveryCentral = descriptor.notifiesEveryCentral
             valueHandles[descriptor.id] = try append(descriptor.uuid, .value(attribute), descriptor.handle)
         }
 

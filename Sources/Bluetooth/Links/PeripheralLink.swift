@@ -94,8 +94,6 @@ package struct LocalDescriptor: Hashable, Sendable {
     package var id: BluetoothUUID
     /// The handle, or `nil` for the next free one.
     package var handle: UInt16?
-    /// Whether values are notified from this handle to every central, as some firmware does.
-    package var notifiesEveryCentral = false
 
     package init(uuid: BluetoothUUID, id: BluetoothUUID, handle: UInt16? = nil) {
         self.uuid = uuid
@@ -114,9 +112,6 @@ package struct LocalCharacteristic: Hashable, Sendable {
     package var handle: UInt16?
     /// The descriptors in order. The link adds a 2902 descriptor only if there is none.
     package var descriptors: [LocalDescriptor] = []
-    /// Whether values go to every connected central, subscribed or not, as some firmware does. Only links that serve
-    /// attributes themselves support it.
-    package var notifiesEveryCentral = false
     /// Whether reads are accepted although the properties do not allow them.
     package var acceptsAnyRead = false
     package var properties: CharacteristicProperties

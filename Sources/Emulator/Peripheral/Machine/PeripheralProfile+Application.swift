@@ -40,7 +40,6 @@ extension PeripheralProfile {
         application.maximumMTU = mtu ?? ATTPDU.defaultMTU
         application.advertisement = AdvertisingBytes(
             data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])
-        let undeclared = undeclared
         for service in services {
             var local = LocalService(uuid: service.uuid ?? Self.placeholder(at: service.handle), characteristics: [])
             local.handle = service.handle
@@ -53,40 +52,11 @@ extension PeripheralProfile {
                 let next =
                     index + 1 < service.characteristics.count
                     ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
-                var shown = Self.local(characteristic, next: next, &remarks)
-                shown.notifiesEveryCentral = undeclared.contains(characteristic.handle)
-                for index in shown.descriptors.indices {
-                    shown.descriptors[index].notifiesEveryCentral =
-                        shown.descriptors[index].handle.map(undeclared.contains) ?? false
-                }
-                let attributes =
-                    [(shown.uuid, characteristic.handle)] + shown.descriptors.map { ($0.uuid, $0.handle ?? 0) }
-                for (uuid, handle) in attributes where undeclared.contains(handle) {
-                    remarks.append(
-                        """
-                        \(uuid) at \(handle) notifies without having the property, as recorded; bluetoothd does not \
-                        support this
-                        """
-                    )
-                }
-                local.characteristics.append(shown)
+                local.characteristics.append(Self.local(characteristic, next: next, &remarks))
             }
             application.services.append(local)
         }
         return (application, remarks)
-    }
-
-    /// The handles whose values were notified, although their properties do not include notifications.
-    var undeclared: Set<UInt16> {
-        var handles: Set<UInt16> = []
-        for characteristic in characteristics {
-            if !characteristic.canBeSubscribed, characteristic.configuration == nil {
-                handles.insert(characteristic.handle)
-            }
-            handles.formUnion(
-                characteristic.descriptors.filter { $0.uuid != GATTTable.clientConfiguration }.map(\.handle))
-        }
-        return handles.intersection(conversations.flatMap(\.exchanges).flatMap { $0.values ?? [] }.map(\.handle))
     }
 
     private static func local(_ characteristic: Characteristic, next: Int, _ remarks: inout [String])

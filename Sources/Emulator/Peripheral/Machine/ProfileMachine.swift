@@ -37,8 +37,6 @@ package struct ProfileMachine: PeripheralMachine {
     private let configurations: [UInt16: UInt16]
     private let uuids: [UInt16: BluetoothUUID]
     private let values: [UInt16: [UInt8]]
-    /// The handles whose values are sent without a subscription.
-    private let undeclared: Set<UInt16>
 
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
@@ -63,7 +61,6 @@ package struct ProfileMachine: PeripheralMachine {
         self.distinguishesWrites = distinguishesWrites
         (application, remarks) = profile.application()
         index = ExchangeIndex(profile)
-        undeclared = profile.undeclared
         var properties: [UInt16: CharacteristicProperties] = [:]
         var configurations: [UInt16: UInt16] = [:]
         var uuids: [UInt16: BluetoothUUID] = [:]
@@ -145,7 +142,6 @@ package struct ProfileMachine: PeripheralMachine {
             cursorEnd = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
         }
         unrequestedValues = index.exchanges[cursor..<cursorEnd].first { $0.request == .connect }?.values ?? []
-        for handle in undeclared.sorted() { playUnrequestedValues(of: handle, at: now) }
     }
 
     private mutating func disconnect() {
@@ -371,7 +367,7 @@ package struct ProfileMachine: PeripheralMachine {
             }
             players[playerIndex].advance()
             // Do not send a value without a subscriber.
-            guard subscriptions.contains(value.handle) || undeclared.contains(value.handle) else { continue }
+            guard subscriptions.contains(value.handle) else { continue }
             confirmationDeadline = now.advanced(by: Self.confirmationLimit)
             effects.append(.link(.notify(PeripheralProfile.identifier(of: value.handle), value: value.value.bytes)))
         }
