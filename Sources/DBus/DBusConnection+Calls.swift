@@ -2,96 +2,57 @@ import CDBus
 import Dispatch
 
 extension DBusConnection {
-    struct PendingCall {
-        var pending: OpaquePointer
-        var completion: @Sendable (Result<[DBusValue], DBusFailure>) -> Void
-    }
+    package typealias Completion = @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+
+    static let closed = DBusFailure(DBusFailure.disconnected, "the bus connection is closed")
 
     /// Calls a method and waits at most `limit` for its reply. Cancelling the task cancels the call.
     package func call(_ call: DBusCall, limit: Duration = .seconds(25)) async throws(DBusFailure) -> [DBusValue] {
-        let number = nextNumber()
+        let serial = try send(call, limit: limit)
         let result: Result<[DBusValue], DBusFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                begin(call, number: number, limit: limit) { continuation.resume(returning: $0) }
-                if Task.isCancelled { cancel(number) }
+                calls[serial] = { continuation.resume(returning: $0) }
             }
         } onCancel: {
-            executor.queue.async { self.assumeIsolated { $0.cancel(number) } }
+            executor.queue.async {
+                self.assumeIsolated { $0.end(serial, DBusFailure(DBusFailure.noReply, "the call was cancelled")) }
+            }
         }
         return try result.get()
     }
 
     /// Calls a method. `completion` runs on the queue, in order with the signals around the reply.
-    package func call(
-        _ call: DBusCall, limit: Duration = .seconds(25),
-        completion: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
-    ) {
-        begin(call, number: nextNumber(), limit: limit, completion: completion)
-    }
-
-    private func begin(
-        _ call: DBusCall, number: UInt64, limit: Duration,
-        completion: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
-    ) {
-        let message: OwnedMessage
+    package func call(_ call: DBusCall, limit: Duration = .seconds(25), completion: @escaping Completion) {
         do throws(DBusFailure) {
-            guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the bus connection is closed") }
-            message = try OwnedMessage(call)
+            calls[try send(call, limit: limit)] = completion
         } catch {
-            return completion(.failure(error))
-        }
-        var pending: OpaquePointer?
-        let milliseconds = Int32(clamping: Int64((limit / .milliseconds(1)).rounded(.up)))
-        guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0,
-            let pending
-        else {
-            return completion(.failure(DBusFailure(DBusFailure.disconnected, "the bus connection is closed")))
-        }
-        calls[number] = PendingCall(pending: pending, completion: completion)
-        let owner = Unmanaged.passRetained(CallOwner(connection: self, number: number)).toOpaque()
-        dbus_pending_call_set_notify(
-            pending,
-            { _, data in
-                guard let data else { return }
-                let owner = Unmanaged<CallOwner>.fromOpaque(data).takeUnretainedValue()
-                let number = owner.number
-                owner.connection.assumeIsolated { $0.finished(number) }
-            }, owner, { data in data.map { Unmanaged<CallOwner>.fromOpaque($0).release() } })
-    }
-
-    private func finished(_ number: UInt64) {
-        guard let call = calls.removeValue(forKey: number) else { return }
-        defer { dbus_pending_call_unref(call.pending) }
-        guard let reply = dbus_pending_call_steal_reply(call.pending) else {
-            return call.completion(.failure(DBusFailure(DBusFailure.noReply, "no reply")))
-        }
-        call.completion(OwnedMessage(reply).result)
-    }
-
-    private func cancel(_ number: UInt64) {
-        guard let call = calls.removeValue(forKey: number) else { return }
-        dbus_pending_call_cancel(call.pending)
-        dbus_pending_call_unref(call.pending)
-        call.completion(.failure(DBusFailure(DBusFailure.noReply, "the call was cancelled")))
-    }
-
-    func failPendingCalls(_ failure: DBusFailure) {
-        let failed = calls.values
-        calls = [:]
-        for call in failed {
-            dbus_pending_call_cancel(call.pending)
-            dbus_pending_call_unref(call.pending)
-            call.completion(.failure(failure))
+            completion(.failure(error))
         }
     }
-}
 
-/// The context that libdbus keeps for a pending call.
-private final class CallOwner: Sendable {
-    let connection: DBusConnection
-    let number: UInt64
-    init(connection: DBusConnection, number: UInt64) {
-        self.connection = connection
-        self.number = number
+    /// Sends a call that fails after `limit`, and returns its serial number, which the reply repeats.
+    private func send(_ call: DBusCall, limit: Duration) throws(DBusFailure) -> UInt32 {
+        guard isOpen else { throw Self.closed }
+        let message = try OwnedMessage(call)
+        guard dbus_connection_send(connection, message.pointer, nil) != 0 else {
+            throw DBusFailure(DBusFailure.failed, "out of memory for the message")
+        }
+        let serial = dbus_message_get_serial(message.pointer)
+        let milliseconds = Int((limit / .milliseconds(1)).rounded(.up))
+        executor.queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in
+            guard let self else { return }
+            self.assumeIsolated { $0.end(serial, DBusFailure(DBusFailure.noReply, "no reply within \(limit)")) }
+        }
+        return serial
+    }
+
+    /// Handles a reply. A reply to a call that has ended is ignored.
+    func finish(_ reply: OwnedMessage) {
+        calls.removeValue(forKey: dbus_message_get_reply_serial(reply.pointer))?(reply.result)
+    }
+
+    /// Ends a pending call without its reply.
+    func end(_ serial: UInt32, _ failure: DBusFailure) {
+        calls.removeValue(forKey: serial)?(.failure(failure))
     }
 }

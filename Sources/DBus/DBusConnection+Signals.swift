@@ -126,7 +126,7 @@ extension DBusConnection {
         throws(DBusFailure)
     {
         let message = try OwnedMessage(path: path, interface: interface, signal: signal, arguments)
-        guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the bus connection is closed") }
+        guard isOpen else { throw Self.closed }
         dbus_connection_send(connection, message.pointer, nil)
     }
 }

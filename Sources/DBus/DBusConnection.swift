@@ -2,7 +2,7 @@ import CDBus
 import Dispatch
 import Glibc
 
-/// A connection to a message bus, driven by libdbus' watches and timeouts on a serial queue.
+/// A connection to a message bus, driven by libdbus' watches on a serial queue.
 ///
 /// Signal and method handlers run on that queue, in the order of arrival. They may enter an actor that shares
 /// `executor` with `assumeIsolated`.
@@ -39,7 +39,8 @@ package actor DBusConnection {
     let connection: OpaquePointer
     private let loop: DBusLoop
     var tree = DBusObjectTree()
-    var calls: [UInt64: PendingCall] = [:]
+    /// The calls that wait for a reply, by serial number.
+    var calls: [UInt32: Completion] = [:]
     var unanswered: [DBusInvocation.Token: OwnedMessage] = [:]
     var subscriptions: [UInt64: Subscription] = [:]
     /// The owners of the watched well-known names.
@@ -117,6 +118,9 @@ package actor DBusConnection {
         case DBUS_MESSAGE_TYPE_METHOD_CALL:
             handleMethodCall(message)
             return DBUS_HANDLER_RESULT_HANDLED
+        case DBUS_MESSAGE_TYPE_METHOD_RETURN, DBUS_MESSAGE_TYPE_ERROR:
+            finish(OwnedMessage(dbus_message_ref(message)))
+            return DBUS_HANDLER_RESULT_HANDLED
         default:
             return DBUS_HANDLER_RESULT_NOT_YET_HANDLED
         }
@@ -133,7 +137,7 @@ package actor DBusConnection {
         isOpen = false
         loop.stop()
         dbus_connection_close(connection)
-        failPendingCalls(DBusFailure(DBusFailure.disconnected, "the bus connection is closed"))
+        for serial in calls.keys { end(serial, Self.closed) }
         unanswered = [:]
         let handlers = closeHandlers
         subscriptions = [:]

@@ -3,15 +3,15 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// Runs libdbus' watches and timeouts on a dispatch queue, without polling or blocking a thread.
+/// Runs libdbus' watches on a dispatch queue, without polling or blocking a thread.
 ///
-/// libdbus requests watches and timers through the functions installed here, and the event sources call it back.
-/// Everything happens on the connection's queue, hence `@unchecked Sendable`.
+/// libdbus requests watches through the functions installed here, and the event sources call it back. It needs no
+/// timers, because the connection ends late calls. Everything happens on the connection's queue, hence
+/// `@unchecked Sendable`.
 final class DBusLoop: @unchecked Sendable {
     private let connection: OpaquePointer
     private let queue: DispatchQueue
     private var watches: [UInt: (source: DescriptorSource, interest: DescriptorSource.Interest)] = [:]
-    private var timers: [UInt: any DispatchSourceTimer] = [:]
     private var isDispatching = false
     private var isStopped = false
 
@@ -28,16 +28,6 @@ final class DBusLoop: @unchecked Sendable {
             { watch, data in DBusLoop.of(data)?.add(watch: watch) == true ? 1 : 0 },
             { watch, data in DBusLoop.of(data)?.remove(watch: watch) },
             { watch, data in DBusLoop.of(data)?.toggle(watch: watch) }, context, nil)
-        dbus_connection_set_timeout_functions(
-            connection,
-            { timeout, data in
-                DBusLoop.of(data)?.add(timeout: timeout); return 1
-            },
-            { timeout, data in DBusLoop.of(data)?.remove(timeout: timeout) },
-            { timeout, data in
-                DBusLoop.of(data)?.remove(timeout: timeout)
-                DBusLoop.of(data)?.add(timeout: timeout)
-            }, context, nil)
         dbus_connection_set_dispatch_status_function(
             connection,
             { _, status, data in
@@ -48,11 +38,10 @@ final class DBusLoop: @unchecked Sendable {
         dispatch()
     }
 
-    /// Removes the functions. libdbus then removes its watches and timeouts.
+    /// Removes the functions. libdbus then removes its watches.
     func stop() {
         isStopped = true
         dbus_connection_set_watch_functions(connection, nil, nil, nil, nil, nil)
-        dbus_connection_set_timeout_functions(connection, nil, nil, nil, nil, nil)
         dbus_connection_set_dispatch_status_function(connection, nil, nil, nil)
     }
 
@@ -66,8 +55,6 @@ final class DBusLoop: @unchecked Sendable {
         while !isStopped, dbus_connection_dispatch(connection) == DBUS_DISPATCH_DATA_REMAINS {}
         isDispatching = false
     }
-
-    // MARK: - Watches
 
     private func add(watch: OpaquePointer?) -> Bool {
         guard let watch, let descriptor = Self.duplicate(dbus_watch_get_unix_fd(watch)) else { return false }
@@ -104,27 +91,5 @@ final class DBusLoop: @unchecked Sendable {
     private func remove(watch: OpaquePointer?) {
         guard let watch, let entry = watches.removeValue(forKey: UInt(bitPattern: watch)) else { return }
         entry.source.cancel()
-    }
-
-    // MARK: - Timeouts
-
-    private func add(timeout: OpaquePointer?) {
-        guard let timeout, dbus_timeout_get_enabled(timeout) != 0 else { return }
-        let key = UInt(bitPattern: timeout)
-        let interval = DispatchTimeInterval.milliseconds(Int(dbus_timeout_get_interval(timeout)))
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + interval, repeating: interval)
-        timer.setEventHandler { [weak self] in
-            guard let self, timers[key] != nil, let timeout = OpaquePointer(bitPattern: key) else { return }
-            _ = dbus_timeout_handle(timeout)
-            dispatch()
-        }
-        timers[key] = timer
-        timer.resume()
-    }
-
-    private func remove(timeout: OpaquePointer?) {
-        guard let timeout else { return }
-        timers.removeValue(forKey: UInt(bitPattern: timeout))?.cancel()
     }
 }

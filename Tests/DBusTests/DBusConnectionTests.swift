@@ -167,7 +167,7 @@ import Testing
         #expect(try await !second.requestName("test.Service", waits: true))
         let held = Collected<Bool>()
         /// Holds the queue from the second call on, which queries the owner.
-        @Sendable func hold(from call: UInt64?) {
+        @Sendable func hold(from call: UInt32?) {
             let last = reader.assumeIsolated { $0.calls.keys.max() }
             if let call, let last, last > call {
                 held.add(true)
