@@ -14,16 +14,14 @@ extension DBusConnection {
     /// Replies to an invocation whose handler returned `later`. A second or late reply is ignored.
     package func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
         guard let call = unanswered.removeValue(forKey: token) else { return }
-        reply(to: call.pointer, answer)
+        reply(to: call, answer)
     }
 
-    func handleMethodCall(_ message: OpaquePointer) {
-        func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    func handleMethodCall(_ message: OwnedMessage) {
         let invocation = DBusInvocation(
-            token: .init(number: nextNumber()), sender: text(dbus_message_get_sender(message)),
-            path: text(dbus_message_get_path(message)), interface: text(dbus_message_get_interface(message)),
-            member: text(dbus_message_get_member(message)), arguments: DBusMessageCoding.arguments(of: message),
-            wantsReply: dbus_message_get_no_reply(message) == 0)
+            token: .init(number: nextNumber()), sender: message.sender, path: message.path,
+            interface: message.interface, member: message.member, arguments: message.arguments,
+            wantsReply: dbus_message_get_no_reply(message.pointer) == 0)
         guard unanswered.count < Self.unansweredLimit else {
             let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
             return reply(to: message, .failure(DBusFailure(DBusFailure.limitsExceeded, sentence)))
@@ -37,16 +35,14 @@ extension DBusConnection {
         switch answer {
         case .values(let values): reply(to: message, .success(values))
         case .failure(let failure): reply(to: message, .failure(failure))
-        case .later:
-            dbus_message_ref(message)
-            unanswered[invocation.token] = OwnedMessage(message)
+        case .later: unanswered[invocation.token] = message
         }
     }
 
-    private func reply(to call: OpaquePointer, _ answer: Result<[DBusValue], DBusFailure>) {
-        guard isOpen, dbus_message_get_no_reply(call) == 0, let message = OwnedMessage.answer(to: call, answer) else {
-            return
-        }
+    private func reply(to call: OwnedMessage, _ answer: Result<[DBusValue], DBusFailure>) {
+        guard isOpen, dbus_message_get_no_reply(call.pointer) == 0,
+            let message = OwnedMessage.answer(to: call.pointer, answer)
+        else { return }
         dbus_connection_send(connection, message.pointer, nil)
     }
 

@@ -100,12 +100,10 @@ extension DBusConnection {
     }
 
     /// Delivers a received signal to its subscribers.
-    func deliver(_ message: OpaquePointer) {
-        func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    func deliver(_ message: OwnedMessage) {
         let signal = DBusSignal(
-            sender: text(dbus_message_get_sender(message)), path: text(dbus_message_get_path(message)),
-            interface: text(dbus_message_get_interface(message)), member: text(dbus_message_get_member(message)),
-            arguments: DBusMessageCoding.arguments(of: message), serial: dbus_message_get_serial(message))
+            sender: message.sender, path: message.path, interface: message.interface, member: message.member,
+            arguments: message.arguments, serial: dbus_message_get_serial(message.pointer))
         followOwner(signal)
         for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
             let sender = subscription.match.sender.flatMap {

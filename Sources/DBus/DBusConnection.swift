@@ -100,29 +100,23 @@ package actor DBusConnection {
 
     private static let filter: DBusHandleMessageFunction = { _, message, data in
         guard let message, let data else { return DBUS_HANDLER_RESULT_NOT_YET_HANDLED }
-        let box = SendablePointer(message)
-        return Unmanaged<DBusConnection>.fromOpaque(data).takeUnretainedValue().assumeIsolated {
-            $0.received(box.pointer)
+        nonisolated(unsafe) let pointer = message
+        Unmanaged<DBusConnection>.fromOpaque(data).takeUnretainedValue().assumeIsolated {
+            $0.received(OwnedMessage(dbus_message_ref(pointer)))
         }
+        return DBUS_HANDLER_RESULT_HANDLED
     }
 
-    private func received(_ message: OpaquePointer) -> DBusHandlerResult {
-        switch dbus_message_get_type(message) {
+    private func received(_ message: OwnedMessage) {
+        switch dbus_message_get_type(message.pointer) {
         case DBUS_MESSAGE_TYPE_SIGNAL:
-            if dbus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
+            if message.interface == "org.freedesktop.DBus.Local", message.member == "Disconnected" {
                 close()
             } else {
                 deliver(message)
             }
-            return DBUS_HANDLER_RESULT_HANDLED
-        case DBUS_MESSAGE_TYPE_METHOD_CALL:
-            handleMethodCall(message)
-            return DBUS_HANDLER_RESULT_HANDLED
-        case DBUS_MESSAGE_TYPE_METHOD_RETURN, DBUS_MESSAGE_TYPE_ERROR:
-            finish(OwnedMessage(dbus_message_ref(message)))
-            return DBUS_HANDLER_RESULT_HANDLED
-        default:
-            return DBUS_HANDLER_RESULT_NOT_YET_HANDLED
+        case DBUS_MESSAGE_TYPE_METHOD_CALL: handleMethodCall(message)
+        default: finish(message)
         }
     }
 
@@ -144,10 +138,10 @@ package actor DBusConnection {
         closeHandlers = []
         for handler in handlers { handler() }
         // Close later, because this function can run inside a callback of libdbus.
-        let box = SendablePointer(connection)
+        nonisolated(unsafe) let connection = connection
         executor.queue.async { [self] in
-            dbus_connection_remove_filter(box.pointer, Self.filter, Unmanaged.passUnretained(self).toOpaque())
-            dbus_connection_unref(box.pointer)
+            dbus_connection_remove_filter(connection, Self.filter, Unmanaged.passUnretained(self).toOpaque())
+            dbus_connection_unref(connection)
             Unmanaged.passUnretained(self).release()
         }
     }
@@ -156,10 +150,4 @@ package actor DBusConnection {
         lastNumber += 1
         return lastNumber
     }
-}
-
-/// `OpaquePointer` is not Sendable. It is used on the queue only.
-struct SendablePointer: @unchecked Sendable {
-    let pointer: OpaquePointer
-    init(_ pointer: OpaquePointer) { self.pointer = pointer }
 }

@@ -141,8 +141,17 @@ final class OwnedMessage {
         }
     }
 
+    var sender: String { Self.text(dbus_message_get_sender(pointer)) }
+    var path: String { Self.text(dbus_message_get_path(pointer)) }
+    var interface: String { Self.text(dbus_message_get_interface(pointer)) }
+    var member: String { Self.text(dbus_message_get_member(pointer)) }
+    var arguments: [DBusValue] { DBusMessageCoding.arguments(of: pointer) }
+
+    /// The text of a header field; empty if the message does not have the field.
+    private static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+
+    /// The content of a reply.
     var result: Result<[DBusValue], DBusFailure> {
-        let arguments = DBusMessageCoding.arguments(of: pointer)
         guard dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR else { return .success(arguments) }
         let name = dbus_message_get_error_name(pointer).map { String(cString: $0) } ?? DBusFailure.failed
         return .failure(DBusFailure(name, arguments.first?.text ?? ""))
