@@ -6,13 +6,12 @@ extension DBusConnection {
         var handler: @Sendable (DBusSignal) -> Void
     }
 
-    /// The owner of a watched name.
-    enum NameOwner {
-        case unknown
+    struct WatchedName {
+        /// Whether the bus has named the owner, in a signal or a reply.
+        var isKnown = false
         /// The unique name of the owner; `nil` if there is none.
-        case known(String?)
-
-        var uniqueName: String? { if case .known(let name) = self { name } else { nil } }
+        var owner: String?
+        var handlers: [@Sendable (_ owner: String?) -> Void] = []
     }
 
     private static let bus = "org.freedesktop.DBus"
@@ -41,37 +40,37 @@ extension DBusConnection {
     @discardableResult
     package func watchOwner(of name: String) async throws(DBusFailure) -> String? {
         guard !name.hasPrefix(":"), name != Self.bus else { return name }
-        if owners[name] == nil {
-            owners[name] = .unknown
+        if names[name] == nil {
+            names[name] = WatchedName()
             do throws(DBusFailure) {
-                _ = try await call(.bus("AddMatch", [.string(Self.ownerMatch(name).rule)]))
+                let match = DBusMatch(sender: Self.bus, path: "/org/freedesktop/DBus", interface: Self.bus)
+                let rule = "\(match.rule),member='NameOwnerChanged',arg0='\(name)'"
+                _ = try await call(.bus("AddMatch", [.string(rule)]))
             } catch {
-                owners[name] = nil
+                names[name] = nil
                 throw error
             }
         }
-        if case .unknown? = owners[name] { try await readOwner(name) }
-        return owners[name]?.uniqueName
+        if names[name]?.isKnown == false {
+            let owner = try await readOwner(of: name)
+            // A signal that arrived during the call is not older than the reply.
+            if names[name]?.isKnown == false { setOwner(owner, of: name) }
+        }
+        return names[name]?.owner
     }
 
-    /// Reads the owner of a name. Stores it in order with the signals, so that a later change wins.
-    private func readOwner(_ name: String) async throws(DBusFailure) {
-        let failure: DBusFailure? = await withCheckedContinuation { continuation in
-            call(.bus("GetNameOwner", [.string(name)])) { [weak self] answer in
-                self?.assumeIsolated { connection in
-                    switch answer {
-                    case .success(let values): connection.owners[name] = .known(values.first?.text)
-                    case .failure(let failure) where failure.name == Self.noOwner:
-                        connection.owners[name] = .known(nil)
-                    case .failure(let failure):
-                        connection.owners[name] = nil
-                        return continuation.resume(returning: failure)
-                    }
-                    continuation.resume(returning: nil)
-                }
-            }
+    private func setOwner(_ owner: String?, of name: String) {
+        names[name]?.isKnown = true
+        names[name]?.owner = owner
+    }
+
+    private func readOwner(of name: String) async throws(DBusFailure) -> String? {
+        do throws(DBusFailure) {
+            return try await call(.bus("GetNameOwner", [.string(name)])).first?.text
+        } catch {
+            guard error.name == Self.noOwner else { throw error }
+            return nil
         }
-        if let failure { throw failure }
     }
 
     /// Calls the handler on the queue whenever a name gets an owner (its unique name) or loses it (`nil`).
@@ -79,15 +78,7 @@ extension DBusConnection {
         async throws(DBusFailure)
     {
         try await watchOwner(of: name)
-        try await subscribe(Self.ownerMatch(name)) { signal in
-            guard signal.arguments.count == 3, let owner = signal.arguments[2].text else { return }
-            handler(owner.isEmpty ? nil : owner)
-        }
-    }
-
-    private static func ownerMatch(_ name: String) -> DBusMatch {
-        DBusMatch(
-            sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
+        names[name]?.handlers.append(handler)
     }
 
     /// Requests a well-known name; returns `false` if another connection owns it.
@@ -107,7 +98,7 @@ extension DBusConnection {
         followOwner(signal)
         for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
             let sender = subscription.match.sender.flatMap {
-                $0.hasPrefix(":") || $0 == Self.bus ? $0 : owners[$0]?.uniqueName
+                $0.hasPrefix(":") || $0 == Self.bus ? $0 : names[$0]?.owner
             }
             if subscription.match.matches(signal, owner: sender) { subscription.handler(signal) }
         }
@@ -115,9 +106,11 @@ extension DBusConnection {
 
     private func followOwner(_ signal: DBusSignal) {
         guard signal.sender == Self.bus, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
-            let name = signal.arguments[0].text, owners[name] != nil, let owner = signal.arguments[2].text
+            let name = signal.arguments[0].text, names[name] != nil, let newOwner = signal.arguments[2].text
         else { return }
-        owners[name] = .known(owner.isEmpty ? nil : owner)
+        let owner = newOwner.isEmpty ? nil : newOwner
+        setOwner(owner, of: name)
+        for handler in names[name]?.handlers ?? [] { handler(owner) }
     }
 
     package func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])

@@ -43,8 +43,8 @@ package actor DBusConnection {
     var calls: [UInt32: Completion] = [:]
     var unanswered: [DBusInvocation.Token: OwnedMessage] = [:]
     var subscriptions: [UInt64: Subscription] = [:]
-    /// The owners of the watched well-known names.
-    var owners: [String: NameOwner] = [:]
+    /// The watched well-known names.
+    var names: [String: WatchedName] = [:]
     private var closeHandlers: [@Sendable () -> Void] = []
     private var lastNumber: UInt64 = 0
 
@@ -135,6 +135,7 @@ package actor DBusConnection {
         unanswered = [:]
         let handlers = closeHandlers
         subscriptions = [:]
+        names = [:]
         closeHandlers = []
         for handler in handlers { handler() }
         // Close later, because this function can run inside a callback of libdbus.

@@ -40,56 +40,24 @@ package struct DBusMatch: Hashable, Sendable {
     /// The sender. A well-known name matches signals of its current owner.
     package var sender: String?
     package var path: String?
-    /// The path prefix: matches this path and all paths below it.
-    package var pathNamespace: String?
     package var interface: String?
-    package var member: String?
-    /// The first argument of the signal, if it is a string.
-    package var firstArgument: String?
 
-    package init(
-        sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil,
-        member: String? = nil,
-        firstArgument: String? = nil
-    ) {
+    package init(sender: String? = nil, path: String? = nil, interface: String? = nil) {
         self.sender = sender
         self.path = path
-        self.pathNamespace = pathNamespace
         self.interface = interface
-        self.member = member
-        self.firstArgument = firstArgument
     }
 
-    /// The text of the rule (D-Bus specification, "Match Rules").
+    /// The text of the rule (D-Bus specification, "Match Rules"). Names and paths have no apostrophe.
     var rule: String {
-        let parts = [
-            ("sender", sender), ("path", path), ("path_namespace", pathNamespace), ("interface", interface),
-            ("member", member),
-            ("arg0", firstArgument),
-        ]
-        return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\(quoted($0))'" } }.joined()
-    }
-
-    /// Quotes a value. An apostrophe ends the quoting, so it is written outside.
-    private func quoted(_ text: String) -> String {
-        text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+        let parts = [("sender", sender), ("path", path), ("interface", interface)]
+        return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\($0)'" } }.joined()
     }
 
     /// Whether the signal matches. `owner` is the unique name of `sender`.
     func matches(_ signal: DBusSignal, owner: String?) -> Bool {
-        if sender != nil, signal.sender != owner { return false }
-        if let path, signal.path != path { return false }
-        if let pathNamespace, pathNamespace != "/", signal.path != pathNamespace,
-            !signal.path.hasPrefix(pathNamespace + "/")
-        {
-            return false
-        }
-        if let interface, signal.interface != interface { return false }
-        if let member, signal.member != member { return false }
-        if let firstArgument {
-            guard case .string(firstArgument)? = signal.arguments.first else { return false }
-        }
-        return true
+        (sender == nil || signal.sender == owner) && signal.path == path ?? signal.path
+            && signal.interface == interface ?? signal.interface
     }
 }
 

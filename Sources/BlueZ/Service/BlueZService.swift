@@ -74,7 +74,7 @@ actor BlueZService {
         do {
             for match in [
                 DBusMatch(sender: BlueZName.service, path: "/", interface: BlueZName.objectManager),
-                DBusMatch(sender: BlueZName.service, pathNamespace: "/org/bluez", interface: BlueZName.properties),
+                DBusMatch(sender: BlueZName.service, interface: BlueZName.properties),
             ] {
                 try await connection.subscribe(match) { [weak self] signal in
                     guard let self else { return }
