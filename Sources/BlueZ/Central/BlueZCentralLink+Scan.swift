@@ -17,20 +17,10 @@ extension BlueZCentralLink {
             let adapter = try await ready()
             reported = [:]
             isScanning = true
-            let isShared = objects { $0[adapter, BlueZName.adapter]?["Discovering"]?.bool == true }
             _ = try await service.call(
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(Self.scanFilter)], limit: Self.limit,
                 "Cannot set the scan filter")
             guard isScanning else { return }
-            if isShared {
-                emit(
-                    .warning(
-                        """
-                        Another program on this machine scans with \(BlueZName.lastElement(of: adapter)) too; what \
-                        it filters may arrive late here.
-                        """
-                    ))
-            }
             do throws(LinkError) {
                 _ = try await service.call(
                     adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "Cannot start the scan")
