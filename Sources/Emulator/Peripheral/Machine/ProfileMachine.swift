@@ -25,6 +25,14 @@ package struct ProfileMachine: PeripheralMachine {
     private static let confirmationLimit = Duration.seconds(30)
     private static let maximumUnknown = 1000
 
+    private struct Attribute {
+        var uuid: BluetoothUUID?
+        var properties: CharacteristicProperties
+        var value: [UInt8]?
+        /// The handle of the Client Characteristic Configuration.
+        var configuration: UInt16?
+    }
+
     package let profile: PeripheralProfile
     package let mode: Mode
     package let application: GATTApplication
@@ -33,10 +41,8 @@ package struct ProfileMachine: PeripheralMachine {
     /// Whether the link distinguishes writes with and without response. bluetoothd does not, if both are supported.
     private let distinguishesWrites: Bool
     private var index: ExchangeIndex
-    private let properties: [UInt16: CharacteristicProperties]
-    private let configurations: [UInt16: UInt16]
-    private let uuids: [UInt16: BluetoothUUID]
-    private let values: [UInt16: [UInt8]]
+    /// The characteristic values and the descriptors, by handle.
+    private let attributes: [UInt16: Attribute]
 
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
@@ -61,25 +67,19 @@ package struct ProfileMachine: PeripheralMachine {
         self.distinguishesWrites = distinguishesWrites
         (application, remarks) = profile.application()
         index = ExchangeIndex(profile)
-        var properties: [UInt16: CharacteristicProperties] = [:]
-        var configurations: [UInt16: UInt16] = [:]
-        var uuids: [UInt16: BluetoothUUID] = [:]
-        var values: [UInt16: [UInt8]] = [:]
+        var attributes: [UInt16: Attribute] = [:]
         for (service, local) in zip(profile.services, application.services) {
             for (characteristic, local) in zip(service.characteristics, local.characteristics) {
-                properties[characteristic.handle] = characteristic.properties
-                values[characteristic.handle] = characteristic.value?.bytes
-                uuids[characteristic.handle] = local.uuid
+                attributes[characteristic.handle] = Attribute(
+                    uuid: local.uuid, properties: characteristic.properties, value: characteristic.value?.bytes,
+                    configuration: local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle)
                 for descriptor in characteristic.descriptors {
-                    properties[descriptor.handle] = [.read, .write]
-                    values[descriptor.handle] = descriptor.value?.bytes
-                    uuids[descriptor.handle] = descriptor.uuid
+                    attributes[descriptor.handle] = Attribute(
+                        uuid: descriptor.uuid, properties: [.read, .write], value: descriptor.value?.bytes)
                 }
-                configurations[characteristic.handle] =
-                    local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle
             }
         }
-        (self.properties, self.configurations, self.uuids, self.values) = (properties, configurations, uuids, values)
+        self.attributes = attributes
     }
 
     package var nextDeadline: MonotonicInstant? {
@@ -176,7 +176,7 @@ package struct ProfileMachine: PeripheralMachine {
 
     /// Sends the recorded values after a change of a subscription. The link has responded to the write.
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
-        guard let configuration = configurations[handle] else { return }
+        guard let configuration = attributes[handle]?.configuration else { return }
         if mode == .strict {
             skipExchanges(before: configuration, values)
             guard cursor < cursorEnd, index.exchanges[cursor].handle == configuration,
@@ -205,21 +205,22 @@ package struct ProfileMachine: PeripheralMachine {
     ) {
         let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
         guard id == central else { return respond(token, .error(readNotPermitted)) }
+        let value = attributes[handle]?.value
         guard offset == 0 else {
             // The central reads the rest of a value.
-            let value = values[handle] ?? []
-            return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
+            let rest = value?.dropFirst(offset) ?? []
+            return respond(token, offset <= value?.count ?? 0 ? .value(Array(rest)) : .error(invalidOffset))
         }
         let key = ExchangeIndex.Key(request: .read, handle: handle, value: [])
         switch recordedResponse(key) {
         case .refused: respond(token, .error(unlikelyError))
-        case .exchange(let exchange): scheduleResponse(exchange.response, token, fallback: values[handle], at: now)
+        case .exchange(let exchange): scheduleResponse(exchange.response, token, fallback: value, at: now)
         case .rule(let rule):
-            scheduleResponse(rule.response, token, fallback: values[handle] ?? [], at: now)
+            scheduleResponse(rule.response, token, fallback: value ?? [], at: now)
             play(rule, depth: 1, at: now)
         case nil:
-            if let value = values[handle] { return respond(token, .value(value)) }
-            let mayRead = properties[handle]?.contains(.read) == true
+            if let value { return respond(token, .value(value)) }
+            let mayRead = attributes[handle]?.properties.contains(.read) == true
             report(key, mayRead ? "rejected: its value is not in the capture" : "rejected: not readable")
             respond(token, .error(mayRead ? unlikelyError : readNotPermitted))
         }
@@ -241,7 +242,7 @@ package struct ProfileMachine: PeripheralMachine {
             play(rule, depth: 1, at: now)
         case nil:
             let required: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
-            let mayWrite = properties[handle]?.contains(required) == true
+            let mayWrite = attributes[handle]?.properties.contains(required) == true
             report(key, mayWrite ? "accepted without effect" : "rejected: this kind of write is not supported")
             respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
         }
@@ -296,7 +297,7 @@ package struct ProfileMachine: PeripheralMachine {
                 cursor += 1
                 continue
             }
-            guard let value = configurations.first(where: { $0.value == exchangeHandle })?.key else { return }
+            guard let value = attributes.first(where: { $0.value.configuration == exchangeHandle })?.key else { return }
             let bytes = index.exchanges[cursor].value?.bytes ?? []
             let isThisSubscription = exchangeHandle == handle && values.contains(bytes)
             guard !isThisSubscription, subscriptions.contains(value) == (bytes.first != 0) else { return }
@@ -381,7 +382,9 @@ package struct ProfileMachine: PeripheralMachine {
 
     // MARK: Messages
 
-    private func label(_ handle: UInt16) -> String { uuids[handle].map { "\(handle) (\($0))" } ?? "\(handle)" }
+    private func label(_ handle: UInt16) -> String {
+        attributes[handle]?.uuid.map { "\(handle) (\($0))" } ?? "\(handle)"
+    }
 
     private func text(_ key: ExchangeIndex.Key) -> String {
         switch key.request {
