@@ -19,8 +19,8 @@ extension DBusConnection {
 
     func handleMethodCall(_ message: OwnedMessage) {
         let invocation = DBusInvocation(
-            token: .init(number: nextNumber()), sender: message.sender, path: message.path,
-            interface: message.interface, member: message.member, arguments: message.arguments,
+            token: .init(number: nextNumber()), path: message.path, interface: message.interface,
+            member: message.member, arguments: message.arguments,
             wantsReply: dbus_message_get_no_reply(message.pointer) == 0)
         guard unanswered.count < Self.unansweredLimit else {
             let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
@@ -46,15 +46,13 @@ extension DBusConnection {
         dbus_connection_send(connection, message.pointer, nil)
     }
 
-    private func emit(_ emissions: [DBusObjectTree.Emission]) {
-        for emission in emissions {
+    private func emit(_ emission: DBusObjectTree.Emission?) {
+        guard isOpen, let emission else { return }
+        do throws(DBusFailure) {
+            try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
+        } catch {
             // The content comes from exported objects, so a failure is a programming error.
-            do throws(DBusFailure) {
-                try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
-            } catch {
-                precondition(
-                    error.name != DBusFailure.unsendable, "cannot encode an exported object: \(error.message)")
-            }
+            preconditionFailure("cannot encode an exported object: \(error.message)")
         }
     }
 }

@@ -3,16 +3,11 @@ package struct DBusInterface: Sendable {
     package var name: String
     package var methods: [DBusMethod]
     package var properties: [String: DBusValue]
-    package var signals: [String: [DBusArgument]]
 
-    package init(
-        _ name: String, methods: [DBusMethod] = [], properties: [String: DBusValue] = [:],
-        signals: [String: [DBusArgument]] = [:]
-    ) {
+    package init(_ name: String, methods: [DBusMethod] = [], properties: [String: DBusValue] = [:]) {
         self.name = name
         self.methods = methods
         self.properties = properties
-        self.signals = signals
     }
 }
 
@@ -53,8 +48,6 @@ package struct DBusInvocation: Sendable {
     }
 
     package var token: Token
-    /// The caller's unique bus name.
-    package var sender: String
     package var path: String
     package var interface: String
     package var member: String

@@ -16,24 +16,20 @@ struct DBusObjectTree {
 
     private var objects: [String: Object] = [:]
 
-    mutating func add(_ path: String, _ interfaces: [DBusInterface], isManager: Bool) -> [Emission] {
+    mutating func add(_ path: String, _ interfaces: [DBusInterface], isManager: Bool) -> Emission? {
         objects[path] = Object(interfaces: Dictionary(interfaces.map { ($0.name, $0) }) { $1 }, isManager: isManager)
-        guard !interfaces.isEmpty, let manager = manager(of: path) else { return [] }
-        return [
-            Emission(
-                path: manager, interface: Self.objectManager, signal: "InterfacesAdded",
-                arguments: [.objectPath(path), described(path)])
-        ]
+        guard !interfaces.isEmpty, let manager = manager(of: path) else { return nil }
+        return Emission(
+            path: manager, interface: Self.objectManager, signal: "InterfacesAdded",
+            arguments: [.objectPath(path), described(path)])
     }
 
-    mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> [Emission] {
-        guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return [] }
+    mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> Emission? {
+        guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return nil }
         objects[path]?.interfaces[interface]?.properties[property] = value
-        return [
-            Emission(
-                path: path, interface: Self.properties, signal: "PropertiesChanged",
-                arguments: [.string(interface), .properties([property: value]), .strings([])])
-        ]
+        return Emission(
+            path: path, interface: Self.properties, signal: "PropertiesChanged",
+            arguments: [.string(interface), .properties([property: value]), .strings([])])
     }
 
     /// The method that a call selects. The connection calls the handler, so that the handler can change the tree.
@@ -102,26 +98,13 @@ extension DBusObjectTree {
         }
         var found = own + [DBusInterface(Self.introspectable, methods: [introspect])]
         if !own.isEmpty {
-            found.append(
-                DBusInterface(
-                    Self.properties, methods: propertyMethods,
-                    signals: [
-                        "PropertiesChanged": [
-                            .init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as"),
-                        ]
-                    ]))
+            found.append(DBusInterface(Self.properties, methods: propertyMethods))
         }
         if object?.isManager == true {
             let list = DBusMethod("GetManagedObjects", output: [.init("objects", "a{oa{sa{sv}}}")]) { _ in
                 .values([managedObjects(below: path)])
             }
-            found.append(
-                DBusInterface(
-                    Self.objectManager, methods: [list],
-                    signals: [
-                        "InterfacesAdded": [.init("object", "o"), .init("interfaces", "a{sa{sv}}")],
-                        "InterfacesRemoved": [.init("object", "o"), .init("interfaces", "as")],
-                    ]))
+            found.append(DBusInterface(Self.objectManager, methods: [list]))
         }
         return found
     }
@@ -176,6 +159,7 @@ extension DBusObjectTree {
             paths.map { .init(.objectPath($0), described($0)) })
     }
 
+    /// The description of an object in XML: its methods, its properties and the objects below it, but no signals.
     private func introspection(of path: String) -> String {
         """
         <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
@@ -187,18 +171,14 @@ extension DBusObjectTree {
     }
 
     private static func xml(_ interface: DBusInterface) -> String {
-        func arguments(_ list: [DBusArgument], _ direction: String? = nil) -> String {
-            let direction = direction.map { " direction=\"\($0)\"" } ?? ""
-            return list.map { "   <arg name=\"\($0.name)\" type=\"\($0.signature)\"\(direction)/>\n" }.joined()
+        func arguments(_ list: [DBusArgument], _ direction: String) -> String {
+            list.map { "   <arg name=\"\($0.name)\" type=\"\($0.signature)\" direction=\"\(direction)\"/>\n" }.joined()
         }
         var text = " <interface name=\"\(interface.name)\">\n"
         for method in interface.methods {
             text += "  <method name=\"\(method.name)\">\n"
             text += arguments(method.input, "in") + arguments(method.output, "out")
             text += "  </method>\n"
-        }
-        for (name, list) in interface.signals.sorted(by: { $0.key < $1.key }) {
-            text += "  <signal name=\"\(name)\">\n\(arguments(list))  </signal>\n"
         }
         for (name, value) in interface.properties.sorted(by: { $0.key < $1.key }) {
             text += "  <property name=\"\(name)\" type=\"\(value.type.signature)\" access=\"read\"/>\n"
