@@ -62,7 +62,7 @@ enum DBusMessageCoding {
             return .bytes(start.map { Array(UnsafeBufferPointer(start: $0, count: Int(count))) } ?? [])
         }
         // A dictionary entry is `{kv}`. Its key is a basic type, so it has one character.
-        guard element.first == "{" else { return .array(DBusType(element), values(&inner)) }
+        guard element.first == "{" else { return .array(String(element), values(&inner)) }
         var entries: [DBusValue.Entry] = []
         while UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&inner)) == UInt8(ascii: "e") {
             var pair = DBusMessageIter()
@@ -72,7 +72,7 @@ enum DBusMessageCoding {
             if dbus_message_iter_next(&inner) == 0 { break }
         }
         let types = element.dropFirst().dropLast()
-        return .dictionary(DBusType(types.prefix(1)), DBusType(types.dropFirst()), entries)
+        return .dictionary(String(types.prefix(1)), String(types.dropFirst()), entries)
     }
 
     private static func basic<Value: BitwiseCopyable>(_ iterator: inout DBusMessageIter, _ start: Value) -> Value {
@@ -124,7 +124,7 @@ extension DBusMessageCoding {
             guard let number = descriptor.number else { throw unsendable("the file descriptor is no longer available") }
             try basic(number, "h", &iterator)
         case .variant(let inner):
-            try container("v", inner.type.signature, &iterator) { (inside) throws(DBusFailure) in
+            try container("v", inner.type, &iterator) { (inside) throws(DBusFailure) in
                 try append(inner, &inside, depth: depth + 1)
             }
         case .structure(let members):
@@ -145,16 +145,16 @@ extension DBusMessageCoding {
             }
         case .array(let element, let values):
             guard values.allSatisfy({ $0.type == element }) else {
-                throw unsendable("an array of '\(element.signature)' holds another type")
+                throw unsendable("an array of '\(element)' holds another type")
             }
-            try container("a", element.signature, &iterator) { (inside) throws(DBusFailure) in
+            try container("a", element, &iterator) { (inside) throws(DBusFailure) in
                 for value in values { try append(value, &inside, depth: depth + 1) }
             }
         case .dictionary(let key, let element, let entries):
-            guard entries.allSatisfy({ $0.key.type == key && $0.value.type == element }), key.isBasic else {
-                throw unsendable("a dictionary '\(value.type.signature)' holds another type")
+            guard entries.allSatisfy({ $0.key.type == key && $0.value.type == element }) else {
+                throw unsendable("a dictionary '\(value.type)' holds another type")
             }
-            try container("a", "{\(key.signature)\(element.signature)}", &iterator) { (inside) throws(DBusFailure) in
+            try container("a", "{\(key)\(element)}", &iterator) { (inside) throws(DBusFailure) in
                 for entry in entries {
                     try container("e", nil, &inside) { (pair) throws(DBusFailure) in
                         try append(entry.key, &pair, depth: depth + 1)
@@ -189,9 +189,9 @@ extension DBusMessageCoding {
         _ letter: Unicode.Scalar, _ signature: String?, _ iterator: inout DBusMessageIter,
         _ fill: (inout DBusMessageIter) throws(DBusFailure) -> Void
     ) throws(DBusFailure) {
-        // A signature that is too long or too deep must not reach libdbus.
+        // A signature that is invalid, too long or too deep must not reach libdbus.
         if let signature {
-            guard dbus_signature_validate(letter == "a" ? "a" + signature : signature, nil) != 0 else {
+            guard dbus_signature_validate_single(letter == "a" ? "a" + signature : signature, nil) != 0 else {
                 throw unsendable("cannot send the type '\(signature)'")
             }
         }

@@ -51,7 +51,7 @@ struct DBusObjectTree {
             throw DBusFailure(DBusFailure.unknownMethod, "\(interface.name) has no method '\(call.member)'")
         }
         let wanted = method.input.map(\.signature).joined()
-        let given = call.arguments.map(\.type.signature).joined()
+        let given = call.arguments.map(\.type).joined()
         guard wanted == given else {
             throw DBusFailure(
                 DBusFailure.invalidArguments, "\(interface.name).\(method.name) takes '\(wanted)', not '\(given)'")
@@ -149,14 +149,12 @@ extension DBusObjectTree {
         let entries = interfaces.sorted { $0.key < $1.key }.map { name, interface in
             DBusValue.Entry(.string(name), .properties(interface.properties))
         }
-        return .dictionary(.string, .dictionary(.string, .variant), entries)
+        return .dictionary("s", "a{sv}", entries)
     }
 
     private func managedObjects(below root: String) -> DBusValue {
         let paths = objects.filter { isBelow($0.key, root) && !$0.value.interfaces.isEmpty }.keys.sorted()
-        return .dictionary(
-            .objectPath, .dictionary(.string, .dictionary(.string, .variant)),
-            paths.map { .init(.objectPath($0), described($0)) })
+        return .dictionary("o", "a{sa{sv}}", paths.map { .init(.objectPath($0), described($0)) })
     }
 
     /// The description of an object in XML: its methods, its properties and the objects below it, but no signals.
@@ -181,7 +179,7 @@ extension DBusObjectTree {
             text += "  </method>\n"
         }
         for (name, value) in interface.properties.sorted(by: { $0.key < $1.key }) {
-            text += "  <property name=\"\(name)\" type=\"\(value.type.signature)\" access=\"read\"/>\n"
+            text += "  <property name=\"\(name)\" type=\"\(value.type)\" access=\"read\"/>\n"
         }
         return text + " </interface>\n"
     }

@@ -1,4 +1,4 @@
-/// A value of any D-Bus type. Arrays and dictionaries have their element types, so that empty ones can be encoded.
+/// A value of any D-Bus type (D-Bus specification, "Type System").
 package indirect enum DBusValue: Hashable, Sendable {
     case byte(UInt8)
     case boolean(Bool)
@@ -16,9 +16,11 @@ package indirect enum DBusValue: Hashable, Sendable {
     case variant(DBusValue)
     /// A byte array, `ay`, without an element for each byte.
     case bytes([UInt8])
-    case array(DBusType, [DBusValue])
-    /// The entries in the order of the message. If a key is repeated, the last entry counts.
-    case dictionary(DBusType, DBusType, [Entry])
+    /// The signature of the elements' type, and the elements.
+    case array(String, [DBusValue])
+    /// The signatures of the key and value types, and the entries in the order of the message. If a key is repeated,
+    /// the last entry counts.
+    case dictionary(String, String, [Entry])
     case structure([DBusValue])
 
     package struct Entry: Hashable, Sendable {
@@ -30,38 +32,37 @@ package indirect enum DBusValue: Hashable, Sendable {
         }
     }
 
-    /// The type, also of an empty array.
-    package var type: DBusType {
+    /// The signature of the type: `as`, `a{sv}`, `(iu)`.
+    package var type: String {
         switch self {
-        case .byte: .byte
-        case .boolean: .boolean
-        case .int16: .int16
-        case .uint16: .uint16
-        case .int32: .int32
-        case .uint32: .uint32
-        case .int64: .int64
-        case .uint64: .uint64
-        case .double: .double
-        case .string: .string
-        case .objectPath: .objectPath
-        case .signature: .signature
-        case .fileDescriptor: .fileDescriptor
-        case .variant: .variant
-        case .bytes: .array(.byte)
-        case .array(let element, _): .array(element)
-        case .dictionary(let key, let value, _): .dictionary(key, value)
-        case .structure(let members): .structure(members.map(\.type))
+        case .byte: "y"
+        case .boolean: "b"
+        case .int16: "n"
+        case .uint16: "q"
+        case .int32: "i"
+        case .uint32: "u"
+        case .int64: "x"
+        case .uint64: "t"
+        case .double: "d"
+        case .string: "s"
+        case .objectPath: "o"
+        case .signature: "g"
+        case .fileDescriptor: "h"
+        case .variant: "v"
+        case .bytes: "ay"
+        case .array(let element, _): "a\(element)"
+        case .dictionary(let key, let value, _): "a{\(key)\(value)}"
+        case .structure(let members): "(\(members.map(\.type).joined()))"
         }
     }
 
     /// `a{sv}` from names and values, sorted by name so that equal dictionaries give equal messages.
     package static func properties(_ values: [String: DBusValue]) -> DBusValue {
-        .dictionary(
-            .string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
+        .dictionary("s", "v", values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
     }
 
     /// An array of strings, `as`.
-    package static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
+    package static func strings(_ values: [String]) -> DBusValue { .array("s", values.map { .string($0) }) }
 }
 
 /// Typed access to a received value: `nil` if it has another type. Variants around it are removed.

@@ -26,11 +26,11 @@ import Testing
         #expect(shown.properties["Discoverable"] == .boolean(false))
         #expect(
             shown.properties["ManufacturerData"]
-                == .dictionary(.uint16, .variant, [.init(.uint16(0x4C), .variant(.bytes([1, 2])))]))
+                == .dictionary("q", "v", [.init(.uint16(0x4C), .variant(.bytes([1, 2])))]))
         #expect(
             shown.properties["ServiceData"]
                 == .dictionary(
-                    .string, .variant, [.init(.string("0000180f-0000-1000-8000-00805f9b34fb"), .variant(.bytes([77])))])
+                    "s", "v", [.init(.string("0000180f-0000-1000-8000-00805f9b34fb"), .variant(.bytes([77])))])
         )
         #expect(shown.properties["Appearance"] == .uint16(0x0341))
         #expect(shown.properties["Data"] == nil)

@@ -72,7 +72,7 @@ import Testing
 
     private func interfaces(_ values: [String: [String: DBusValue]]) -> DBusValue {
         .dictionary(
-            .string, .dictionary(.string, .variant), values.map { .init(.string($0.key), .properties($0.value)) })
+            "s", "a{sv}", values.map { .init(.string($0.key), .properties($0.value)) })
     }
 
     @Test func `invalid signals do not change the object cache`() {

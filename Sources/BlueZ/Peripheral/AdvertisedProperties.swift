@@ -62,11 +62,11 @@ struct AdvertisedProperties: Equatable {
             }
             free -= data.count + 2
         }
-        if !services.isEmpty { properties["ServiceUUIDs"] = .array(.string, services) }
-        if !solicited.isEmpty { properties["SolicitUUIDs"] = .array(.string, solicited) }
-        if !manufacturer.isEmpty { properties["ManufacturerData"] = .dictionary(.uint16, .variant, manufacturer) }
-        if !serviceData.isEmpty { properties["ServiceData"] = .dictionary(.string, .variant, serviceData) }
-        if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
+        if !services.isEmpty { properties["ServiceUUIDs"] = .array("s", services) }
+        if !solicited.isEmpty { properties["SolicitUUIDs"] = .array("s", solicited) }
+        if !manufacturer.isEmpty { properties["ManufacturerData"] = .dictionary("q", "v", manufacturer) }
+        if !serviceData.isEmpty { properties["ServiceData"] = .dictionary("s", "v", serviceData) }
+        if !other.isEmpty { properties["Data"] = .dictionary("y", "v", other) }
     }
 
     private static func uuids(_ data: [UInt8], size: Int) -> [DBusValue] {

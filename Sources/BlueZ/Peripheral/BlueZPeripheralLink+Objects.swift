@@ -38,7 +38,7 @@ extension BlueZPeripheralLink {
                 .filter { $0 != number }
             let properties: [String: DBusValue] = [
                 "UUID": .string(service.uuid.busText), "Primary": .boolean(service.isPrimary),
-                "Includes": .array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) }),
+                "Includes": .array("o", included.map { .objectPath(PeripheralPaths.service($0)) }),
             ]
             objects.append((path, DBusInterface(BlueZName.gattService, properties: properties)))
             for (index, definition) in service.characteristics.enumerated() {
