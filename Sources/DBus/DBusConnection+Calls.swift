@@ -40,8 +40,7 @@ extension DBusConnection {
         let serial = dbus_message_get_serial(message.pointer)
         let milliseconds = Int((limit / .milliseconds(1)).rounded(.up))
         executor.queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in
-            guard let self else { return }
-            self.assumeIsolated { $0.end(serial, DBusFailure(DBusFailure.noReply, "no reply within \(limit)")) }
+            self?.assumeIsolated { $0.end(serial, DBusFailure(DBusFailure.noReply, "no reply within \(limit)")) }
         }
         return serial
     }

@@ -122,10 +122,7 @@ package actor BlueZCentralLink: CentralLink {
     func ready() async throws(LinkError) -> String {
         // Do not suspend if everything is ready, so that writes keep their order.
         if let adapter, isPowered(adapter) { return adapter }
-        await service.onChange { [weak self] change in
-            guard let self else { return }
-            self.assumeIsolated { $0.handle(change) }
-        }
+        await service.onChange { [weak self] change in self?.assumeIsolated { $0.handle(change) } }
         try await service.start()
         let found = try await service.poweredAdapter(named: adapterName)
         adapter = found
@@ -153,8 +150,7 @@ package actor BlueZCentralLink: CentralLink {
         return await withCheckedContinuation { continuation in
             waiters[number] = Waiter(isDone: isDone) { continuation.resume(returning: $0) }
             executor.queue.asyncAfter(deadline: deadline) { [weak self] in
-                guard let self else { return }
-                self.assumeIsolated { $0.waiters.removeValue(forKey: number)?.wake(false) }
+                self?.assumeIsolated { $0.waiters.removeValue(forKey: number)?.wake(false) }
             }
         }
     }

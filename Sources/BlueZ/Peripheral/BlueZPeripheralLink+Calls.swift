@@ -105,8 +105,7 @@ extension BlueZPeripheralLink {
         guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { return Self.refusal("Failed", "too many open files") }
         let socket = PacketSocket(descriptor: sockets[0], isConnecting: false, queue: executor.queue) {
             [weak self] event in
-            guard let self else { return }
-            self.assumeIsolated { $0.socket(device, uuid, event) }
+            self?.assumeIsolated { $0.socket(device, uuid, event) }
         }
         characteristics[uuid]?.sockets.updateValue(Subscriber(socket: socket), forKey: device)?.socket.close()
         updateProperty(uuid, "NotifyAcquired", .boolean(true))

@@ -111,10 +111,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
             throw LinkError(.invalidState, "a characteristic's identifier occurs twice in the application")
         }
         self.application = application
-        await service.onChange { [weak self] change in
-            guard let self else { return }
-            self.assumeIsolated { $0.handle(change) }
-        }
+        await service.onChange { [weak self] change in self?.assumeIsolated { $0.handle(change) } }
         do throws(LinkError) {
             try await service.start()
             try await publish(application)

@@ -67,23 +67,18 @@ actor BlueZService {
     private func open() async throws -> DBusConnection {
         let connection = try await DBusConnection.open(bus, on: executor)
         self.connection = connection
-        await connection.whenClosed { [weak self] in
-            guard let self else { return }
-            self.assumeIsolated { $0.connectionClosed(connection) }
-        }
+        await connection.whenClosed { [weak self] in self?.assumeIsolated { $0.connectionClosed(connection) } }
         do {
             for match in [
                 DBusMatch(sender: BlueZName.service, path: "/", interface: BlueZName.objectManager),
                 DBusMatch(sender: BlueZName.service, interface: BlueZName.properties),
             ] {
                 try await connection.subscribe(match) { [weak self] signal in
-                    guard let self else { return }
-                    self.assumeIsolated { $0.receive(signal) }
+                    self?.assumeIsolated { $0.receive(signal) }
                 }
             }
             try await connection.watchName(BlueZName.service) { [weak self] owner in
-                guard let self else { return }
-                self.assumeIsolated { $0.ownerChanged(isRunning: owner != nil) }
+                self?.assumeIsolated { $0.ownerChanged(isRunning: owner != nil) }
             }
             if try await connection.watchOwner(of: BlueZName.service) != nil { try await readObjects() }
             return connection
