@@ -38,25 +38,20 @@ struct DBusObjectTree {
             throw DBusFailure(DBusFailure.unknownObject, "unknown object \(call.path)")
         }
         // A call without an interface selects any interface with the method.
-        let interface = interfaces(of: call.path).first { interface in
-            call.interface.isEmpty
-                ? interface.methods.contains { $0.name == call.member } : interface.name == call.interface
+        let selected = interfaces(of: call.path).filter { call.interface.isEmpty || $0.name == call.interface }
+        guard !selected.isEmpty else { throw Self.unknownInterface(call.interface, call.path) }
+        for interface in selected {
+            for method in interface.methods where method.name == call.member {
+                let (wanted, given) = (method.input.map(\.signature).joined(), call.arguments.map(\.type).joined())
+                guard wanted == given else {
+                    let sentence = "\(interface.name).\(method.name) takes '\(wanted)', not '\(given)'"
+                    throw DBusFailure(DBusFailure.invalidArguments, sentence)
+                }
+                return method
+            }
         }
-        guard let interface else {
-            throw call.interface.isEmpty
-                ? DBusFailure(DBusFailure.unknownMethod, "\(call.path) has no method '\(call.member)'")
-                : Self.unknownInterface(call.interface, call.path)
-        }
-        guard let method = interface.methods.first(where: { $0.name == call.member }) else {
-            throw DBusFailure(DBusFailure.unknownMethod, "\(interface.name) has no method '\(call.member)'")
-        }
-        let wanted = method.input.map(\.signature).joined()
-        let given = call.arguments.map(\.type).joined()
-        guard wanted == given else {
-            throw DBusFailure(
-                DBusFailure.invalidArguments, "\(interface.name).\(method.name) takes '\(wanted)', not '\(given)'")
-        }
-        return method
+        let target = call.interface.isEmpty ? call.path : call.interface
+        throw DBusFailure(DBusFailure.unknownMethod, "\(target) has no method '\(call.member)'")
     }
 
     private static func unknownInterface(_ name: String, _ path: String) -> DBusFailure {
