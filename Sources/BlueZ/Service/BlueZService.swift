@@ -21,7 +21,7 @@ actor BlueZService {
     private(set) var connection: DBusConnection?
 
     private let bus: DBusConnection.Bus
-    private var opening: Task<DBusConnection, any Error>?
+    private var opening: Task<Void, any Error>?
     private var onChange: (@Sendable (Change) -> Void)?
     /// The number of object queries; the reply to an older query is ignored.
     private var generation = 0
@@ -44,12 +44,10 @@ actor BlueZService {
     func start() async throws(LinkError) {
         do {
             if connection == nil {
-                if opening == nil {
-                    opening = Task { try await self.open() }
-                }
-                guard let opening else { return }
+                let opening = opening ?? Task { try await self.open() }
+                self.opening = opening
                 defer { self.opening = nil }
-                _ = try await opening.value
+                try await opening.value
             }
             // bluetoothd was running, but did not reply when it appeared on the bus.
             if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await readObjects() }
@@ -64,7 +62,7 @@ actor BlueZService {
     static let notRunning = LinkError(
         .serviceLost, "bluetoothd is not running", isTransient: true)
 
-    private func open() async throws -> DBusConnection {
+    private func open() async throws {
         let connection = try await DBusConnection.open(bus, on: executor)
         self.connection = connection
         await connection.whenClosed { [weak self] in self?.assumeIsolated { $0.connectionClosed(connection) } }
@@ -81,7 +79,6 @@ actor BlueZService {
                 self?.assumeIsolated { $0.ownerChanged(isRunning: owner != nil) }
             }
             if try await connection.watchOwner(of: BlueZName.service) != nil { try await readObjects() }
-            return connection
         } catch {
             self.connection = nil
             await connection.close()
@@ -128,23 +125,22 @@ actor BlueZService {
 
     private func ownerChanged(isRunning: Bool) {
         generation += 1
-        if isPresent {
-            isPresent = false
-            objects = BlueZObjects()
-            onChange?(.disappeared(LinkError(.serviceLost, "bluetoothd has stopped", isTransient: true)))
-        }
+        if isPresent { forgetObjects("bluetoothd has stopped") }
         guard isRunning else { return }
         Task { try await self.readObjects() }
+    }
+
+    private func forgetObjects(_ reason: String) {
+        isPresent = false
+        objects = BlueZObjects()
+        onChange?(.disappeared(LinkError(.serviceLost, reason, isTransient: true)))
     }
 
     private func connectionClosed(_ closed: DBusConnection) {
         guard connection === closed else { return }
         connection = nil
         generation += 1
-        objects = BlueZObjects()
-        isPresent = false
-        onChange?(
-            .disappeared(LinkError(.serviceLost, "the system bus connection is closed", isTransient: true)))
+        forgetObjects("the system bus connection is closed")
     }
 
     /// Calls a method of bluetoothd. `action` is the first half of an error message.
