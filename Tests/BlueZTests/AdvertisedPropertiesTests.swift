@@ -77,7 +77,7 @@ import Testing
         arguments: [
             [], [0], [1], [5, 9, 65], [0xFF, 0xFF], [1, 0xFF], [3, 0x16, 1], [2, 0x19, 1], [4, 6, 1, 2, 3],
         ] as [[UInt8]])
-    func malformed(data: [UInt8]) {
+    func `malformed advertising data has no services`(data: [UInt8]) {
         #expect(properties(data, data).properties["ServiceUUIDs"] == nil)
     }
 }

@@ -78,7 +78,9 @@ import Testing
                 [2, 1, 6, 27, 3] + (0..<13).flatMap { [UInt8($0), 0] }, [2, 0x09, 0x79]
             ),
         ] as [(String, [BluetoothUUID], [UInt8], [UInt8])])
-    func showsWhatFits(_ name: String, _ services: [BluetoothUUID], _ data: [UInt8], _ response: [UInt8]) {
+    func `advertising data has the services and the name that fit`(
+        _ name: String, _ services: [BluetoothUUID], _ data: [UInt8], _ response: [UInt8]
+    ) {
         let bytes = AdvertisingBytes(name: name, services: services)
         #expect(bytes.data == data && bytes.scanResponse == response)
         #expect(bytes.startCommands().map(\.parameters.count) == [15, 32, 32, 1])
@@ -91,7 +93,7 @@ import Testing
         ("A4:C1:38:01:02:03", "l2cap:A4:C1:38:01:02:03", false),
         ("a4:c1:38:01:02:03/random", "l2cap:A4:C1:38:01:02:03/random", true),
     ])
-    func reads(_ text: String, _ name: String, _ isRandom: Bool) throws {
+    func `an l2cap address is parsed`(_ text: String, _ name: String, _ isRandom: Bool) throws {
         let dialer = try L2CAPDialer(text)
         #expect(dialer.name == name && dialer.isRandom == isRandom && !dialer.hasRadio)
         #expect(try dialer.peer().address?.description == "A4:C1:38:01:02:03")
@@ -101,7 +103,7 @@ import Testing
         "", "hci0", "A4:C1:38:01:02", "A4:C1:38:01:02:03/public", "A4:C1:38:01:02:03/", "/random",
         "A4:C1:38:01:02:03/random/x",
     ])
-    func refuses(_ text: String) {
+    func `a text that is no address is rejected`(_ text: String) {
         #expect { try L2CAPDialer(text) } throws: {
             ($0 as? LinkError)?.code == .notFound && "\($0)".contains("A4:C1:38:00:00:01")
         }
@@ -114,7 +116,7 @@ import Testing
         (EIO, .connectFailed, true),
         (EPERM, .permissionDenied, false), (EACCES, .permissionDenied, false),
     ])
-    func explains(_ number: Int32, _ code: LinkError.Code, _ isTransient: Bool) throws {
+    func `a system error becomes a link error`(_ number: Int32, _ code: LinkError.Code, _ isTransient: Bool) throws {
         let error = try L2CAPDialer("A4:C1:38:01:02:03").explain(number)
         #expect(error.code == code && error.isTransient == isTransient && error.cause != nil)
     }
