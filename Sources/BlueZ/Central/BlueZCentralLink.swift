@@ -208,6 +208,8 @@ package actor BlueZCentralLink: CentralLink {
         let error: LinkError?
         switch change {
         case .disappeared(let reason): error = reason
+        // During a scan the devices change often.
+        case .object(.changed(_, let interface, _)) where interface != BlueZName.adapter: return
         default:
             switch service.assumeIsolated({ [adapterName] service in
                 Result { () throws(LinkError) in try service.poweredAdapter(named: adapterName) }
