@@ -12,6 +12,9 @@ extension TrackerStore {
         DrinkPositions.canResume(position, last: try lastDrinkPosition())
     }
 
+    /// A number that changes with a purge or restore.
+    package func drinkEpoch() throws -> Int64 { DrinkPositions.epoch(of: try lastDrinkPosition()) }
+
     /// The changes after `position` up to `last`, in order.
     /// - Parameters:
     ///   - known: the reader has all changes up to here. Drinks that were added and deleted since are left out.
@@ -67,8 +70,10 @@ enum DrinkPositions {
         )
     }
 
+    static func epoch(of position: Int64) -> Int64 { position >> bits }
+
     /// Whether a reader can resume at this position; 0 is always valid.
     static func canResume(_ position: Int64, last: Int64) -> Bool {
-        position == 0 || (position <= last && position >> bits == last >> bits)
+        position == 0 || (position <= last && epoch(of: position) == epoch(of: last))
     }
 }

@@ -95,6 +95,18 @@ extension TrackerStore {
         try first("SELECT count(*) FROM (\(Self.changed))", ["outlet": name]) ?? 0
     }
 
+    /// The position of the newest change that was recorded for publishers.
+    package func lastChange() throws -> Int64 {
+        try first("SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'") ?? 0
+    }
+
+    /// The drinks that count, by number, for a publisher that sends the whole store.
+    package func countedDrinks(after number: Int64, limit: Int) throws -> [StoredDrink] {
+        try all(
+            "SELECT \(StoredDrink.columns) FROM drink WHERE id > ? AND deleted = 0 AND ml > 0 ORDER BY id LIMIT ?",
+            [number, limit])
+    }
+
     private static let changed =
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 

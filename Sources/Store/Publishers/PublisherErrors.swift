@@ -4,12 +4,12 @@ package import TrackerCore
 
 /// A publisher that failed at the last attempt.
 package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
-    /// The name: `mqtt`, `ntfy` or `webhook`.
+    /// The name: `mqtt`, `postgres`, `ntfy` or `webhook`.
     package var publisher: String
     package var message: String
     /// The first failure by the host's clock at that time; `nil` if unknown.
     package var since: Instant?
-    /// The number of waiting drinks (MQTT) or notifications (others).
+    /// The number of waiting drinks (MQTT and PostgreSQL) or notifications (others).
     package var waiting = 0
 }
 
