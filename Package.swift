@@ -65,6 +65,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
@@ -107,6 +108,9 @@ let package = Package(
             resources: [.embedInCode("Discovery/entities.json")]),
         target("Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"]),
         target(
+            "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"],
+            resources: [.embedInCode("schema.sql")]),
+        target(
             "WebServer",
             [
                 "CDashboard", "Cryptography", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
@@ -119,8 +123,8 @@ let package = Package(
             "waterh-gateway",
             [
                 "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "CLinux", "CQREncode", "Emulator", "Gateway",
-                "HomeAssistant", "Notifications", "Store", "TrackerCore", "TrackerService", "Utilities", "WebServer",
-                logging,
+                "HomeAssistant", "Notifications", "PostgreSQL", "Store", "TrackerCore", "TrackerService", "Utilities",
+                "WebServer", logging,
             ]),
         command(
             "waterh-replay",
@@ -128,7 +132,10 @@ let package = Package(
         command("waterh-tracker", ["Notifications", "Store", "TrackerCore", "TrackerService", "Utilities"]),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "Store", "TrackerCore"],
+            dependencies: [
+                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "PostgreSQL", "Store", "TrackerCore",
+                "TrackerService",
+            ],
             swiftSettings: strict),
 
         // Tests.
@@ -178,6 +185,7 @@ let package = Package(
             ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerSupport", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
+        tests("PostgreSQLTests", ["PostgreSQL", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.

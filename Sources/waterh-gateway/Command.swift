@@ -11,7 +11,7 @@ struct Command: AsyncParsableCommand {
         subcommands: [
             Poll.self, Run.self, Nudge.self, Open.self, Invite.self, Pair.self, Demo.self, Scan.self, Adopt.self,
             Identity.self, Send.self,
-            Doctor.self, Report.self, BenchDayCommand.self, SplitPeople.self,
+            PostgresCommand.self, Doctor.self, Report.self, BenchDayCommand.self, SplitPeople.self,
         ])
 
     static func main() async { await CommandRunner.main(Command.self) }

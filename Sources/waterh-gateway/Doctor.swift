@@ -89,6 +89,7 @@ extension DoctorChecks {
             bottles(ownBottles, file, link: try? linkOptions.name),
         ]
         findings += await broker(location, file)
+        findings += await postgres(file)
         findings += await PageCheck.finding(file, location)
         findings.append(await self.link(linkOptions, ownBottles))
         let wanted = linkOptions.selectedBottle.map { [$0] } ?? file.bottles

@@ -4,6 +4,7 @@ import Gateway
 import HomeAssistant
 import Logging
 import Notifications
+import PostgreSQL
 import Store
 import TrackerCore
 import TrackerService
@@ -121,6 +122,8 @@ final class ServiceHost: Sendable {
             notifications: mqttNotifications)
         // Prepare before the first poll, so that its drinks are published.
         publisher.prepare()
+        let postgres = plan.postgresPublisher(store, watch, log: log)
+        postgres?.prepare()
         let page = Person(
             name: plan.instance ?? Person.unnamed, service: client, agents: agents,
             page: { [address] in hasDesktop ? address.page("") : nil }, sharesWaterline: sharesWaterline,
@@ -145,6 +148,7 @@ final class ServiceHost: Sendable {
                     for await _ in endedPolls {
                         await reminders.checkNow()
                         await publisher.checkNow()
+                        await postgres?.checkNow()
                     }
                 },
                 Task { await scanner.run() },
@@ -155,6 +159,7 @@ final class ServiceHost: Sendable {
                 Task { await serviceDesktop?.object.run() },
                 Task { if let watch { await reminders.follow(watch.writes) } },
                 Task { await sync.run() }, Task { await publisher.run() },
+                Task { await postgres?.run() },
                 Task { await Self.importInbox(tracker, reminders, log) },
                 Task {
                     guard store.stateFile != nil else { return }

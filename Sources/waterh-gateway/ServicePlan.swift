@@ -72,6 +72,7 @@ struct ServicePlan: Sendable {
         // Fail at the start if the zone or the link is invalid.
         _ = (try StoreProvider.choice(zone), try link.name)
         try checkNotifications()
+        _ = try postgres()
     }
 
     /// Validates the notification settings of the file.

@@ -168,7 +168,7 @@ private enum Doctor {
             + upkeep.publisherErrors.map { error in
                 finding(
                     error.publisher, error.text(now: context.now, at: context.dateTime),
-                    error.publisher == "mqtt"
+                    ["mqtt", "postgres"].contains(error.publisher)
                         ? "waterh-gateway doctor --store \(context.path)"
                         : "waterh-tracker settings get --store \(context.path)    waterh.toml takes precedence over it."
                 )

@@ -31,6 +31,10 @@ import Testing
             ["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"],
             .service(["MQTT: "], until: " cannot")
         ),
+        "postgres": (
+            ["{ url = \"postgresql:///d?host=/nowhere/a\" }", "{ url = \"postgresql:///d?host=/nowhere/b\" }"],
+            .service(["PostgreSQL: "], until: " failed")
+        ),
         "ntfy": (
             ["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"],
             .service(["Notifications go to"], until: " [")

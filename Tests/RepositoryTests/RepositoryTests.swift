@@ -12,15 +12,15 @@ import Testing
         (
             "C modules",
             [
-                "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDashboard", "CDBus", "CLibXML2", "CLinux", "CMosquitto",
-                "CQREncode", "CReport",
+                "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDashboard", "CDBus", "CLibPQ", "CLibXML2", "CLinux",
+                "CMosquitto", "CQREncode", "CReport",
             ]
         ),
         ("values", ["Bluetooth", "BottleProtocol", "Captures", "Emulator", "TrackerCore", "Utilities"]),
         ("decisions", ["Gateway", "Replay"]),
         ("input and output", ["BlueZ", "Cryptography", "DBus", "ESPHome", "Store"]),
         ("application API", ["TrackerService"]),
-        ("interfaces", ["CommandSupport", "HomeAssistant", "Notifications", "WebServer"]),
+        ("interfaces", ["CommandSupport", "HomeAssistant", "Notifications", "PostgreSQL", "WebServer"]),
         ("programs", ["Benchmarks", "waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]),
     ]
 

@@ -37,6 +37,8 @@ package struct Configuration: Equatable, Sendable {
     package var instance: String?
     /// The settings in the tables `[mqtt]`, `[ntfy]` and `[webhook]`, as texts.
     package var settings: [String: String] = [:]
+    /// The table `[postgres]`, as texts: the database that receives the drinks.
+    package var postgres: [String: String] = [:]
     /// The address of this service for phones.
     package var publicURL: String?
     /// Whether the file exists and this user cannot read it.
@@ -44,8 +46,10 @@ package struct Configuration: Equatable, Sendable {
 
     package static let keys = [
         "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock", "allow-power-cycle", "listen",
-        "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
+        "share-waterline", "units", "public-url", "mqtt", "ntfy", "postgres", "webhook",
     ]
+
+    private static let postgresKeys = ["url", "url-file", "password", "password-file"]
 
     /// Removed keys of earlier versions, as `key` or `group.key`. They are ignored.
     static let removedKeys: Set = ["fleet", "gotify", "names", "proxy", "webhook.template-file"]
@@ -163,6 +167,16 @@ package struct Configuration: Equatable, Sendable {
                     Self.accepts("http.publicUrl", url) ? url : nil, "an address that starts with http:// or https://")
             case "mqtt", "ntfy", "webhook":
                 settings.merge(try Self.settings(require(value.table, "a table, [\(key)]"), below: key, name)) { $1 }
+            case "postgres":
+                let table = try require(value.table, "a table, [postgres]")
+                for key in table.keys {
+                    guard Self.postgresKeys.contains(key) else {
+                        throw CommandFailure(
+                            .badInput, "unknown key '\(key)' of [postgres] in \(name)",
+                            advice: "Known keys: \(Self.postgresKeys.joined(separator: ", ")).")
+                    }
+                    postgres[key] = try require(table[key]?.string, "texts in quotes")
+                }
             default:
                 throw CommandFailure(
                     .badInput, "unknown key '\(key)' in \(name)",

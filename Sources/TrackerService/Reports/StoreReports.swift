@@ -203,6 +203,7 @@ extension PublisherError: Encodable {
     package var title: String {
         switch publisher {
         case "mqtt": "MQTT"
+        case "postgres": "PostgreSQL"
         case "webhook": "Webhook"
         default: publisher
         }
@@ -214,7 +215,7 @@ extension PublisherError: Encodable {
         var sentences = [message.hasSuffix(".") ? message : message + "."]
         if let since { sentences.append("Since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
         if waiting > 0 {
-            let noun = publisher == "mqtt" ? "drink" : "notification"
+            let noun = ["mqtt", "postgres"].contains(publisher) ? "drink" : "notification"
             sentences.append("\(counted(waiting, noun)) \(waiting == 1 ? "waits" : "wait").")
         }
         return sentences.joined(separator: " ")

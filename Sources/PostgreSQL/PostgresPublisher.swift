@@ -1,0 +1,181 @@
+package import Store
+import TrackerCore
+package import TrackerService
+import Utilities
+
+/// Writes the drinks of a store to PostgreSQL, with all corrections and deletions.
+///
+/// It connects when the store has changes, writes them in their order, and disconnects. The database has the position
+/// of the last change, in the same transaction as the change. So a change is neither lost nor written twice, and a
+/// database that was restored from a backup receives what it lost.
+package actor PostgresPublisher {
+    package struct Dependencies: Sendable {
+        package var plan: PostgresPlan
+        /// Creates an application API for one request.
+        package var tracker: @Sendable () throws -> TrackerAPI
+        /// The version of this program.
+        package var version: String
+        /// Reports writes to the store. If `nil`, the store is polled.
+        package var watch: StoreWatch?
+        package var log: @Sendable (LogEvent) -> Void
+        /// Returns a random number from 0 to 1.
+        package var randomFraction: @Sendable () -> Double
+
+        package init(
+            plan: PostgresPlan, tracker: @escaping @Sendable () throws -> TrackerAPI, version: String,
+            watch: StoreWatch? = nil, log: @escaping @Sendable (LogEvent) -> Void = { _ in },
+            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+        ) {
+            (self.plan, self.tracker, self.version) = (plan, tracker, version)
+            (self.watch, self.log, self.randomFraction) = (watch, log, randomFraction)
+        }
+    }
+
+    /// Events for the log; a repeated one is reported once.
+    package enum LogEvent: Hashable, Sendable {
+        /// All drinks of the store are in the database.
+        case complete(String)
+        case failed(String)
+        case resumed
+    }
+
+    package static let name = "postgres"
+    /// The longest time between two reports to the database.
+    private static let reportInterval = Duration.seconds(900)
+    /// The interval between checks for changes without file events.
+    private static let checkInterval = Duration.seconds(2)
+
+    private nonisolated let dependencies: Dependencies
+    private let pause = Pause()
+    private var lastProblem: String?
+    private var lastReport: ContinuousClock.Instant?
+
+    package init(_ dependencies: Dependencies) { self.dependencies = dependencies }
+
+    /// Makes the store record changes for the database. Call it before any drink is stored.
+    package nonisolated func prepare() {
+        if let tracker = try? dependencies.tracker() { _ = try? Self.open(tracker) }
+    }
+
+    private static func open(_ tracker: TrackerAPI) throws -> Publisher {
+        try tracker.store.openPublisher(name, makeID: tracker.context.makeID)
+    }
+
+    /// Stops the recording of changes, for a service without a database.
+    package static func turnOff(_ store: TrackerStore) { _ = try? store.closePublisher(name) }
+
+    /// Connects and checks the schema and the role; writes nothing.
+    /// - Throws: `PostgresFailure` with the action.
+    package static func check(_ plan: PostgresPlan) async throws { _ = try await PostgresSession(plan) }
+
+    /// Runs until its task is cancelled.
+    package func run() async {
+        var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
+        let following = DayObserver.waking(dependencies.watch) { await self.checkNow() }
+        defer { following?.cancel() }
+        while !Task.isCancelled {
+            do {
+                if try isDue() {
+                    try await send()
+                    resumed()
+                    backoff.reset()
+                }
+                let length = following == nil ? Self.checkInterval : Self.reportInterval
+                await pause.wait { try? await Task.sleep(for: length) }
+            } catch {
+                report(error)
+                try? await Task.sleep(for: backoff.next(jitter: dependencies.randomFraction()))
+            }
+        }
+    }
+
+    /// Checks the store for changes at once.
+    package func checkNow() { pause.end() }
+
+    /// Writes all drinks that the database does not have, and reports the state of the gateway.
+    package func send() async throws {
+        let tracker = try dependencies.tracker()
+        let (store, publisher) = (tracker.store, try Self.open(tracker))
+        var session = try await PostgresSession(dependencies.plan)
+        if let other = session.store, other != publisher.id {
+            throw PostgresFailure(
+                "another store writes as this role",
+                advice: """
+                    Each store needs a role of its own. To replace the other store: \(PostgresFailure.initialise) \
+                    --gateway NAME.
+                    """)
+        }
+        let isKnown =
+            try session.store != nil && session.epoch == store.drinkEpoch()
+            && session.position >= publisher.position && session.position <= store.lastChange()
+        if !isKnown {
+            try await sendAll(of: store, as: publisher.id, over: &session)
+        } else if session.position > publisher.position {
+            try store.confirmChanges(of: Self.name, through: session.position)
+        }
+        while case let changes = try store.changes(for: Self.name, limit: PostgresSession.batch),
+            let last = changes.last
+        {
+            try await session.write(
+                changes.map { ($0.key, $0.drink) }, isFirst: false, position: last.sequence)
+            try store.confirmChanges(of: Self.name, through: last.sequence)
+        }
+        try await session.report(
+            store.settings(), zone: tracker.zone, bottles: store.bottles(), version: dependencies.version)
+        lastReport = .now
+    }
+
+    /// Makes the journal equal to the store: writes every drink, and withdraws those that the store does not have.
+    private func sendAll(of store: TrackerStore, as id: String, over session: inout PostgresSession) async throws {
+        // Later changes are sent after this.
+        let (epoch, position) = (try store.drinkEpoch(), try store.lastChange())
+        let isFirst = try await session.isEmpty()
+        var others = isFirst ? [] : try await session.keys()
+        var drinks = try store.countedDrinks(after: 0, limit: PostgresSession.batch)
+        while let last = drinks.last {
+            // The database writes a batch while the store reads the next one.
+            async let next = store.countedDrinks(after: last.number, limit: PostgresSession.batch)
+            try await session.write(drinks.map { ($0.key, $0) }, isFirst: isFirst, position: nil)
+            if !isFirst { others.subtract(drinks.map(\.key)) }
+            drinks = try await next
+        }
+        while !others.isEmpty {
+            let part = others.prefix(PostgresSession.batch)
+            try await session.write(part.map { ($0, nil) }, isFirst: false, position: nil)
+            others.subtract(part)
+        }
+        try await session.adopt(id, epoch: epoch, position: position)
+        try store.confirmChanges(of: Self.name, through: position)
+        dependencies.log(.complete("\(dependencies.plan)"))
+    }
+
+    /// Whether the database needs a connection now.
+    private func isDue() throws -> Bool {
+        guard lastProblem == nil, let lastReport, ContinuousClock.now - lastReport < Self.reportInterval else {
+            return true
+        }
+        return try dependencies.tracker().store.waitingChanges(for: Self.name) > 0
+    }
+
+    private func report(_ error: any Error) {
+        let text = (error as? any Problem)?.sentence ?? "\(error)"
+        guard text != lastProblem, !Task.isCancelled else { return }
+        lastProblem = text
+        dependencies.log(.failed(text))
+        recordProblem()
+    }
+
+    private func resumed() {
+        guard lastProblem != nil else { return recordProblem() }
+        lastProblem = nil
+        dependencies.log(.resumed)
+        recordProblem()
+    }
+
+    /// Stores the error, which `status` and `doctor` show.
+    private func recordProblem() {
+        if let tracker = try? dependencies.tracker() {
+            try? tracker.store.recordProblem(lastProblem, of: Self.name, at: tracker.now)
+        }
+    }
+}

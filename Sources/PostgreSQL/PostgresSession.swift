@@ -1,0 +1,134 @@
+import Store
+import TrackerCore
+
+/// A connection of a gateway to a database with the schema.
+struct PostgresSession: Sendable {
+    /// The largest number of drinks in a transaction.
+    static let batch = 5000
+
+    let connection = PostgresConnection()
+    /// The gateway's row: the store that writes, and the last change of it that is in the journal.
+    private(set) var store: String?
+    private(set) var epoch: Int64?
+    private(set) var position: Int64 = 0
+    private var preparedMonths: Set<Int> = []
+
+    /// Connects, and checks the schema and the role.
+    init(_ plan: PostgresPlan) async throws {
+        try await connection.open(plan)
+        let rows = try await connection.run(
+            """
+            SELECT s.version, g.name, g.store, g.epoch, g.position FROM waterh.schema s
+            LEFT JOIN waterh.gateway g ON g.name = current_user::text
+            """)
+        try PostgresSchema.check(rows.first?[0].flatMap { Int($0) } ?? 0)
+        guard let row = rows.first, row[1] != nil else {
+            throw PostgresFailure(
+                "the role is not a gateway of this database",
+                advice: "\(PostgresFailure.initialise) --gateway NAME.")
+        }
+        (store, epoch, position) = (row[2], row[3].flatMap { Int64($0) }, row[4].flatMap { Int64($0) } ?? 0)
+    }
+
+    /// Orders the transactions of a gateway: a killed process can have one that is still running.
+    private static let lock = "SELECT pg_advisory_xact_lock(hashtext('waterh.journal'), hashtext(current_user))"
+
+    /// Whether the journal has no row of this gateway.
+    func isEmpty() async throws -> Bool {
+        try await connection.run(Self.lock)
+        return try await connection.run("SELECT FROM waterh.journal WHERE gateway = current_user::text LIMIT 1").isEmpty
+    }
+
+    /// The keys of the drinks that count in the journal.
+    func keys() async throws -> Set<String> {
+        Set(
+            try await connection.run(
+                "SELECT key FROM waterh.drinks WHERE gateway = current_user::text"
+            ).compactMap { $0[0] })
+    }
+
+    /// Writes the states of drinks in one transaction. A state that the journal has already adds nothing.
+    /// - Parameters:
+    ///   - drinks: the drinks by distinct keys; `nil` for a drink that the store no longer has.
+    ///   - isFirst: whether the journal has no row of these drinks, which is faster.
+    ///   - position: the position of the last of these changes; `nil` keeps the position.
+    mutating func write(_ drinks: [(key: String, drink: StoredDrink?)], isFirst: Bool, position: Int64?) async throws {
+        let drinks = drinks.map { (key: $0.key, drink: $0.drink?.drink.counts == true ? $0.drink : nil) }
+        let months = Dictionary(
+            drinks.compactMap(\.drink?.localDay).map { ($0.year * 12 + $0.month, $0.daysSince1970) }
+        ) { first, _ in first }
+        let unprepared = months.filter { !preparedMonths.contains($0.key) }
+        if !unprepared.isEmpty {
+            try await connection.run("SELECT waterh.prepare($1)", [.days(Array(unprepared.values))])
+            preparedMonths.formUnion(unprepared.keys)
+        }
+        // Small partitions must be read by index, too.
+        try await connection.run(
+            """
+            BEGIN; SET LOCAL statement_timeout = '\(PostgresConnection.serverLimit)'; SET LOCAL enable_seqscan = off;
+            \(Self.lock)
+            """)
+        try await connection.run(
+            isFirst ? Self.insertFirst : Self.insertChanges,
+            [
+                .texts(drinks.map(\.key)), .instants(drinks.map { $0.drink?.at.milliseconds }),
+                .days(drinks.map { $0.drink?.localDay.daysSince1970 }), .texts(drinks.map { $0.drink?.zone }),
+                .integers(drinks.map { $0.drink?.ml }), .texts(drinks.map { $0.drink?.source.rawValue }),
+            ])
+        let update = position.map { "UPDATE waterh.gateway SET position = \($0) WHERE name = current_user::text;" }
+        try await connection.run("\(update ?? "") COMMIT")
+        if let position { self.position = position }
+    }
+
+    /// Records that the journal has all drinks of a store up to a position.
+    mutating func adopt(_ store: String, epoch: Int64, position: Int64) async throws {
+        try await connection.run(
+            "UPDATE waterh.gateway SET store = $1, epoch = $2, position = $3 WHERE name = current_user::text",
+            [.text(store), .integer(epoch), .integer(position)])
+        (self.store, self.epoch, self.position) = (store, epoch, position)
+    }
+
+    /// Reports the state of the gateway, for the dashboard.
+    func report(_ settings: Settings, zone: Zone, bottles: [KnownBottle], version: String) async throws {
+        let own = bottles.filter(\.isOwn)
+        try await connection.run(
+            """
+            UPDATE waterh.gateway SET seen = now(), version = $1, zone = $2, day_hour = $3, goal_ml = $4,
+                wake = $5::time, sleep = $6::time, battery = $7, polled = to_timestamp($8 / 1000.0)
+            WHERE name = current_user::text
+            """,
+            [
+                .text(version), .text(zone.id), .integer(Int64(settings.boundaryHour)),
+                .integer(Int64(settings.goalMl)),
+                .text("\(settings.wake)"), .text("\(settings.sleep)"),
+                .integer(own.compactMap(\.batteryPercent).min().map(Int64.init)),
+                .integer(own.compactMap(\.lastCompletePoll).max()?.milliseconds),
+            ])
+    }
+
+    private static let sent = "unnest($1, $2, $3, $4, $5, $6) AS s (key, at, day, zone, ml, source)"
+
+    private static let insertFirst = """
+        INSERT INTO waterh.journal (key, n, at, day, zone, ml, source)
+        SELECT key, 0, at, day, zone, ml, source FROM \(sent) WHERE ml IS NOT NULL ON CONFLICT DO NOTHING
+        """
+
+    /// Compares each drink with its last entry, which has an even number if the drink counts. A change withdraws that
+    /// entry and adds another one.
+    private static let insertChanges = """
+        WITH changed AS (
+            SELECT s.*, l.n AS last, l.at AS old_at, l.day AS old_day, l.zone AS old_zone, l.ml AS old_ml,
+                l.source AS old_source
+            FROM \(sent) LEFT JOIN LATERAL (
+                SELECT * FROM waterh.journal j WHERE j.gateway = current_user::text AND j.key = s.key
+                ORDER BY n DESC LIMIT 1) l ON true
+            WHERE CASE WHEN l.n & 1 = 0 THEN (l.at, l.day, l.zone, l.ml, l.source) IS DISTINCT FROM
+                (s.at, s.day, s.zone, s.ml, s.source) ELSE s.ml IS NOT NULL END
+        )
+        INSERT INTO waterh.journal (key, n, at, day, zone, ml, source)
+        SELECT key, last + 1, old_at, old_day, old_zone, -old_ml, old_source FROM changed WHERE last & 1 = 0
+        UNION ALL SELECT key, coalesce(last + 2 - (last & 1), 0), at, day, zone, ml, source FROM changed
+            WHERE ml IS NOT NULL
+        ON CONFLICT DO NOTHING
+        """
+}
