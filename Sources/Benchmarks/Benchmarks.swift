@@ -14,6 +14,7 @@ enum Benchmarks {
     static func main() async {
         let names = CommandLine.arguments.dropFirst()
         if let part = names.first, ["flood", "notifications"].contains(part) { return await air(Array(names)) }
+        if names.first == "postgres" { return await postgres(Array(names.dropFirst())) }
         // Input for the benchmarks of the commands (hardware/benchmarks), not a benchmark.
         if names == ["full-bottle"] { return print(FullBottle.hexText()) }
         if names.first == "big-capture", (2...4).contains(names.count), let path = names.dropFirst().first {
@@ -34,6 +35,15 @@ enum Benchmarks {
         }
         for benchmark in all where names.isEmpty || names.contains(benchmark.name) {
             print("\(benchmark.name): \(benchmark.run())  [swift run -c release Benchmarks \(benchmark.name)]")
+        }
+    }
+
+    private static func postgres(_ words: [String]) async {
+        do {
+            guard try await PostgresBenchmarks.run(words) else { return print(PostgresBenchmarks.usage) }
+        } catch {
+            print("error: \(error)")
+            exit(1)
         }
     }
 
