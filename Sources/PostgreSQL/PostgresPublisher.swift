@@ -113,11 +113,11 @@ package actor PostgresPublisher {
         } else if session.position > publisher.position {
             try store.confirmChanges(of: Self.name, through: session.position)
         }
-        while case let changes = try store.changes(for: Self.name, limit: PostgresSession.batch),
+        while case let changes = try store.changes(for: Self.name, limit: PostgresSession.limit),
             let last = changes.last
         {
             try await session.write(
-                changes.map { ($0.key, $0.drink) }, isFirst: false, position: last.sequence)
+                .init(changes.map { ($0.key, $0.drink) }), isFirst: false, position: last.sequence)
             try store.confirmChanges(of: Self.name, through: last.sequence)
         }
         try await session.report(
@@ -131,22 +131,32 @@ package actor PostgresPublisher {
         let (epoch, position) = (try store.drinkEpoch(), try store.lastChange())
         let isFirst = try await session.isEmpty()
         var others = isFirst ? [] : try await session.keys()
-        var drinks = try store.countedDrinks(after: 0, limit: PostgresSession.batch)
-        while let last = drinks.last {
-            // The database writes a batch while the store reads the next one.
-            async let next = store.countedDrinks(after: last.number, limit: PostgresSession.batch)
-            try await session.write(drinks.map { ($0.key, $0) }, isFirst: isFirst, position: nil)
-            if !isFirst { others.subtract(drinks.map(\.key)) }
-            drinks = try await next
+        var next = try Self.batch(of: store, after: 0)
+        while let part = next {
+            // The database writes a batch while the next one is read.
+            async let following = Self.batch(of: store, after: part.last)
+            try await session.write(part.batch, isFirst: isFirst, position: nil)
+            others.subtract(part.keys)
+            next = try await following
         }
         while !others.isEmpty {
-            let part = others.prefix(PostgresSession.batch)
-            try await session.write(part.map { ($0, nil) }, isFirst: false, position: nil)
+            let part = others.prefix(PostgresSession.limit)
+            try await session.write(.init(part.map { ($0, nil) }), isFirst: false, position: nil)
             others.subtract(part)
         }
         try await session.adopt(id, epoch: epoch, position: position)
         try store.confirmChanges(of: Self.name, through: position)
         dependencies.log(.complete("\(dependencies.plan)"))
+    }
+
+    /// The drinks after a number; `nil` if there are none.
+    private static func batch(of store: TrackerStore, after number: Int64) throws
+        -> (batch: PostgresSession.Batch, keys: [String], last: Int64)?
+    {
+        let drinks = try store.countedDrinks(after: number, limit: PostgresSession.limit)
+        return drinks.last.map {
+            (PostgresSession.Batch(drinks.map { ($0.key, $0) }), drinks.map(\.key), $0.number)
+        }
     }
 
     /// Whether the database needs a connection now.
