@@ -124,6 +124,6 @@ def overview(say, limit, sql):
     say(f"  {PEOPLE:,} people, {DAYS} days with {DRINKS} drinks: {query}")
     if len(sql(query, role="viewer").splitlines()) != PEOPLE:
         raise SystemExit("the view does not show all people")
-    plans = [sql(f"EXPLAIN (ANALYZE, TIMING OFF) {query}", role="viewer") for _ in range(5)]
+    plans = [sql(f"EXPLAIN (ANALYZE, TIMING OFF) {query}", role="viewer") for _ in range(20)]
     times = [sum(float(line.split()[2]) for line in plan.splitlines() if " Time: " in line) for plan in plans]
     limit(f"a day's overview of {PEOPLE:,} people", min(times), 50, "ms")
