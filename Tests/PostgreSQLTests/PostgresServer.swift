@@ -69,7 +69,8 @@ final class PostgresServer: Sendable {
                 -c max_connections=60 -c log_min_messages=fatal \(options) & server=$!
                 ( while kill -0 \(getpid()) && kill -0 $$ && kill -0 $server; do sleep 0.2; done
                 kill -INT $server; while kill -0 $server; do sleep 0.1; done
-                kill -0 \(getpid()) || rm -rf \(data) \(socket) ) 2>/dev/null &
+                kill -0 \(getpid()) || rm -rf \(data) \(socket) $(dirname \(data))/password
+                rmdir $(dirname \(data)) ) 2>/dev/null &
                 wait $server
                 """,
             ], environment: ["PGPASSWORD": "admin"])

@@ -278,6 +278,34 @@ import TrackerService
         await rig.stop()
     }
 
+    @Test func `a host that accepts the connection and does not respond is given up`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        let isListening = withUnixAddress(folder.file(".s.PGSQL.5432")) {
+            bind(socket, $0, $1) == 0 && listen(socket, 5) == 0
+        }
+        #expect(isListening)
+        let rig = try GatewayRig(PostgresPlan(url: "postgresql://a:b@/water?host=\(folder.path)"))
+        await #expect { try await rig.publisher.send() } throws: { "\($0)".contains("timeout expired") }
+    }
+
+    @Test func `a transfer that waits for the database ends when the service stops`() async throws {
+        let database = try await TestDatabase()
+        let rig = try await GatewayRig(database.gateway())
+        try rig.drink(10)
+        let lock = try await RowLock(database)
+        rig.start()
+        #expect(try await lock.hasWaiting())
+        let start = ContinuousClock.now
+        await rig.stop()
+        #expect(ContinuousClock.now - start < .seconds(10))
+        try await lock.release()
+        #expect(try rig.store.publisherErrors().isEmpty)
+        try await rig.publisher.send()
+        #expect(try await rig.days(in: database) == rig.days())
+    }
+
     // MARK: - Settings
 
     @Test func `an address must be a connection URI with a database`() throws {
