@@ -45,6 +45,11 @@ final class PostgresServer: Sendable {
         try await waitUntilReady()
     }
 
+    deinit {
+        if let process = try? processIdentifier { kill(process, SIGKILL) }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
     /// Starts a stopped server again.
     func restart() async throws {
         let started = try Self.start("", "\(folder)/\(name)", socket, options)
