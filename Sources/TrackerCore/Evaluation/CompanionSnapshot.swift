@@ -23,20 +23,34 @@ package struct CompanionSnapshot: Hashable, Sendable, Encodable {
     }
 }
 
-extension HydrationState {
+/// The state of the day in the form of the original requirements (tracker spec A3).
+package struct HydrationState: Hashable, Sendable, Encodable {
+    package var dailyGoalMl: Int
+    package var glassSizeMl: Int
+    package var totalMl: Int
+    package var lastDrink: Instant?
+    package var wake: TimeOfDay
+    package var sleep: TimeOfDay
+    /// The drinks, oldest first.
+    package var history: [Entry]
+
+    package struct Entry: Hashable, Sendable, Encodable {
+        package var at: Instant
+        package var ml: Int
+
+        package func encode(to encoder: any Encoder) throws {
+            try encoder.encode([
+                "at": at.wholeSeconds, "ml": ml,
+            ])
+        }
+    }
+
     /// Times of day are `HH:mm`, instants are epoch seconds, missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "dailyGoalMl": dailyGoalMl, "glassSizeMl": glassSizeMl, "totalMl": totalMl,
-            "lastDrink": lastDrink?.wholeSeconds, "wake": wake, "sleep": sleep, "history": history,
-        ])
-    }
-}
-
-extension HydrationState.Entry {
-    package func encode(to encoder: any Encoder) throws {
-        try encoder.encode([
-            "at": at.wholeSeconds, "ml": ml,
+            "lastDrink": lastDrink?.wholeSeconds, "wake": wake.description, "sleep": sleep.description,
+            "history": history,
         ])
     }
 }

@@ -55,8 +55,8 @@ package struct PaceSnapshot: Hashable, Sendable {
         deficitMl = Pace.deficit(expectedMl: expectedMl, totalMl: intake.totalMl, goalMl: goal)
         urgency = Urgency(deficitMl: deficitMl, goalMl: goal, thresholdPercent: settings.effectiveThresholdPercent)
         displayUrgency = Urgency.displayed(urgency, deficitMl: deficitMl)
-        progress = HydrationState(dailyGoalMl: goal, totalMl: intake.totalMl).progress
-        percent = Percent.of(totalMl: intake.totalMl, goalMl: goal)
+        progress = GoalProgress.share(totalMl: intake.totalMl, goalMl: goal)
+        percent = GoalProgress.percent(totalMl: intake.totalMl, goalMl: goal)
         isGoalAchieved = intake.totalMl >= goal
         statusText = StatusText.short(
             deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)

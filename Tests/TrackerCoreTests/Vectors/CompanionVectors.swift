@@ -2,73 +2,36 @@ import Testing
 
 @testable import TrackerCore
 
-/// A3: the state's arithmetic. A4: the original countdown. A5: when the next drink is due.
+/// A3: the progress and the countdown. A5: when the next drink is due.
 @Suite struct CompanionVectors {
-    static let table: [Vector] = states + edges + countdowns + dues + nuuk
+    static let table: [Vector] = states + edges + dues + nuuk
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static let states = Vector.numbered(
         "A3",
         [
-            (600, 1600, 200, 0.375, 37, 3, 8, "3/8"), (199, 1600, 200, 0.124375, 12, 0, 8, "0/8"),
-            (800, 1600, 200, 0.5, 50, 4, 8, "4/8"), (2000, 1600, 200, 1, 100, 10, 8, "10/8"),
-            (1600, 1700, 200, 0.941176, 94, 8, 8, "8/9"), (1700, 1700, 200, 1, 100, 8, 8, "9/9"),
-            (2499, 2500, 200, 0.9996, 99, 12, 12, "12/13"), (2500, 2500, 200, 1, 100, 12, 12, "13/13"),
-            (2600, 2500, 200, 1, 100, 13, 12, "13/13"),
-        ] as [(Int, Int, Int, Double, Int, Int, Int, String)]
-    ) { total, goal, glass, progress, percent, consumed, goalGlasses, label in
-        let state = HydrationState(dailyGoalMl: goal, glassSizeMl: glass, totalMl: total)
-        #expect(abs(state.progress - progress) < 0.000_000_5)
-        #expect(Percent.of(totalMl: total, goalMl: goal) == percent)
-        #expect(state.glassesConsumed == consumed)
-        #expect(state.glassesGoal == goalGlasses)
-        #expect(GlassLabel(totalMl: total, goalMl: goal, glassMl: glass).description == label)
+            (600, 1600, 0.375, 37, "3/8"), (199, 1600, 0.124375, 12, "0/8"), (800, 1600, 0.5, 50, "4/8"),
+            (2000, 1600, 1, 100, "10/8"), (1600, 1700, 0.941176, 94, "8/9"), (1700, 1700, 1, 100, "9/9"),
+            (2499, 2500, 0.9996, 99, "12/13"), (2500, 2500, 1, 100, "13/13"), (2600, 2500, 1, 100, "13/13"),
+        ] as [(Int, Int, Double, Int, String)]
+    ) { total, goal, share, percent, label in
+        #expect(abs(GoalProgress.share(totalMl: total, goalMl: goal) - share) < 0.000_000_5)
+        #expect(GoalProgress.percent(totalMl: total, goalMl: goal) == percent)
+        #expect(GlassLabel(totalMl: total, goalMl: goal, glassMl: 200).description == label)
     }
 
     private static let edges: [Vector] = [
         Vector("A3-E1") {
-            let defaults = HydrationState()
-            #expect(defaults.dailyGoalMl == 1600 && defaults.glassSizeMl == 200 && defaults.totalMl == 0)
-            #expect(defaults.lastDrink == nil && defaults.history.isEmpty)
-            #expect(defaults.wake.description == "08:00" && defaults.sleep.description == "20:00")
+            #expect(GoalProgress.share(totalMl: 0, goalMl: 0) == 0)
+            #expect(GoalProgress.share(totalMl: 9, goalMl: -5) == 0)
+            #expect(GoalProgress.share(totalMl: -100, goalMl: 1600) == 0)
         },
         Vector("A3-E2") {
-            #expect(HydrationState(dailyGoalMl: 0, totalMl: 0).progress == 0)
-            #expect(HydrationState(dailyGoalMl: -5, totalMl: 9).progress == 0)
-            #expect(HydrationState(totalMl: -100).progress == 0)
-            #expect(HydrationState(glassSizeMl: 0, totalMl: 100).glassesConsumed == 0)
+            let texts = [-25.714, 0, 7.5, 5142.86, 36_000].map(Countdown.text)
+            #expect(texts == ["00:00", "00:00", "00:07", "85:42", "600:00"])
         },
     ]
-
-    private static let countdowns: [Vector] =
-        ([
-            ("A4-01", 1600, 200, 400, "10:00", 6000, "100:00", 600),
-            ("A4-02", 1600, 200, 0, "08:00", 5400, "90:00", 600),
-            ("A4-03", 1600, 200, 0, "10:00", 4500, "75:00", 600),
-            ("A4-04", 1600, 200, 399, "10:00", 5142.86, "85:42", 600),
-            ("A4-05", 1600, 200, 401, "10:00", 6000, "100:00", 600),
-            ("A4-06", 1600, 200, 1599, "10:00", 36000, "600:00", 600),
-            ("A4-07", 1600, 200, 1600, "10:00", nil, nil, 600), ("A4-08", 1600, 200, 0, "07:59", nil, nil, 600),
-            ("A4-09", 1600, 200, 0, "19:59", 7.5, "00:07", 120), ("A4-10", 1600, 200, 0, "20:00", nil, nil, 600),
-            ("A4-11", 1600, 200, 0, "22:00", nil, nil, 600), ("A4-12", 1700, 200, 1600, "18:00", 7200, "120:00", 600),
-            ("A4-13", 2500, 200, 1000, "14:00", 3600, "60:00", 600),
-            ("A4-14", 2500, 250, 1250, "14:00", 5760, "96:00", 600),
-        ] as [(String, Int, Int, Int, String, Double?, String?, Double)]).map {
-            id, goal, glass, total, now, seconds, shown, poll in
-            Vector(id) {
-                let isLateWindow = goal == 2500
-                let state = HydrationState(
-                    dailyGoalMl: goal, glassSizeMl: glass, totalMl: total,
-                    wake: try time(isLateWindow ? "07:00" : "08:00"),
-                    sleep: try time(isLateWindow ? "22:00" : "20:00"))
-                let until = state.timeUntilNextDrink(from: try time(now))
-                #expect((until == nil) == (seconds == nil))
-                if let until, let seconds { #expect(abs(until - seconds) < 0.005) }
-                #expect(until.map(Countdown.text) == shown)
-                #expect(PollInterval.calculatePollInterval(secondsToDue: until) == poll)
-            }
-        }
 
     private static let dues: [Vector] =
         ([
