@@ -14,28 +14,21 @@ package struct DrinkLines: Sendable {
     }
 
     package mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
-        let (drink, zone) = (line.drink, zones[line.drink.zone])
+        let drink = line.drink
+        let date = HealthFiles.dateText(drink.at, zones[drink.zone])
         switch format {
         case .csv:
-            bytes += "\(line.position),\(line.change.rawValue),".utf8
-            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
-            bytes += ",\(drink.ml)".utf8
-            for text in [drink.key, line.original ?? "", drink.zone, "\(drink.localDay)", drink.source.rawValue] {
-                bytes.append(UInt8(ascii: ","))
-                HealthExport.appendCSV(Self.withoutLineBreaks(text), to: &bytes)
-            }
+            bytes += "\(line.position),\(line.change.rawValue),\(date),\(drink.ml)".utf8
+            let texts = [drink.key, line.original ?? "", drink.zone, "\(drink.localDay)", drink.source.rawValue]
+            HealthExport.appendCells(texts.map(Self.withoutLineBreaks), to: &bytes)
         case .jsonl:
-            bytes += "{\"position\": \(line.position), \"change\": \"\(line.change.rawValue)\", \"startDate\": \"".utf8
-            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
-            bytes += "\", \"value_ml\": \(drink.ml)".utf8
-            let texts =
-                [("uuid", drink.key)] + (line.original.map { [("original", $0)] } ?? []) + [
-                    ("zone", drink.zone), ("day", "\(drink.localDay)"), ("drinkSource", drink.source.rawValue),
-                ]
-            for (name, text) in texts {
-                bytes += ", \"\(name)\": ".utf8
-                HealthExport.appendJSON(text, to: &bytes)
-            }
+            bytes += "{\"position\": \(line.position), \"change\": \"\(line.change.rawValue)\"".utf8
+            bytes += ", \"startDate\": \"\(date)\", \"value_ml\": \(drink.ml)".utf8
+            HealthExport.appendMembers(
+                [
+                    "uuid": drink.key, "original": line.original, "zone": drink.zone, "day": "\(drink.localDay)",
+                    "drinkSource": drink.source.rawValue,
+                ], to: &bytes)
             bytes.append(UInt8(ascii: "}"))
         case .influx:
             // The reader adds the tags. A deleted drink becomes 0 ml, because the format cannot delete a point.

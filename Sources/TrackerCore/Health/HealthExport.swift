@@ -53,59 +53,39 @@ package struct HealthExport {
     package mutating func append(
         _ drink: Drink, insteadOf original: String? = nil, record: ExportedRecord? = nil, to bytes: inout [UInt8]
     ) {
-        let zone = zones[drink.zone]
-        let ml = String(drink.ml)
+        let date = HealthFiles.dateText(drink.at, zones[drink.zone], isISO: format == .json)
         switch format {
         case .appleHealth:
             bytes +=
-                " <Record type=\"\(HealthFiles.waterType)\" sourceName=\"\(HealthFiles.sourceName)\" unit=\"mL\"".utf8
-            for name in [" creationDate=\"", "\" startDate=\"", "\" endDate=\""] {
-                bytes += name.utf8
-                HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
-            }
-            bytes += "\" value=\"\(ml)\">\n  <MetadataEntry key=\"HKExternalUUID\" value=\"".utf8
-            Self.appendXML(drink.key, to: &bytes)
-            if !Self.isInXML(drink.key) {
-                bytes +=
-                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.escapedKey)\" value=\"\(HealthFiles.escaped(drink.key))"
-                    .utf8
-            }
-            let more = [
-                (HealthFiles.originalKey, original.map(HealthFiles.escaped)),
-                (HealthFiles.bottleKey, record.map { HealthFiles.escaped($0.bottle) }),
-                (HealthFiles.wallKey, record?.wall), (HealthFiles.rawKey, record?.raw),
+                """
+                 <Record type="\(HealthFiles.waterType)" sourceName="\(HealthFiles.sourceName)" unit="mL" \
+                creationDate="\(date)" startDate="\(date)" endDate="\(date)" value="\(drink.ml)">
+
+                """.utf8
+            let metadata: KeyValuePairs<String, String?> = [
+                "HKExternalUUID": Self.xml(drink.key),
+                HealthFiles.escapedKey: Self.isInXML(drink.key) ? nil : HealthFiles.escaped(drink.key),
+                HealthFiles.originalKey: original.map(HealthFiles.escaped),
+                HealthFiles.bottleKey: record.map { HealthFiles.escaped($0.bottle) },
+                HealthFiles.wallKey: record?.wall, HealthFiles.rawKey: record?.raw,
             ]
-            for case (let key, let value?) in more {
-                bytes += "\"/>\n  <MetadataEntry key=\"\(key)\" value=\"\(value)".utf8
+            for case (let key, let value?) in metadata {
+                bytes += "  <MetadataEntry key=\"\(key)\" value=\"\(value)\"/>\n".utf8
             }
-            bytes += "\"/>\n </Record>\n".utf8
+            bytes += " </Record>\n".utf8
         case .csv:
-            HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
-            bytes.append(UInt8(ascii: ","))
-            HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
-            bytes += ",\(ml)".utf8
-            for text in [drink.key, original, record?.bottle, record?.wall, record?.raw] {
-                bytes.append(UInt8(ascii: ","))
-                Self.appendCSV(text ?? "", to: &bytes)
-            }
+            bytes += "\(date),\(date),\(drink.ml)".utf8
+            Self.appendCells([drink.key, original, record?.bottle, record?.wall, record?.raw], to: &bytes)
             bytes.append(UInt8(ascii: "\n"))
         case .json:
-            bytes += (isFirst ? "\n  {\"startDate\": \"" : ",\n  {\"startDate\": \"").utf8
-            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
-            bytes += "\", \"endDate\": \"".utf8
-            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
-            bytes += "\", \"value_ml\": \(ml), \"uuid\": ".utf8
-            Self.appendJSON(drink.key, to: &bytes)
-            bytes += ", \"zone\": ".utf8
-            Self.appendJSON(drink.zone, to: &bytes)
-            bytes += ", \"day\": \"\(drink.localDay)\", \"drinkSource\": ".utf8
-            Self.appendJSON(drink.source.rawValue, to: &bytes)
-            for case (let name, let text?) in [
-                ("original", original), ("bottle", record?.bottle), ("wall", record?.wall), ("raw", record?.raw),
-            ] {
-                bytes += ", \"\(name)\": ".utf8
-                Self.appendJSON(text, to: &bytes)
-            }
+            bytes += (isFirst ? "\n  " : ",\n  ").utf8
+            bytes += "{\"startDate\": \"\(date)\", \"endDate\": \"\(date)\", \"value_ml\": \(drink.ml)".utf8
+            Self.appendMembers(
+                [
+                    "uuid": drink.key, "zone": drink.zone, "day": "\(drink.localDay)",
+                    "drinkSource": drink.source.rawValue, "original": original, "bottle": record?.bottle,
+                    "wall": record?.wall, "raw": record?.raw,
+                ], to: &bytes)
             bytes.append(UInt8(ascii: "}"))
         }
         isFirst = false
@@ -129,23 +109,36 @@ package struct HealthExport {
 
     private static func isInXML(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isInXML) }
 
-    private static func appendXML(_ text: String, to bytes: inout [UInt8]) {
+    private static func xml(_ text: String) -> String {
+        var result = ""
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": bytes += "&amp;".utf8
-            case "<": bytes += "&lt;".utf8
-            case ">": bytes += "&gt;".utf8
-            case "\"": bytes += "&quot;".utf8
-            case "\t", "\n", "\r": bytes += "&#\(scalar.value);".utf8
-            case _ where !isInXML(scalar): bytes += "\u{FFFD}".utf8
-            default: bytes += String(scalar).utf8
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "\t", "\n", "\r": result += "&#\(scalar.value);"
+            case _ where !isInXML(scalar): result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
             }
+        }
+        return result
+    }
+
+    /// Appends further cells of a CSV line.
+    static func appendCells(_ cells: [String?], to bytes: inout [UInt8]) {
+        for cell in cells { bytes += ("," + SpreadsheetCell.quoted(cell ?? "")).utf8 }
+    }
+
+    /// Appends further members of a JSON object, without those that are `nil`.
+    static func appendMembers(_ members: KeyValuePairs<String, String?>, to bytes: inout [UInt8]) {
+        for case (let name, let text?) in members {
+            bytes += ", \"\(name)\": ".utf8
+            appendJSON(text, to: &bytes)
         }
     }
 
-    static func appendCSV(_ text: String, to bytes: inout [UInt8]) { bytes += SpreadsheetCell.quoted(text).utf8 }
-
-    static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
+    private static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {

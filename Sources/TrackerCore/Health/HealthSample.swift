@@ -1,3 +1,5 @@
+import Foundation
+
 /// An amount of water in a health file (tracker spec D4). `nil` fields are not in the file.
 package struct HealthSample: Hashable, Sendable {
     package var at: Instant
@@ -101,19 +103,13 @@ package enum HealthFiles {
         return false
     }
 
-    /// Percent-encodes the bytes of UTF-8 that are not ASCII: `%EF`.
+    /// Percent-encodes the bytes of UTF-8 that are not ASCII letters or digits: `%EF`.
     static func escaped(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default: result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return result
+        text.addingPercentEncoding(withAllowedCharacters: unescapedCharacters) ?? ""
     }
+
+    private static let unescapedCharacters = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 
     /// The inverse of `escaped`; `nil` for other texts.
     package static func unescaped(_ text: String) -> String? {
@@ -162,39 +158,16 @@ package enum HealthFiles {
 
     package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
-    /// An instant in ISO 8601 with the offset of its time zone: `2026-10-25T02:30:00+02:00`.
-    package static func dateText(_ instant: Instant, _ zone: Zone) -> String {
-        var bytes: [UInt8] = []
-        appendDate(instant, zone, isISO: true, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Writes `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`, in the drink's time zone. The second form
-    /// includes milliseconds if they are not zero.
-    static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {
+    /// The date `2026-10-25T02:30:00+02:00` (ISO 8601, with milliseconds if they are not zero), or
+    /// `2026-10-25 02:30:00 +0200`, in the drink's time zone.
+    package static func dateText(_ instant: Instant, _ zone: Zone, isISO: Bool = true) -> String {
         let wall = zone.wall(at: instant)
-        guard (0...9999).contains(wall.year) else { return bytes += "\(instant)".utf8 }
+        guard (0...9999).contains(wall.year) else { return "\(instant)" }
         let offset = zone.offsetSeconds(at: instant)
-        let minutes = abs(offset) / 60
-        func append(_ number: Int, _ end: StaticString) {
-            bytes.append(UInt8(truncatingIfNeeded: 0x30 + number / 10 % 10))
-            bytes.append(UInt8(truncatingIfNeeded: 0x30 + number % 10))
-            end.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        }
-        append(wall.year / 100, "")
-        append(wall.year % 100, "-")
-        append(wall.month, "-")
-        append(wall.day, isISO ? "T" : " ")
-        append(wall.hour, ":")
-        append(wall.minute, ":")
-        append(wall.second, isISO ? "" : " ")
+        let sign = offset < 0 ? "-" : "+"
+        let (hours, minutes) = (padded(abs(offset) / 3600, 2), padded(abs(offset) / 60 % 60, 2))
+        guard isISO else { return "\(wall.dateText) \(wall.timeText) \(sign)\(hours)\(minutes)" }
         let rest = Int((instant.milliseconds % 1000 + 1000) % 1000)
-        if isISO, rest != 0 {
-            bytes += [UInt8(ascii: "."), UInt8(truncatingIfNeeded: 0x30 + rest / 100)]
-            append(rest % 100, "")
-        }
-        bytes.append(offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
-        append(minutes / 60, isISO ? ":" : "")
-        append(minutes % 60, "")
+        return "\(wall)" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "\(sign)\(hours):\(minutes)"
     }
 }
