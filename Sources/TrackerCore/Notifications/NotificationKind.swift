@@ -6,31 +6,28 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     case unadopted
     case waterlineTime, waterlinePerDrink, waterlineWarning, waterlineAbandoned, waterlineLive
 
-    /// The stable id. A new notification replaces a displayed one with the same id.
-    package var id: String {
-        switch self {
-        case .pace, .interval, .adaptive: "hydration-reminder"
-        case .goal: "hydration-goal-reached"
-        case .recovery: "hydration-back-on-track"
-        case .unadopted: "bottle-in-range"
-        case .waterlineTime: "waterline-time"
-        case .waterlinePerDrink: "waterline-per-drink"
-        case .waterlineWarning: "waterline-warning"
-        case .waterlineAbandoned: "waterline-abandoned"
-        case .waterlineLive: "waterline-live"
+    /// The id, the buttons, and the urgency of a kind.
+    private var properties: (id: String, actions: [NotificationAction], urgency: NotificationUrgency) {
+        let reminder: [NotificationAction] = [.open, .logCup, .snooze, .notToday, .dismiss]
+        return switch self {
+        case .pace, .adaptive: ("hydration-reminder", reminder, .normal)
+        case .interval: ("hydration-reminder", reminder, .critical)
+        case .goal: ("hydration-goal-reached", [.open], .normal)
+        case .recovery: ("hydration-back-on-track", [.open], .low)
+        case .unadopted: ("bottle-in-range", [.open], .low)
+        case .waterlineTime: ("waterline-time", [.logWater, .dismiss], .normal)
+        case .waterlinePerDrink: ("waterline-per-drink", [.logWater, .dismiss], .normal)
+        case .waterlineWarning: ("waterline-warning", [.logWater, .dismiss], .critical)
+        case .waterlineAbandoned: ("waterline-abandoned", [.endSession, .keepGoing], .normal)
+        case .waterlineLive: ("waterline-live", [.logWater, .logDrink], .low)
         }
     }
 
+    /// The stable id. A new notification replaces a displayed one with the same id.
+    package var id: String { properties.id }
+
     /// The buttons, identified by their D-Bus action keys.
-    package var actions: [NotificationAction] {
-        switch self {
-        case .pace, .interval, .adaptive: [.open, .logCup, .snooze, .notToday, .dismiss]
-        case .goal, .recovery, .unadopted: [.open]
-        case .waterlineTime, .waterlinePerDrink, .waterlineWarning: [.logWater, .dismiss]
-        case .waterlineAbandoned: [.endSession, .keepGoing]
-        case .waterlineLive: [.logWater, .logDrink]
-        }
-    }
+    package var actions: [NotificationAction] { properties.actions }
 
     package var countsInLimit: Bool { id == "hydration-reminder" }
 
@@ -40,23 +37,19 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     package var isResident: Bool { self == .waterlineLive }
 
     /// Whether the kind is about a Waterline session. Shared interfaces hide it unless Waterline is enabled there.
-    package var isWaterline: Bool {
-        switch self {
-        case .pace, .interval, .adaptive, .goal, .recovery, .unadopted: false
-        case .waterlineTime, .waterlinePerDrink, .waterlineWarning, .waterlineAbandoned, .waterlineLive: true
-        }
-    }
+    package var isWaterline: Bool { id.hasPrefix("waterline-") }
 
     /// The path of the page that a click opens (tracker spec C).
     package var page: String { isWaterline ? "/waterline" : "/" }
 
     /// `reminder`, `goalReached` or empty, as in the state payload (B7).
-    package var payloadType: String {
-        switch self {
-        case .pace, .interval, .adaptive: "reminder"
-        case .goal: "goalReached"
-        default: ""
-        }
+    package var payloadType: String { countsInLimit ? "reminder" : self == .goal ? "goalReached" : "" }
+
+    /// The urgency of a kind. Time-sensitive kinds are critical only with `notify.timeSensitiveCritical`.
+    /// - Parameter pace: the urgency of a pace reminder.
+    package func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
+        let level = self == .pace && pace == .overdue ? .critical : properties.urgency
+        return level == .critical && !settings.timeSensitiveCritical ? .normal : level
     }
 }
 
@@ -92,19 +85,4 @@ package enum NotificationUrgency: Int, Hashable, Sendable, Codable {
     case low = 0
     case normal = 1
     case critical = 2
-}
-
-extension NotificationKind {
-    /// The urgency of a kind. Time-sensitive kinds are critical only with `notify.timeSensitiveCritical`.
-    /// - Parameter pace: the urgency of a pace reminder.
-    package func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
-        let level: NotificationUrgency =
-            switch self {
-            case .pace: pace == .overdue ? .critical : .normal
-            case .interval, .waterlineWarning: .critical
-            case .adaptive, .goal, .waterlineTime, .waterlinePerDrink, .waterlineAbandoned: .normal
-            case .recovery, .unadopted, .waterlineLive: .low
-            }
-        return level == .critical && !settings.timeSensitiveCritical ? .normal : level
-    }
 }
