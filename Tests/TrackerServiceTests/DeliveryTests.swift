@@ -72,7 +72,7 @@ import TrackerSupport
         let whole = try fixture.tracker("12:04").state()
         var counted = whole
         counted.syncReport.waiting = 7
-        counted.sync = .pending(7)
+        counted.sync = .pending
         var shared = counted.withoutWaterline
         #expect(
             whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0

@@ -74,7 +74,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var withoutWaterline: TrackerSnapshot {
         var shared = self
         shared.waterline = nil
-        if case .pending = sync { shared.sync = .idle }
+        if sync == .pending { shared.sync = .idle }
         shared.syncReport.waiting = 0
         (shared.unread, shared.unreadOfSessions) = (unread - unreadOfSessions, 0)
         return shared
@@ -102,7 +102,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             "countdown": nextDrink.secondsLeft.map(Countdown.text), "haloLabel": glasses.description,
             "drinkCount": drinkCount, "remindersSent": remindersSent, "isQuiet": isQuiet, "waterline": waterline,
             "connection": connection.name, "connectionError": connection.error, "hint": connection.hint,
-            "bottle": bottle, "sync": sync.name, "pendingSync": syncReport.isPending, "syncReport": syncReport,
+            "bottle": bottle, "sync": sync, "pendingSync": syncReport.isPending, "syncReport": syncReport,
             "cupMl": cupMl, "quickAddMl": quickAddMl, "notifications": hasNotificationServer ? "enabled" : "disabled",
             "unread": unread, "greeting": greeting, "lastDrinkAge": lastDrinkAge, "units": units.rawValue,
             "headline": view.headline, "caption": view.caption, "litresText": litresText, "amountText": amountText,

@@ -90,7 +90,7 @@ package struct Outbox: Hashable, Sendable {
     package var status: SyncStatus {
         if items.isEmpty { return .idle }
         if items.contains(where: { $0.rejection != nil }) { return .error }
-        return items.contains { $0.attempts > 0 } ? .offline : .pending(items.count)
+        return items.contains { $0.attempts > 0 } ? .offline : .pending
     }
 
     /// The wait after that many failures: 1, 2, 4 … 300 s.

@@ -1,18 +1,6 @@
 /// The state of synchronisation, as the sync icon shows it (tracker spec E8).
-package enum SyncStatus: Hashable, Sendable {
-    case idle
-    case pending(Int)
-    case offline
-    case error
-
-    package var name: String {
-        switch self {
-        case .idle: "idle"
-        case .pending: "pending"
-        case .offline: "offline"
-        case .error: "error"
-        }
-    }
+package enum SyncStatus: String, Hashable, Sendable, Encodable {
+    case idle, pending, offline, error
 }
 
 /// The result of the last synchronisation, and the number of waiting changes.
