@@ -98,7 +98,7 @@ extension StatusText {
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
             next(snapshot, context),
         ]
-        if let hint = snapshot.connection.hint { lines.append(console.paint(hint, .red)) }
+        if let hint = snapshot.connectionProblem?.hint { lines.append(console.paint(hint, .red)) }
         lines += bottlesInRange(context)
         if snapshot.sync != .idle {
             lines.append("Sync: \(snapshot.sync.rawValue)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? ""))

@@ -159,10 +159,10 @@ import TrackerSupport
         let file = scratch.file("backup")
         try store.backUp(to: file)
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try other.preview(now).snapshot.connection == ConnectionStatus())
+        #expect(try other.preview(now).snapshot.connectionProblem == nil)
         try other.recordConnection(ConnectionProblem(.bluetoothOff), at: now.now)
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try other.preview(now).snapshot.connection.error == ConnectionProblem(.bluetoothOff).description)
+        #expect(try other.preview(now).snapshot.connectionProblem == ConnectionProblem(.bluetoothOff))
     }
 
     @Test func `a restore sends nothing that was pending in the backup`() throws {

@@ -18,15 +18,14 @@ import TrackerCore
         let scratch = try TemporaryFolder()
         let store = try TrackerStore(path: scratch.store)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
-        #expect(try store.preview(context).snapshot.connection == ConnectionStatus())
+        #expect(try store.preview(context).snapshot.connectionProblem == nil)
         try store.recordConnection(problem, at: sampleInstant)
         try store.recordConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Another process sees the problem, too.
-        let shown = try TrackerStore(path: scratch.store, for: .reading).preview(context).snapshot.connection
-        #expect(shown.error == problem.description)
-        #expect(shown.hint == problem.hint)
+        let shown = try TrackerStore(path: scratch.store, for: .reading).preview(context).snapshot.connectionProblem
+        #expect(shown == problem)
         try store.recordConnection(nil, at: sampleInstant)
-        #expect(try store.preview(context).snapshot.connection == ConnectionStatus())
+        #expect(try store.preview(context).snapshot.connectionProblem == nil)
     }
 
     @Test func `the state contains the bottle that was polled last`() throws {

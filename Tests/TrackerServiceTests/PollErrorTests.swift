@@ -70,17 +70,17 @@ import TrackerService
         #expect(report.failure != nil && report.new == 0, "no drink is stored")
         let state = try tracker.state()
         #expect(
-            state.connection.error == row.error && state.connection.name == "error",
-            "\(state.connection.error ?? "none"): \(report.failure?.sentence ?? "")")
+            state.connectionProblem?.description == row.error,
+            "\(state.connectionProblem?.description ?? "none"): \(report.failure?.sentence ?? "")")
         if let hint = row.hint {
-            #expect(state.connection.hint?.contains(hint) == true, "\(state.connection.hint ?? "none")")
+            #expect(state.connectionProblem?.hint?.contains(hint) == true, "\(state.connectionProblem?.hint ?? "none")")
         } else {
-            #expect(state.connection.hint == nil)
+            #expect(state.connectionProblem?.hint == nil)
         }
         #expect(state.pace.dailyTotalMl == 250 && state.drinkCount == 1)
 
         #expect(try poll(bottle).failure == nil)
         let after = try tracker.state()
-        #expect(after.connection == ConnectionStatus() && after.pace.dailyTotalMl == 250)
+        #expect(after.connectionProblem == nil && after.pace.dailyTotalMl == 250)
     }
 }

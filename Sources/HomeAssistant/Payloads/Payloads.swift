@@ -124,7 +124,7 @@ struct BottlePayload: Encodable {
 
     init(_ bottle: KnownBottle, _ snapshot: TrackerSnapshot, _ service: ServiceStatus?) {
         self.bottle = bottle
-        trouble = snapshot.connection.error
+        trouble = snapshot.connectionProblem?.description
         let stage = service?.stage ?? "idle"
         link = stage == "idle" && trouble != nil ? "error" : Self.links.contains(stage) ? stage : "polling"
     }

@@ -148,7 +148,7 @@ extension TrackerStore {
         let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
-        facts.connection = ConnectionStatus(problem: try ConnectionTable.problem(db))
+        facts.connectionProblem = try ConnectionTable.problem(db)
         facts.bottle = try ConnectionTable.lastPolledBottle(db)
         (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
             from: facts.calendar.start(of: today), through: context.now, db)

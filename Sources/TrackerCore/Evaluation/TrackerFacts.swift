@@ -9,13 +9,14 @@ package struct TrackerFacts: Sendable {
     package var engineDay: EngineDay?
     /// The facts of the session; `nil` without an active session.
     package var waterline: WaterlineFacts?
-    package var connection: ConnectionStatus
+    /// The problem of the last poll; `nil` after a successful one.
+    package var connectionProblem: ConnectionProblem?
     package var bottle: BottleCondition?
-    package var sync: SyncStatus
+    package var sync = SyncStatus.idle
     package var syncReport = SyncReport()
     /// `false` if no notification server is available; other channels are not affected.
-    package var hasNotificationServer: Bool
-    package var unread: Int
+    package var hasNotificationServer = true
+    package var unread = 0
     /// The number of unread notifications about a Waterline session.
     package var unreadOfSessions = 0
     /// The reason why a service holds back hydration notifications; `nil` if it does not.
@@ -25,18 +26,13 @@ package struct TrackerFacts: Sendable {
 
     package init(
         settings: Settings = Settings(), zone: Zone, days: [LocalDay: DayIntake] = [:], engineDay: EngineDay? = nil,
-        waterline: WaterlineFacts? = nil, connection: ConnectionStatus = ConnectionStatus(), sync: SyncStatus = .idle,
-        hasNotificationServer: Bool = true, unread: Int = 0
+        waterline: WaterlineFacts? = nil
     ) {
         self.settings = settings
         self.zone = zone
         self.days = days
         self.engineDay = engineDay
         self.waterline = waterline
-        self.connection = connection
-        self.sync = sync
-        self.hasNotificationServer = hasNotificationServer
-        self.unread = unread
     }
 
     /// Creates facts from a list of drinks, which it groups by day.

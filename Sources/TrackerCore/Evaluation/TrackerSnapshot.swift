@@ -14,7 +14,8 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var isQuiet: Bool
     /// The session; `nil` without an active session.
     package var waterline: WaterlineSnapshot?
-    package var connection: ConnectionStatus
+    /// The problem of the last poll. It stays until a poll succeeds.
+    package var connectionProblem: ConnectionProblem?
     package var bottle: BottleCondition?
     package var sync: SyncStatus
     package var syncReport: SyncReport
@@ -50,7 +51,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         remindersSent = hydration.state.remindersSent
         isQuiet = hydration.isQuiet
         self.waterline = waterline
-        connection = facts.connection
+        connectionProblem = facts.connectionProblem
         bottle = facts.bottle
         sync = facts.sync
         syncReport = facts.syncReport
@@ -101,8 +102,9 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             "zone": zone, "phase": nextDrink.phase, "dueTime": nextDrink.due?.wholeSeconds,
             "countdown": nextDrink.secondsLeft.map(Countdown.text), "haloLabel": glasses.description,
             "drinkCount": drinkCount, "remindersSent": remindersSent, "isQuiet": isQuiet, "waterline": waterline,
-            "connection": connection.name, "connectionError": connection.error, "hint": connection.hint,
-            "bottle": bottle, "sync": sync, "pendingSync": syncReport.isPending, "syncReport": syncReport,
+            "connection": connectionProblem == nil ? "disconnected" : "error",
+            "connectionError": connectionProblem?.description, "hint": connectionProblem?.hint, "bottle": bottle,
+            "sync": sync, "pendingSync": syncReport.isPending, "syncReport": syncReport,
             "cupMl": cupMl, "quickAddMl": quickAddMl, "notifications": hasNotificationServer ? "enabled" : "disabled",
             "unread": unread, "greeting": greeting, "lastDrinkAge": lastDrinkAge, "units": units.rawValue,
             "headline": view.headline, "caption": view.caption, "litresText": litresText, "amountText": amountText,

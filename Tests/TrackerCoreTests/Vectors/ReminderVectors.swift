@@ -219,10 +219,8 @@ import TrackerSupport
         },
         // A12 and A8: texts and their persistence.
         Vector("A8-1") {
-            let status = ConnectionStatus(problem: ConnectionProblem(.notFound))
-            #expect(status.name == "error" && status.error == "Bottle not found")
-            #expect(status.hint == "Could not find bottle. Make sure it's nearby.")
-            #expect(ConnectionStatus().hint == nil && ConnectionStatus().name == "disconnected")
+            #expect(ConnectionProblem(.notFound).description == "Bottle not found")
+            #expect(ConnectionProblem(.notFound).hint == "Could not find bottle. Make sure it's nearby.")
             let kinds: [ConnectionProblem.Kind] = [
                 .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed, .unexpectedResponse, .didNotAnswer,
             ]

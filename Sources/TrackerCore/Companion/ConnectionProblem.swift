@@ -1,4 +1,5 @@
-/// The reason why a poll did not reach the bottle or its log. A failed poll never changes stored drinks.
+/// The reason why a poll did not reach the bottle or its log (tracker spec A8). A failed poll never changes stored
+/// drinks.
 package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failed poll. The raw values are the names in the store and in JSON.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -58,17 +59,6 @@ package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
     package var hint: String? {
         kind == .notFound ? "Could not find bottle. Make sure it's nearby." : message
     }
-}
-
-/// The result of the last poll (tracker spec A8). A problem and its hint stay until a poll succeeds.
-package struct ConnectionStatus: Hashable, Sendable {
-    package var problem: ConnectionProblem?
-
-    package init(problem: ConnectionProblem? = nil) { self.problem = problem }
-
-    package var name: String { problem == nil ? "disconnected" : "error" }
-    package var error: String? { problem?.description }
-    package var hint: String? { problem?.hint }
 }
 
 /// The status of the bottle that was polled last.
