@@ -6,26 +6,10 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// The local time without a zone: `2026-02-02T22:21:15`. Impossible fields are written unchanged.
-    package var description: String {
-        // A record can have any number in a field, but nearly all are valid.
-        let isShort =
-            (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
-            && (0...99).contains(hour) && (0...99).contains(minute) && (0...99).contains(second)
-        guard isShort else { return "\(dateText)T\(timeText)" }
-        return String(unsafeUninitializedCapacity: 19) { bytes in
-            writeDate(year, month, day, into: bytes)
-            bytes[10] = UInt8(ascii: "T")
-            writeTwoDigits(hour, into: bytes, at: 11)
-            bytes[13] = UInt8(ascii: ":")
-            writeTwoDigits(minute, into: bytes, at: 14)
-            bytes[16] = UInt8(ascii: ":")
-            writeTwoDigits(second, into: bytes, at: 17)
-            return 19
-        }
-    }
+    package var description: String { "\(dateText)T\(timeText)" }
 
     /// The date: `2026-02-02`, with a sign outside the years 0–9999.
-    package var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+    package var dateText: String { TrackerCore.dateText(year, month, day) }
 
     /// The time of day: `22:21:15`.
     package var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }

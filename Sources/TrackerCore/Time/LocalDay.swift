@@ -70,32 +70,19 @@ package struct LocalDay: Hashable, Comparable, Sendable {
 extension LocalDay: LosslessStringConvertible, Codable {
     /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO
     /// 8601).
-    package var description: String {
-        guard (0...9999).contains(year) else {
-            return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-        }
-        return String(unsafeUninitializedCapacity: 10) { bytes in
-            writeDate(year, month, day, into: bytes)
-            return 10
-        }
-    }
+    package var description: String { dateText(year, month, day) }
 
     /// Parses exactly `yyyy-MM-dd`, and the format of `description` for other years.
     package init?(_ text: String) {
-        var text = text
-        guard let day = text.withUTF8(Self.read) else { return nil }
-        self = day
-    }
-
-    private static func read(_ bytes: UnsafeBufferPointer<UInt8>) -> LocalDay? {
-        let isSigned = bytes.first == UInt8(ascii: "-") || bytes.first == UInt8(ascii: "+")
-        let (yearEnd, dash) = (bytes.count - 6, UInt8(ascii: "-"))
+        let (bytes, dash) = (Array(text.utf8), UInt8(ascii: "-"))
+        let isSigned = bytes.first == dash || bytes.first == UInt8(ascii: "+")
+        let yearEnd = bytes.count - 6
         guard isSigned ? yearEnd >= 5 : yearEnd == 4, bytes[yearEnd] == dash, bytes[yearEnd + 3] == dash,
             let year = number(bytes[(isSigned ? 1 : 0)..<yearEnd]),
             let month = number(bytes[(yearEnd + 1)..<(yearEnd + 3)]),
             let day = number(bytes[(yearEnd + 4)...])
         else { return nil }
-        return LocalDay(year: bytes[0] == dash ? -year : year, month: month, day: day)
+        self.init(year: bytes[0] == dash ? -year : year, month: month, day: day)
     }
 
     package init(from decoder: any Decoder) throws {
@@ -115,21 +102,9 @@ extension LocalDay: LosslessStringConvertible, Codable {
     }
 }
 
-/// Writes `2026-02-03` as ASCII without allocation, for a year of 0–9999, a month and a day of 0–99.
-func writeDate(_ year: Int, _ month: Int, _ day: Int, into bytes: UnsafeMutableBufferPointer<UInt8>) {
-    writeTwoDigits(year / 100, into: bytes, at: 0)
-    writeTwoDigits(year % 100, into: bytes, at: 2)
-    bytes[4] = UInt8(ascii: "-")
-    writeTwoDigits(month, into: bytes, at: 5)
-    bytes[7] = UInt8(ascii: "-")
-    writeTwoDigits(day, into: bytes, at: 8)
-}
-
-/// Writes a number as two ASCII digits.
-/// - Parameter value: 0–99.
-func writeTwoDigits(_ value: Int, into bytes: UnsafeMutableBufferPointer<UInt8>, at index: Int) {
-    bytes[index] = UInt8(ascii: "0") + UInt8(value / 10)
-    bytes[index + 1] = UInt8(ascii: "0") + UInt8(value % 10)
+/// The date `2026-02-03`, with a sign outside the years 0–9999. Impossible fields are written unchanged.
+func dateText(_ year: Int, _ month: Int, _ day: Int) -> String {
+    "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
 }
 
 /// A number with leading zeros, at least `width` digits.
