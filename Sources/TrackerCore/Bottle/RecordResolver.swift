@@ -68,26 +68,17 @@ package struct RecordResolver: Sendable {
         _ wall: WallTime, hasYear: Bool, received: Instant, evidence: Evidence = Evidence()
     ) -> Resolution {
         // 2000 is a leap year: it has every date that exists in some year.
-        guard wall.inYear(2000).isPossible else { return unresolved(.impossibleDate) }
-        let found: Resolution
-        if hasYear {
-            guard wall.isPossible else { return unresolved(.impossibleDate) }
-            guard Self.plausibleYears.contains(wall.year) else { return unresolved(.implausibleYear, wall) }
-            guard let dated = date(wall, received: received, evidence: evidence) else {
-                return unresolved(.implausibleTimestamp, wall)
-            }
-            found = dated
-        } else {
-            guard let dated = latest(wall, received: received, evidence: evidence) else {
-                return unresolved(.implausibleTimestamp)
-            }
-            found = dated
+        guard (hasYear ? wall : wall.inYear(2000)).isPossible else { return unresolved(.impossibleDate) }
+        if hasYear, !Self.plausibleYears.contains(wall.year) { return unresolved(.implausibleYear, wall) }
+        let dated =
+            hasYear
+            ? date(wall, received: received, evidence: evidence) : latest(wall, received: received, evidence: evidence)
+        guard var found = dated, let instant = found.instant else {
+            return unresolved(.implausibleTimestamp, hasYear ? wall : nil)
         }
-        guard let instant = found.instant else { return found }
         let age = instant.seconds(to: received)
-        guard age >= -Self.maxLeadSeconds, age <= Double(maxAgeDays) * 86_400 else {
-            return Resolution(
-                wall: found.wall, instant: instant, rule: found.rule, quarantineReason: .implausibleTimestamp)
+        if age < -Self.maxLeadSeconds || age > Double(maxAgeDays) * 86_400 {
+            found.quarantineReason = .implausibleTimestamp
         }
         return found
     }
