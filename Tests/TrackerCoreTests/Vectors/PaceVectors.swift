@@ -105,7 +105,7 @@ import TrackerCore
     private static var polls: [Vector] {
         get throws {
             try Vector.published("pollIntervals") { (row: Interval) in
-                #expect(PollInterval.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
+                #expect(PollPlan.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
             }
         }
     }
