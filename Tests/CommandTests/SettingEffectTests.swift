@@ -318,7 +318,7 @@ enum SettingEffects {
         },
         "bottle.light": engine("true") { settings in
             let noon = Tracker.evaluate(
-                TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
+                TrackerFacts(settings: settings, zone: .utc), now: Instant(seconds: 1_770_037_200))
             return noon.light(by: settings.bottle).rawValue
         }, "bottle.showGoal": engine("true") { try writtenCommands($0) },
 

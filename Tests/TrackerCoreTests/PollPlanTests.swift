@@ -8,7 +8,7 @@ import TrackerCore
             ("schedule.wake", "09:00"), ("schedule.sleep", "23:00"), ("bottle.pollWhenIdle", "\(pollWhenIdle)"),
         ])
         let now = try #require(Instant(iso: time))
-        return PollPlan.pollSchedule(TrackerFacts(settings: settings, zone: .utc, drinks: []), now: now)
+        return PollPlan.pollSchedule(TrackerFacts(settings: settings, zone: .utc), now: now)
     }
 
     @Test(

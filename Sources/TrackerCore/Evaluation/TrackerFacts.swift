@@ -35,15 +35,6 @@ package struct TrackerFacts: Sendable {
         self.waterline = waterline
     }
 
-    /// Creates facts from a list of drinks, which it groups by day.
-    package init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
-        let byDay = Dictionary(grouping: drinks, by: \.localDay)
-        self.init(
-            settings: settings, zone: zone,
-            days: Dictionary(uniqueKeysWithValues: byDay.map { ($0, DayIntake(day: $0, folding: $1)) }),
-            engineDay: engineDay)
-    }
-
     /// Uses the current time zone and the configured boundary hour.
     package var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 

@@ -114,3 +114,10 @@ extension Evaluation {
         }
     }
 }
+
+extension TrackerFacts {
+    init(settings: Settings = Settings(), zone: Zone, drinks: [Drink]) {
+        let days = Set(drinks.map(\.localDay)).map { ($0, DayIntake(day: $0, folding: drinks)) }
+        self.init(settings: settings, zone: zone, days: Dictionary(uniqueKeysWithValues: days))
+    }
+}
