@@ -41,7 +41,7 @@ package enum NotificationTexts {
     package static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
         discreet
             ? Text("Time for a break")
-            : Text("You've had \(sinceWater) drink\(sinceWater == 1 ? "" : "s") — time for water")
+            : Text("You've had \(counted(sinceWater, "drink")) — time for water")
     }
 
     /// The warning that the value crossed the threshold (E4).
@@ -58,8 +58,7 @@ package enum NotificationTexts {
     /// - Parameter nextReminder: the local time of the next reminder, if there is one.
     package static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
         guard !discreet else { return Text("Session running") }
-        let drinks = "\(state.drinks) drink\(state.drinks == 1 ? "" : "s")"
-        let waters = "\(state.waters) water\(state.waters == 1 ? "" : "s")"
+        let (drinks, waters) = (counted(state.drinks, "drink"), counted(state.waters, "water"))
         let next = nextReminder.map { " · next reminder \($0)" } ?? ""
         return Text("Session running", "Waterline \(Amounts.decimal(state.value)) · \(drinks) · \(waters)\(next)")
     }

@@ -52,7 +52,7 @@ extension WaterlineState {
     /// The text of `waterDueIn`: `Water due in: 2 drinks`, or `Water due now`.
     package func waterDueText(everyNDrinks: Int) -> String {
         let left = waterDueIn(everyNDrinks: everyNDrinks)
-        return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"
+        return left == 0 ? "Water due now" : "Water due in: \(counted(left, "drink"))"
     }
 
     /// The position of the gauge, 0…1: 0.5 is the centre, higher values are over-paced.
