@@ -25,16 +25,7 @@ package struct PaceSnapshot: Hashable, Sendable {
     /// The status: `350ml to catch up`, `On track ✓` or `Goal reached! 🎉`.
     package var statusText: String
     /// The notification; `nil` outside the one-shot topic.
-    package var notification: Notice?
-
-    package struct Notice: Hashable, Sendable {
-        /// The kind: `reminder`, `goalReached`, or empty.
-        package var type: String
-        package var title: String
-        package var body: String
-        /// The notification id, equal in every repetition.
-        package var id: String
-    }
+    private var notification: TrackerNotification?
 
     package init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
         let goal = settings.goalMl > 0 ? settings.goalMl : Settings().goalMl
@@ -65,9 +56,7 @@ package struct PaceSnapshot: Hashable, Sendable {
     /// This payload with a notification, for the one-shot topic only.
     package func withNotification(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
-        copy.notification = Notice(
-            type: notification.kind.payloadType, title: notification.title, body: notification.body,
-            id: notification.notificationId)
+        copy.notification = notification
         return copy
     }
 }
@@ -80,9 +69,9 @@ extension PaceSnapshot: Encodable {
             "dailyGoalMl": dailyGoalMl, "lastDrinkTime": lastDrinkTime?.wholeSeconds, "expectedMl": expectedMl,
             "urgency": urgency, "displayUrgency": displayUrgency, "deficitMl": deficitMl,
             "paceBalanceMl": paceBalanceMl, "progress": progress, "percent": percent, "isGoalAchieved": isGoalAchieved,
-            "statusText": statusText, "shouldNotify": notification != nil, "notificationType": notification?.type ?? "",
-            "notificationTitle": notification?.title, "notificationBody": notification?.body,
-            "notificationId": notification?.id,
+            "statusText": statusText, "shouldNotify": notification != nil,
+            "notificationType": notification?.kind.payloadType ?? "", "notificationTitle": notification?.title,
+            "notificationBody": notification?.body, "notificationId": notification?.notificationId,
         ])
     }
 }
