@@ -71,14 +71,18 @@ struct WaterlineReminders {
         return grid.isSilent(at: next, logs: logs) ? nil : next
     }
 
+    /// Whole hours since the start of an abandoned session; otherwise `nil`.
+    var abandonedHours: Int? {
+        AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
+    }
+
     /// The kinds that no longer apply, and those with the same text as a new notification.
     var kindsToClose: [NotificationKind] {
         let lastWater = logs.filter { $0.kind == .water }.map(\.timestamp).max()
-        let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
         let isOver: [(kind: NotificationKind, isOver: Bool)] = [
             (.waterlineTime, lastWater.map { water in state.lastSlot.map { water >= $0 } ?? false } ?? false),
             (.waterlinePerDrink, waterlineState.sinceWater < settings.waterEveryNDrinks),
-            (.waterlineWarning, !waterlineState.isWarning), (.waterlineAbandoned, hours == nil),
+            (.waterlineWarning, !waterlineState.isWarning), (.waterlineAbandoned, abandonedHours == nil),
         ]
         let alike: Set<NotificationKind> = settings.discreet ? [.waterlinePerDrink, .waterlineWarning] : []
         let next = decisions.filter { alike.contains($0.kind) }.max { $0.urgency.rawValue < $1.urgency.rawValue }
@@ -153,13 +157,11 @@ struct WaterlineReminders {
     private static func change(_ log: LogEntry) -> Int { log.kind == .water ? -1000 : log.thousandths }
 
     private mutating func abandoned() {
-        let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
-        guard
-            holds(
-                .waterlineAbandoned,
-                [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionNotSent, !state.abandonedNotified)]),
-            let hours
-        else { return }
+        let conditions = [
+            ReminderGuard(.openForLong, abandonedHours != nil),
+            ReminderGuard(.questionNotSent, !state.abandonedNotified),
+        ]
+        guard holds(.waterlineAbandoned, conditions), let hours = abandonedHours else { return }
         decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)
     }
 

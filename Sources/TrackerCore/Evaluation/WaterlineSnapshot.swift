@@ -45,8 +45,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
         nextReminderSeconds = reminders.nextReminder.map { now.seconds(to: $0) }
         nextReminderText = nextReminderSeconds.map(Self.countdown)
         gauge = state.gauge
-        abandonedHours = AbandonedSession.hours(
-            start: session.startTime, keepGoingAt: reminders.state.keepGoingAt, now: now)
+        abandonedHours = reminders.abandonedHours
         adherencePercent = Adherence(reminders.logs.map(\.kind), everyNDrinks: settings.waterEveryNDrinks).percent
     }
 
