@@ -44,13 +44,8 @@ package enum Amounts {
 
     /// A number with a comma every three digits: `1,250`.
     package static func grouped(_ value: Int) -> String {
-        let digits = Array(String(value.magnitude))
-        var text = value < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return text
+        guard value.magnitude >= 1000 else { return "\(value)" }
+        return grouped(value / 1000) + "," + padded(Int((value % 1000).magnitude), 3)
     }
 }
 
