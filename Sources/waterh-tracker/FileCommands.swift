@@ -156,7 +156,7 @@ enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
     /// The file format; `nil` if the format has one drink per line.
     var file: HealthFiles.Format? { HealthFiles.Format(rawValue: rawValue) }
     /// The line format; `nil` if the format is a whole file.
-    var lines: DrinkLines.Format? { DrinkLines.Format(rawValue: rawValue) }
+    var lines: DrinkLineFormat? { DrinkLineFormat(rawValue: rawValue) }
 }
 
 extension ContentsReport {

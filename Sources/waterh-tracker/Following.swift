@@ -131,10 +131,9 @@ struct DrinkStream: Sendable {
 
     let options: StoreOptions
     let location: StoreLocation
-    let format: DrinkLines.Format
+    let format: DrinkLineFormat
 
     private struct Reader {
-        var format: DrinkLines
         var position: Int64
         /// The position up to which all changes were written.
         var known: Int64
@@ -156,9 +155,7 @@ struct DrinkStream: Sendable {
     /// - Parameter position: the last known change; `nil` for none.
     func run(after position: Int64?, isFollowing: Bool) async throws {
         let reader = Mutex(
-            Reader(
-                format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
-                isAtBeginning: position == nil))
+            Reader(position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
         let lines = ChangeLines()
         try await StoreFollow(location: location).run { evaluate(reader, lines) }
@@ -186,7 +183,7 @@ struct DrinkStream: Sendable {
         let store = try ContextOpening(options, location: location).context(for: .reading).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
-            reader.pendingWrites.append(Array(reader.format.header.utf8))
+            reader.pendingWrites.append(Array(format.header.utf8))
             reader.isAtBeginning = false
         }
         try reader.writePending(out)
@@ -206,7 +203,7 @@ struct DrinkStream: Sendable {
             var bytes: [UInt8] = []
             for line in found.lines {
                 let count = bytes.count
-                reader.format.append(line, to: &bytes)
+                format.append(line, to: &bytes)
                 guard bytes.count > Self.writeLimit, count > 0 else { continue }
                 reader.pendingWrites.append(Array(bytes[..<count]))
                 bytes.removeFirst(count)

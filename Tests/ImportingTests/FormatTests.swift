@@ -113,8 +113,9 @@ import TrackerCore
         // Numbers and dates remain.
         #expect(csv.contains("\n2026-06-02 03:30:00 +0000,2026-06-02 03:30:00 +0000,100,"))
         #expect(try HealthReader.samples(csv).first?.importKey == key)
-        var (bytes, lines) = ([UInt8](), DrinkLines(.csv))
-        lines.append(DrinkLine(position: 1, change: .corrected, drink: drink, number: 1, original: key), to: &bytes)
+        var bytes: [UInt8] = []
+        let change = DrinkLine(position: 1, change: .corrected, drink: drink, number: 1, original: key)
+        DrinkLineFormat.csv.append(change, to: &bytes)
         let line = String(decoding: bytes, as: UTF8.self)
         #expect(line.hasPrefix("1,corrected,2026-06-02T03:30:00+00:00,100,"))
         for sign in "=+-@" { #expect(!line.contains(",\(sign)") && !line.contains(",\"\(sign)"), "\(line)") }

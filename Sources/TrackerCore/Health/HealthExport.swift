@@ -18,7 +18,6 @@ package struct ExportedRecord: Hashable, Sendable {
 /// per drink, an end. The caller selects and orders the drinks.
 package struct HealthExport {
     package let format: HealthFiles.Format
-    private var zones = ZoneTable()
     private var isFirst = true
 
     package init(_ format: HealthFiles.Format) { self.format = format }
@@ -53,7 +52,7 @@ package struct HealthExport {
     package mutating func append(
         _ drink: Drink, insteadOf original: String? = nil, record: ExportedRecord? = nil, to bytes: inout [UInt8]
     ) {
-        let date = HealthFiles.dateText(drink.at, zones[drink.zone], isISO: format == .json)
+        let date = HealthFiles.dateText(drink.at, (try? Zone(drink.zone)) ?? .utc, isISO: format == .json)
         switch format {
         case .appleHealth:
             bytes +=

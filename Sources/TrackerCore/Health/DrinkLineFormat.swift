@@ -1,22 +1,21 @@
 /// Drinks as lines for spreadsheets, programs and databases. No content breaks a line.
-package struct DrinkLines: Sendable {
-    /// The format: comma-separated values, JSON objects, or InfluxDB's line protocol.
-    package enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
-
-    package let format: Format
-    private var zones = ZoneTable()
-
-    package init(_ format: Format) { self.format = format }
+package enum DrinkLineFormat: String, Hashable, Sendable, CaseIterable {
+    /// Comma-separated values.
+    case csv
+    /// JSON objects.
+    case jsonl
+    /// InfluxDB's line protocol.
+    case influx
 
     /// The header line, or an empty text.
     package var header: String {
-        format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
+        self == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
     }
 
-    package mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
+    package func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
         let drink = line.drink
-        let date = HealthFiles.dateText(drink.at, zones[drink.zone])
-        switch format {
+        let date = HealthFiles.dateText(drink.at, (try? Zone(drink.zone)) ?? .utc)
+        switch self {
         case .csv:
             bytes += "\(line.position),\(line.change.rawValue),\(date),\(drink.ml)".utf8
             let texts = [drink.key, line.original ?? "", drink.zone, "\(drink.localDay)", drink.source.rawValue]
