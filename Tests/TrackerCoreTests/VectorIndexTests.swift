@@ -14,6 +14,8 @@ import Testing
         }
     }
 
+    @Test(arguments: try tables.flatMap(\.self)) func `the vectors hold`(_ vector: Vector) throws { try vector.check() }
+
     /// The lines of a page of the specification.
     static func lines(_ page: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

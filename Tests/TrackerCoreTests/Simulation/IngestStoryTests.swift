@@ -3,13 +3,11 @@ import Testing
 @testable import TrackerCore
 
 /// A6: the events of one bottle, step by step; and travel (T-20) with the core's own totals.
-@Suite struct IngestStoryTests {
+enum IngestStoryTests {
     static let table: [Vector] =
         [
             Vector("A6-S2") { try keys() }, Vector("T-22") { try travel() },
         ] + worldZones.map { zone in Vector("A6-S1/\(zone)") { try story(zone) } }
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func record(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> Drink {
         let zone = try Zone(zone)

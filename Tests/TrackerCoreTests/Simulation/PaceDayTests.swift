@@ -3,7 +3,7 @@ import Testing
 @testable import TrackerCore
 
 /// B4's scenarios as whole days, minute by minute.
-@Suite struct PaceDayTests {
+enum PaceDayTests {
     static let table: [Vector] = worldZones.flatMap { zone in
         [
             Vector("B4-S1/\(zone)") { try nothingDrunk(zone) },
@@ -12,8 +12,6 @@ import Testing
             Vector("B4-S4/\(zone)") { try quietHours(zone) },
         ]
     }
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func amber(_ wall: String, _ amount: String) -> String {
         "\(wall) Time to hydrate! You're \(amount) behind pace."

@@ -3,10 +3,8 @@ import Testing
 @testable import TrackerCore
 
 /// E3 and E4 as whole nights, minute by minute; X1's scenarios.
-@Suite struct SessionNightTests {
+enum SessionNightTests {
     static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + bottleWaters
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func night(_ zone: String, _ start: String, _ changes: [(String, String)] = []) throws -> World {
         var world = try World(zone: zone)

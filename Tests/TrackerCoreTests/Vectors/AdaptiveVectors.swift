@@ -3,10 +3,8 @@ import Testing
 @testable import TrackerCore
 
 /// D1: greeting. D2: the adaptive reminder. D3: streak, calendar, reset.
-@Suite struct AdaptiveVectors {
+enum AdaptiveVectors {
     static var table: [Vector] { get throws { try greetings + paces + firings + streaks + resets } }
-
-    @Test(arguments: try table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private struct GreetingRow: Decodable, Identifiable, Sendable { let id: String, time: String, text: String }
 

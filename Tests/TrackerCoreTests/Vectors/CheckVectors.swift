@@ -4,7 +4,7 @@ import TrackerSupport
 @testable import TrackerCore
 
 /// B9: the checks that the core can show. The specification's page of checks lists the tests of the others.
-@Suite struct CheckVectors {
+enum CheckVectors {
     static let table: [Vector] = [
         Vector("B9-01") {
             try #expect(paceWith(0, at: "14:00").deficitMl == 1167 && paceWith(0, at: "14:00").urgency == .overdue)
@@ -100,8 +100,6 @@ import TrackerSupport
             }
         },
     ]
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func paceWith(_ total: Int, at wall: String) throws -> PaceSnapshot {
         let zone = try Zone("Europe/Berlin")

@@ -3,10 +3,8 @@ import Testing
 @testable import TrackerCore
 
 /// A3: the progress and the countdown. A5: when the next drink is due.
-@Suite struct CompanionVectors {
+enum CompanionVectors {
     static let table: [Vector] = states + edges + dues + nuuk
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static let states = Vector.numbered(
         "A3",

@@ -2,10 +2,8 @@ import Testing
 import TrackerCore
 
 /// Section 2: the day of an instant (T), and the lengths and starts of days (T-D).
-@Suite struct DayVectors {
+enum DayVectors {
     static var table: [Vector] { get throws { try days + travel + lengths } }
-
-    @Test(arguments: try table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private struct Day: Decodable, Identifiable, Sendable {
         let id: String, zone: String, instant: String, localTime: String, dayFrom4: String, dayFromMidnight: String

@@ -60,8 +60,6 @@ import TrackerCore
         },
     ]
 
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
-
     private static func twoDrinks() throws -> [Drink] {
         let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))
         return try ["2026-10-25T00:30:00", "2026-10-25T01:30:00"].map { text in

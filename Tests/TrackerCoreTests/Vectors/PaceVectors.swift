@@ -2,12 +2,10 @@ import Testing
 import TrackerCore
 
 /// B1: expected intake. B2: urgency. B3: rounding and texts. A7: poll interval.
-@Suite struct PaceVectors {
+enum PaceVectors {
     static var table: [Vector] {
         get throws { try expected + urgencies + rounding + litres + examples + polls }
     }
-
-    @Test(arguments: try table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private struct Expected: Decodable, Identifiable, Sendable {
         struct Result: Decodable, Sendable { let goalMl: Int, wholeHoursMl: Int, continuousMl: Int }

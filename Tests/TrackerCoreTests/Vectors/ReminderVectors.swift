@@ -4,10 +4,8 @@ import TrackerSupport
 @testable import TrackerCore
 
 /// A10, B5, X2 and the catalogue: the notifications of each engine, their number and texts.
-@Suite struct ReminderVectors {
+enum ReminderVectors {
     static let table: [Vector] = interval + others + engines + texts
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func newWorld(_ changes: [(String, String)] = [], zone: String = "Europe/Berlin") throws -> World {
         var world = try World(zone: zone)

@@ -2,10 +2,8 @@ import Testing
 import TrackerCore
 
 /// E8: last write wins, the outbox offline, back-off.
-@Suite struct SyncVectors {
+enum SyncVectors {
     static let table: [Vector] = writes + outbox
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static func stamp(_ time: Int64, _ device: String = "a", deleted: Bool = false) -> WriteStamp {
         WriteStamp(updatedAt: Instant(seconds: time), device: device, isDeleted: deleted)

@@ -20,10 +20,8 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
 }
 
 /// E1: the engine and its edits. E5: gauge and texts. E7: adherence. X1: drinks from the bottle as water.
-@Suite struct WaterlineVectors {
+enum WaterlineVectors {
     static let table: [Vector] = engine + edits + gauge + screen + adherence + sizes + sips
-
-    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
     private static let engine: [Vector] =
         ([
