@@ -24,9 +24,7 @@ package struct NotificationValidity: Sendable {
         case .recovery: guard pace.urgency == .onTrack else { return .over }
         default: guard !isAfterDecision(pace.lastDrinkTime, sent) else { return .answered }
         }
-        let window = Pace.Window(
-            now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
-        return sent.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
+        return sent.kind.isHeldInQuietHours && evaluation.snapshot.isQuiet ? .quietHours : nil
     }
 
     private func sessionReason(_ sent: TrackerNotification) -> MissedReason? {
