@@ -163,17 +163,14 @@ extension StatusText {
         guard let session = snapshot.waterline else { return [] }
         let counts =
             """
-            \(counted(session.drinks, "drink")), \(counted(session.waters, "water")), value \
-            \(Amounts.decimal(session.value))
+            \(counted(session.state.drinks, "drink")), \(counted(session.state.waters, "water")), value \
+            \(Amounts.decimal(session.state.value))
             """
         var lines = [
             "", "Waterline, since \(context.time(session.startTime)) (\(SessionSummary.text(session.elapsedSeconds)))",
         ]
-        lines.append(
-            "  "
-                + [context.console.gauge(session.gauge, isWarning: session.isWarning), counts].compactMap(\.self)
-                .joined(
-                    separator: "  "))
+        let gauge = context.console.gauge(session.state.gauge, isWarning: session.state.isWarning)
+        lines.append("  " + [gauge, counts].compactMap(\.self).joined(separator: "  "))
         lines.append("  \(session.waterDueText)" + (session.nextReminderText.map { ", next reminder in \($0)" } ?? ""))
         if let warning = session.warningText { lines.append("  " + context.console.paint(warning, .amber)) }
         if let hours = session.abandonedHours {

@@ -32,8 +32,8 @@ package struct NotificationValidity: Sendable {
             waterline.session.id == sent.sessionID, waterline.session.isActive
         else { return .over }
         switch sent.kind {
-        case .waterlinePerDrink: return shown.sinceWater < facts.settings.waterEveryNDrinks ? .answered : nil
-        case .waterlineWarning: return shown.isWarning ? nil : .answered
+        case .waterlinePerDrink: return shown.state.sinceWater < facts.settings.waterEveryNDrinks ? .answered : nil
+        case .waterlineWarning: return shown.state.isWarning ? nil : .answered
         case .waterlineAbandoned: return shown.abandonedHours == nil ? .answered : nil
         case .waterlineTime:
             let waters = waterline.allLogs(now: now, settings: facts.settings).filter { $0.kind == .water }

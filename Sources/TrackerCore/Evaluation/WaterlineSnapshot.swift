@@ -3,14 +3,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var sessionId: String
     package var startTime: Instant
     package var elapsedSeconds: Double
-    /// The engine's value in drinks; can be negative.
-    package var value: Double
-    package var sinceWater: Int
-    package var drinks: Int
-    package var waters: Int
-    package var standardDrinks: Double
-    /// Whether the value has reached the warning threshold.
-    package var isWarning: Bool
+    package var state: WaterlineState
     /// The text next to the gauge; `nil` without a warning.
     package var warningText: String?
     /// The number of drinks until water is due; 0 means now.
@@ -20,31 +13,22 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var nextReminderSeconds: Double?
     /// The time until the next reminder as `m:ss`.
     package var nextReminderText: String?
-    /// The position of the gauge, 0…1; the centre is 0.5.
-    package var gauge: Double
     /// Whole hours since the start of an abandoned session; otherwise `nil`.
     package var abandonedHours: Int?
     /// The adherence if the session ended now.
     package var adherencePercent: Int?
 
     init(_ reminders: WaterlineReminders) {
-        let (session, state) = (reminders.session, reminders.waterlineState)
-        let (settings, now) = (reminders.settings, reminders.now)
+        let (session, settings, now) = (reminders.session, reminders.settings, reminders.now)
+        state = reminders.waterlineState
         sessionId = session.id
         startTime = session.startTime
         elapsedSeconds = session.elapsed(at: now)
-        value = state.value
-        sinceWater = state.sinceWater
-        drinks = state.drinks
-        waters = state.waters
-        standardDrinks = state.standardDrinks
-        isWarning = state.isWarning
         warningText = state.isWarning ? WaterlineState.warningText : nil
         waterDueIn = state.waterDueIn(everyNDrinks: settings.waterEveryNDrinks)
         waterDueText = state.waterDueText(everyNDrinks: settings.waterEveryNDrinks)
         nextReminderSeconds = reminders.nextReminder.map { now.seconds(to: $0) }
         nextReminderText = nextReminderSeconds.map(Self.countdown)
-        gauge = state.gauge
         abandonedHours = reminders.abandonedHours
         adherencePercent = Adherence(reminders.logs.map(\.kind), everyNDrinks: settings.waterEveryNDrinks).percent
     }
@@ -59,10 +43,10 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "sessionId": sessionId, "startTime": startTime.wholeSeconds, "elapsedSeconds": elapsedSeconds,
-            "value": value, "sinceWater": sinceWater, "drinks": drinks, "waters": waters,
-            "standardDrinks": standardDrinks, "isWarning": isWarning, "warningText": warningText,
+            "value": state.value, "sinceWater": state.sinceWater, "drinks": state.drinks, "waters": state.waters,
+            "standardDrinks": state.standardDrinks, "isWarning": state.isWarning, "warningText": warningText,
             "waterDueIn": waterDueIn, "waterDueText": waterDueText, "nextReminderSeconds": nextReminderSeconds,
-            "nextReminderText": nextReminderText, "gauge": gauge, "abandonedHours": abandonedHours,
+            "nextReminderText": nextReminderText, "gauge": state.gauge, "abandonedHours": abandonedHours,
             "adherencePercent": adherencePercent,
         ])
     }

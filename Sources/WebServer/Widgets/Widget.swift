@@ -80,11 +80,10 @@ enum Widget {
     }
 
     private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {
+        let counts = "\(counted(session.state.drinks, "drink")), \(counted(session.state.waters, "water"))"
         let reminder = session.nextReminderText.map { "Next reminder: \($0)" } ?? ""
         return gauge(session, 28, 24, 112) + text(96, 76, 40, value(session), weight: "bold")
-            + text(
-                150, 56, 16, "\(counted(session.drinks, "drink")), \(counted(session.waters, "water"))", anchor: "start"
-            )
+            + text(150, 56, 16, counts, anchor: "start")
             + text(150, 84, 16, session.waterDueText, anchor: "start") + text(150, 112, 16, reminder, anchor: "start")
     }
 
@@ -103,8 +102,8 @@ enum Widget {
 
     /// The vertical gauge with 0 in the centre (tracker spec E5).
     private static func gauge(_ session: WaterlineSnapshot, _ x: Double, _ y: Double, _ height: Double) -> String {
-        let at = y + height * (1 - session.gauge)
-        let colour = session.isWarning ? "#E53935" : "#42A5F5"
+        let at = y + height * (1 - session.state.gauge)
+        let colour = session.state.isWarning ? "#E53935" : "#42A5F5"
         return """
             <rect class="bar" x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" \
             fill="#CFD8DC"/>\
@@ -114,7 +113,7 @@ enum Widget {
     }
 
     private static func value(_ session: WaterlineSnapshot) -> String {
-        digits((session.value * 10).rounded() / 10).replacing("-", with: "−")
+        digits((session.state.value * 10).rounded() / 10).replacing("-", with: "−")
     }
 
     private static func colour(_ state: TrackerSnapshot) -> String {

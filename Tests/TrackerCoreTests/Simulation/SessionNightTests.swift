@@ -148,7 +148,7 @@ enum SessionNightTests {
                 try world.settings.set("waterline.warningThreshold", to: "2")
                 let evaluation = world.evaluate(at: now)
                 #expect(world.sent(.waterlineWarning).isEmpty)
-                #expect(evaluation.snapshot.waterline?.isWarning == true)
+                #expect(evaluation.snapshot.waterline?.state.isWarning == true)
             },
             // Several entries between two evaluations do not hide a crossing; deleting a water is one too.
             Vector("E4-W08") {
@@ -174,9 +174,9 @@ enum SessionNightTests {
                     var world = try waterWorld(zone, mode)
                     world.sips = try waterSips(world)
                     let evaluation = world.evaluate(at: try world.moment("2026-06-15 21:20"))
-                    let state = evaluation.snapshot.waterline
-                    #expect(state?.value == value && state?.sinceWater == since)
-                    #expect(state?.adherencePercent == adherence)
+                    let shown = evaluation.snapshot.waterline
+                    #expect(shown?.state.value == value && shown?.state.sinceWater == since)
+                    #expect(shown?.adherencePercent == adherence)
                     #expect(world.sent(.waterlinePerDrink).count == 1)
                 }
             },
@@ -185,16 +185,16 @@ enum SessionNightTests {
                 let second = try world.moment("2026-06-15 21:25")
                 world.log(.alcohol, at: second)
                 let before = world.evaluate(at: second).snapshot.waterline
-                #expect(before?.value == 2 && world.sent(.waterlineWarning).count == 1)
+                #expect(before?.state.value == 2 && world.sent(.waterlineWarning).count == 1)
                 world.sips = try waterSips(world)
                 let after = world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline
                 #expect(
-                    after?.value == 1 && after?.sinceWater == 1 && after?.isWarning == false
+                    after?.state.value == 1 && after?.state.sinceWater == 1 && after?.state.isWarning == false
                         && after?.adherencePercent == 50)
                 #expect(world.sent(.waterlineWarning).count == 1)
                 // The same drinks before the start or after the end change nothing.
                 world.sips = world.sips.map { Sip(key: $0.key, at: $0.at.advanced(seconds: -1800), ml: $0.ml) }
-                #expect(world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline?.value == 2)
+                #expect(world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline?.state.value == 2)
                 var ended = try #require(world.session)
                 ended.end(at: try world.moment("2026-06-15 21:31"), logs: world.logs, settings: world.settings)
                 let late = try waterSips(world).map { Sip(key: $0.key, at: $0.at.advanced(seconds: 1800), ml: $0.ml) }
