@@ -20,24 +20,19 @@ package struct AdaptiveReminder: Hashable, Sendable {
 
     /// The latest reminder time that has passed. Earlier missed times are dropped.
     package func latestTime(at now: Instant, lastDrink: Instant?) -> Instant? {
-        guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
-        let anchor = min(anchor(lastDrink: lastDrink), now)
-        let passed = now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval
-        return passed >= 1 ? Instant(milliseconds: anchor.milliseconds.saturatingAdd(passed * interval)) : nil
+        now >= start && now < end ? grid(at: now, lastDrink: lastDrink)?.point(at: now) : nil
     }
 
     package func nextTime(after now: Instant, lastDrink: Instant?) -> Instant? {
-        guard let interval = intervalMilliseconds, now < end else { return nil }
-        let anchor = max(start, min(lastDrink ?? start, now))
-        let passed = max(0, now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval)
-        let next = Instant(milliseconds: anchor.milliseconds.saturatingAdd((passed + 1).saturatingMultiply(interval)))
+        guard now < end, let next = grid(at: now, lastDrink: lastDrink)?.nextPoint(after: now) else { return nil }
         return next < end ? next : nil
     }
 
-    /// The start of the current interval: the last drink, or `start` if that drink was before the adaptive hours.
-    private func anchor(lastDrink: Instant?) -> Instant { max(start, lastDrink ?? start) }
-
-    private var intervalMilliseconds: Int64? {
-        intervalHours > 0 ? max(1, Int64(saturating: (intervalHours * 3_600_000).rounded())) : nil
+    /// The intervals after the last drink, or after `start` if that drink was before the adaptive hours.
+    private func grid(at now: Instant, lastDrink: Instant?) -> TimeGrid? {
+        guard intervalHours > 0 else { return nil }
+        return TimeGrid(
+            start: max(start, min(lastDrink ?? start, now)),
+            interval: max(1, Int64(saturating: (intervalHours * 3_600_000).rounded())))
     }
 }

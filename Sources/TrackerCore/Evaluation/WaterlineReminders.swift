@@ -60,15 +60,23 @@ struct WaterlineReminders {
         live()
     }
 
+    /// The reminders by time (tracker spec E4). An interval of less than a minute counts as one minute.
     var grid: TimeGrid {
-        TimeGrid(start: state.gridStart, intervalMinutes: state.gridIntervalMinutes, sessionStart: session.startTime)
+        TimeGrid(
+            start: state.gridStart, interval: Int64(max(1, state.gridIntervalMinutes)).saturatingMultiply(60_000))
+    }
+
+    /// Whether there was no entry in the 90 minutes before that point. Such points are skipped.
+    private func isSilent(at point: Instant) -> Bool {
+        let last = logs.reduce(session.startTime) { $1.timestamp <= point ? max($0, $1.timestamp) : $0 }
+        return last.seconds(to: point) >= 90 * 60
     }
 
     /// The next reminder if nothing more is logged; `nil` if reminders are off or silent.
     var nextReminder: Instant? {
         guard settings.timeReminders, session.isActive else { return nil }
         let next = grid.nextPoint(after: now)
-        return grid.isSilent(at: next, logs: logs) ? nil : next
+        return isSilent(at: next) ? nil : next
     }
 
     /// Whole hours since the start of an abandoned session; otherwise `nil`.
@@ -99,7 +107,7 @@ struct WaterlineReminders {
                 ReminderGuard(.timeRemindersOn, settings.timeReminders),
                 ReminderGuard(.gridPointReached, point.map { $0 > session.startTime } ?? false),
                 ReminderGuard(.gridPointNotSent, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
-                ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
+                ReminderGuard(.stillLogging, point.map { !isSilent(at: $0) } ?? true),
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
         // A grid point without a notification, for example in silence, counts as handled.

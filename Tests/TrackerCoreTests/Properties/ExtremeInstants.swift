@@ -73,8 +73,10 @@ import TrackerSupport
                 adaptive.hoursLeft(at: now), adaptive.displayedPace(remainingMl: amount, at: now)
             )
         }
-        let grid = TimeGrid(start: other, intervalMinutes: amount, sessionStart: now)
-        _ = (grid.point(at: now), grid.nextPoint(after: now), grid.isSilent(at: now, logs: []))
+        for interval in [1, Int64.max] {
+            let grid = TimeGrid(start: other, interval: interval)
+            _ = (grid.point(at: now), grid.nextPoint(after: now))
+        }
         _ = (RelativeAge.text(from: now, to: other), AbandonedSession.hours(start: now, keepGoingAt: nil, now: other))
         _ = WriteStamp.wins(WriteStamp(updatedAt: now, device: "a"), over: WriteStamp(updatedAt: other, device: "b"))
     }
