@@ -84,7 +84,7 @@ private enum DayView {
             let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
             let head =
                 "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
-            guard !drinks.isEmpty else { return [head, MainView.emptyList] }
+            guard !drinks.isEmpty else { return [head, StatusText.emptyList] }
             return [head]
                 + drinks.reversed().map { drink in
                     // Use the time zone of the drink.

@@ -80,6 +80,8 @@ struct Status: StoreCommand {
 }
 
 extension StatusText {
+    static let emptyList = "No drinks recorded yet"
+
     static func lines(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {
         let pace = snapshot.pace
         let console = context.console
@@ -148,7 +150,7 @@ extension StatusText {
 
     private static func today(_ context: CommandContext) throws -> [String] {
         let drinks = try context.tracker.drinksToday()
-        guard !drinks.isEmpty else { return ["", MainView.emptyList] }
+        guard !drinks.isEmpty else { return ["", emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             """
               \("d\(drink.number)".padded(7)) \(context.time(drink.at))  \(context.amount(drink.ml).aligned(8))  \
@@ -156,7 +158,7 @@ extension StatusText {
             """
         }
         let earlier = drinks.count > 8 ? ["  and \(drinks.count - 8) earlier: waterh-tracker history --day today"] : []
-        return ["", MainView.sectionTitle] + shown + earlier
+        return ["", "Today"] + shown + earlier
     }
 
     private static func waterline(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {

@@ -70,6 +70,19 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
     }
 
+    /// The large text of the main view (tracker spec A9): the countdown, or a status such as `Outside drinking hours`.
+    package var headline: String {
+        switch nextDrink.phase {
+        case .counting: Countdown.text(nextDrink.secondsLeft ?? 0)
+        case .alerting: "00:00"
+        case .outsideHours: "Outside drinking hours"
+        case .goalReached: StatusText.goalReached
+        }
+    }
+
+    /// The text below the headline.
+    package var caption: String? { nextDrink.phase == .counting ? "until next drink" : nil }
+
     /// The snapshot for interfaces without Waterline: without the session and without numbers that reveal it, such as
     /// pending sync changes and unread notifications.
     package var withoutWaterline: TrackerSnapshot {
@@ -97,7 +110,6 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package func encode(to encoder: any Encoder) throws {
         try pace.encode(to: encoder)
         try companion.encode(to: encoder)
-        let view = MainView(self)
         try encoder.encode([
             "zone": zone, "phase": nextDrink.phase, "dueTime": nextDrink.due?.wholeSeconds,
             "countdown": nextDrink.secondsLeft.map(Countdown.text), "haloLabel": glasses.description,
@@ -107,7 +119,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             "sync": sync, "pendingSync": syncReport.isPending, "syncReport": syncReport,
             "cupMl": cupMl, "quickAddMl": quickAddMl, "notifications": hasNotificationServer ? "enabled" : "disabled",
             "unread": unread, "greeting": greeting, "lastDrinkAge": lastDrinkAge, "units": units.rawValue,
-            "headline": view.headline, "caption": view.caption, "litresText": litresText, "amountText": amountText,
+            "headline": headline, "caption": caption, "litresText": litresText, "amountText": amountText,
             "behindText": behindText, "targetProgress": targetProgress,
         ])
         if let snoozedUntil { try encoder.encode(["snoozedUntil": snoozedUntil.wholeSeconds]) }

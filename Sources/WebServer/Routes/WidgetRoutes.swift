@@ -72,7 +72,7 @@ enum WidgetRoutes {
         switch state.nextDrink.phase {
         case .alerting: "A drink is due now."
         case .counting: "Next drink in \(Countdown.inMinutes(state.nextDrink.secondsLeft ?? 0))"
-        case .outsideHours, .goalReached: MainView(state).headline
+        case .outsideHours, .goalReached: state.headline
         }
     }
 

@@ -108,7 +108,7 @@ import TrackerSupport
                     sips: [Sip(key: "x", at: then, ml: .max), Sip(key: "y", at: now, ml: .max)])
                 var evaluation = Tracker.evaluate(facts, now: now)
                 evaluation.deliver(to: [MemorySink()])
-                _ = (evaluation.snapshot.companion, MainView(evaluation.snapshot), evaluation.nextChange)
+                _ = (evaluation.snapshot.companion, evaluation.snapshot.headline, evaluation.nextChange)
                 _ = PollPlan.pollSchedule(facts, now: now)
                 var ended = session
                 ended.end(at: now, logs: facts.waterline?.logs ?? [], settings: settings)

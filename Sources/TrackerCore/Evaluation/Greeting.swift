@@ -24,24 +24,3 @@ package enum RelativeAge {
         }
     }
 }
-
-/// The texts of the main view (tracker spec A9).
-package struct MainView: Hashable, Sendable {
-    package static let sectionTitle = "Today"
-    package static let emptyList = "No drinks recorded yet"
-
-    /// The large text: the countdown, or a status such as `Outside drinking hours`.
-    package var headline: String
-    package var caption: String?
-
-    package init(_ snapshot: TrackerSnapshot) {
-        switch snapshot.nextDrink.phase {
-        case .counting:
-            headline = Countdown.text(snapshot.nextDrink.secondsLeft ?? 0)
-            caption = "until next drink"
-        case .alerting: headline = "00:00"
-        case .outsideHours: headline = "Outside drinking hours"
-        case .goalReached: headline = StatusText.goalReached
-        }
-    }
-}
