@@ -30,13 +30,9 @@ extension HydrationReminders {
         ]
     }
 
+    /// Whether the user selected the engine of this kind. Both have the same name.
     func isChosen(_ kind: NotificationKind) -> Bool {
-        switch settings.engine {
-        case .all: true
-        case .pace: kind == .pace
-        case .interval: kind == .interval
-        case .adaptive: kind == .adaptive
-        }
+        settings.engine == .all || settings.engine.rawValue == kind.rawValue
     }
 
     private func engineGuards(_ kind: NotificationKind) -> [ReminderGuard] {

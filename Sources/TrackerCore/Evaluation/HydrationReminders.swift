@@ -50,11 +50,11 @@ struct HydrationReminders {
         if pace.urgency > .onTrack { idsToClose.append(NotificationKind.recovery.id) }
         reachedGoal()
         recover()
-        consider(.pace) {
+        consider(.pace, .pace(pace.urgency)) {
             NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits)
         }
-        consider(.interval) { _ in NotificationTexts.interval }
-        consider(.adaptive) { reminders in
+        consider(.interval, .interval) { _ in NotificationTexts.interval }
+        consider(.adaptive, .adaptive) { reminders in
             reminders.adaptive.displayedPace(remainingMl: reminders.remainingMl, at: reminders.now).map {
                 NotificationTexts.adaptive(mlPerHour: $0, in: reminders.settings.amountUnits)
             }
@@ -84,14 +84,11 @@ struct HydrationReminders {
         if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
-    private mutating func consider(_ kind: NotificationKind, _ text: (Self) -> NotificationTexts.Text?) {
+    private mutating func consider(
+        _ kind: NotificationKind, _ acceptance: TrackerNotification.Acceptance,
+        _ text: (Self) -> NotificationTexts.Text?
+    ) {
         guard holds(kind, reminderGuards(kind)), let text = text(self) else { return }
-        let acceptance: TrackerNotification.Acceptance =
-            switch kind {
-            case .pace: .pace(pace.urgency)
-            case .interval: .interval
-            default: .adaptive
-            }
         add(kind, text, number: state.remindersSent.saturatingAdd(1), acceptance)
     }
 
