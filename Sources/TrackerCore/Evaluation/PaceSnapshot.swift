@@ -42,7 +42,7 @@ package struct PaceSnapshot: Hashable, Sendable {
         dailyTotalMl = intake.totalMl
         dailyGoalMl = goal
         lastDrinkTime = intake.lastDrink
-        paceBalanceMl = Pace.balance(expectedMl: expectedMl, totalMl: intake.totalMl)
+        paceBalanceMl = expectedMl.saturatingSubtract(intake.totalMl)
         deficitMl = Pace.deficit(expectedMl: expectedMl, totalMl: intake.totalMl, goalMl: goal)
         urgency = Urgency(deficitMl: deficitMl, goalMl: goal, thresholdPercent: settings.effectiveThresholdPercent)
         displayUrgency = Urgency.displayed(urgency, deficitMl: deficitMl)

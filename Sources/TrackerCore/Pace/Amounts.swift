@@ -1,26 +1,12 @@
-import Foundation
-
 /// Amounts as text (tracker spec B3, and G, rule 4), independent of the locale.
 package enum Amounts {
     /// Rounds to 50 ml, half up; negative values give 0.
     package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
-    /// Litres with one decimal, like C's `%.1f`, including binary ties: 1250 ml is `1.2L` and 1350 ml is `1.4L`.
-    package static func litres(_ ml: Int) -> String { String(format: "%.1fL", Double(ml) / 1000) }
-
-    /// A deficit in a reminder: `350ml`, and from 1000 on, rounded up, `1.2L`.
-    package static func deficit(_ ml: Int) -> String {
-        let rounded = roundToNearest50(ml)
-        return rounded >= 1000 ? litres(rounded) : "\(rounded)ml"
-    }
-
-    /// An amount in millilitres: `1,250 ml`.
-    package static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
-
     /// Parses an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
     ///
     /// A number without a unit is in whole millilitres. With a unit it can have a decimal point or comma; an ounce is a
-    /// US fluid ounce (`Ounces`). `1,250 ml` is the format of `millilitres`; other ambiguous amounts are rejected
+    /// US fluid ounce (`Ounces`). `1,250 ml` is the format of `AmountUnits.text`; other ambiguous amounts are rejected
     /// (`1.250 ml`). `nil` for anything else and above a million litres.
     package static func parse(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
@@ -41,12 +27,6 @@ package enum Amounts {
     private static let mlPerUnit = [
         "ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce,
     ]
-
-    /// A number with a comma every three digits: `1,250`.
-    package static func grouped(_ value: Int) -> String {
-        guard value.magnitude >= 1000 else { return "\(value)" }
-        return grouped(value / 1000) + "," + padded(Int((value % 1000).magnitude), 3)
-    }
 }
 
 package enum StatusText {

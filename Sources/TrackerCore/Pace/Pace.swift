@@ -48,8 +48,6 @@ package enum Pace {
         return Int(clamping: Int128(wholeHours * 60) * Int128(goalMl) / Int128(end.minutes - start.minutes))
     }
 
-    package static func balance(expectedMl: Int, totalMl: Int) -> Int { expectedMl.saturatingSubtract(totalMl) }
-
     /// The deficit in ml: at least 0, and 0 once the goal is met.
     package static func deficit(expectedMl: Int, totalMl: Int, goalMl: Int) -> Int {
         totalMl >= goalMl ? 0 : max(0, expectedMl.saturatingSubtract(totalMl))

@@ -85,7 +85,7 @@ enum CheckVectors {
             let now = try world.moment("2026-06-15 10:00")
             #expect(Tracker.evaluate(world.facts(at: now), now: now).decisions.map(\.haptic) == ["notification"])
         },
-        Vector("B9-17") { #expect(Amounts.deficit(73) == "50ml") },
+        Vector("B9-17") { #expect(AmountUnits.ml.deficit(73) == "50ml") },
         Vector("B9-18") {
             #expect(StatusText.short(deficitMl: 24, totalMl: 0, goalMl: 2500) == "On track ✓")
             #expect(StatusText.short(deficitMl: 25, totalMl: 0, goalMl: 2500) == "50ml to catch up")

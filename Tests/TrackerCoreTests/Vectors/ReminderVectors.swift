@@ -243,8 +243,9 @@ enum ReminderVectors {
             #expect(StatusText.short(deficitMl: 0, totalMl: 2500, goalMl: 2500) == "Goal reached! 🎉")
             #expect(StatusText.long(deficitMl: 367, totalMl: 800, goalMl: 2500) == "350 ml behind target")
             #expect(
-                Amounts.millilitres(1250) == "1,250 ml" && Amounts.grouped(1_234_567) == "1,234,567"
-                    && Amounts.grouped(-999) == "-999")
+                [1250, 1_234_567, -999, -1005].map(AmountUnits.ml.text) == [
+                    "1,250 ml", "1,234,567 ml", "-999 ml", "-1,005 ml",
+                ])
         },
     ]
 }
