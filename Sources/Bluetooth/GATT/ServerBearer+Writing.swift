@@ -113,13 +113,13 @@ extension ServerBearer {
                 writes.append(ATTHandleValue(part.handle, []))
             }
             let last = writes.count - 1
-            let joined = writes[last].value
-            guard part.offset <= joined.count else { throw WriteError(handle: part.handle, error: .invalidOffset) }
-            let value = joined.prefix(part.offset) + part.value + joined.dropFirst(part.offset + part.value.count)
+            var value = writes[last].value
+            guard part.offset <= value.count else { throw WriteError(handle: part.handle, error: .invalidOffset) }
+            value.replaceSubrange(part.offset..<min(part.offset + part.value.count, value.count), with: part.value)
             guard value.count <= ATTPDU.maximumValueLength else {
                 throw WriteError(handle: part.handle, error: .invalidAttributeValueLength)
             }
-            writes[last].value = Array(value)
+            writes[last].value = value
         }
         return writes
     }
