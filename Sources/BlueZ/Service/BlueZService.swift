@@ -96,16 +96,15 @@ actor BlueZService {
         generation += 1
         let currentGeneration = generation
         let result: Result<[DBusValue], DBusFailure> = await withCheckedContinuation { continuation in
-            connection.assumeIsolated {
-                let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
-                // The queue keeps the order of this reply and the signals around it.
-                $0.call(call, limit: Self.limit) { [weak self] result in
-                    if let self, case .success(let values) = result {
-                        self.assumeIsolated { $0.store(values, generation: currentGeneration) }
-                    }
-                    continuation.resume(returning: result)
+            let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
+            // The queue keeps the order of this reply and the signals around it.
+            let completion: @Sendable (Result<[DBusValue], DBusFailure>) -> Void = { [weak self] result in
+                if let self, case .success(let values) = result {
+                    self.assumeIsolated { $0.store(values, generation: currentGeneration) }
                 }
+                continuation.resume(returning: result)
             }
+            connection.assumeIsolated { $0.call(call, limit: Self.limit, completion: completion) }
         }
         _ = try result.get()
     }
