@@ -138,36 +138,36 @@ final class ServiceHost: Sendable {
         let sync = SyncLoop(tracker: { await tracker.tracker() }, report: { Self.log($0, log) })
         (self.store, self.tracker, self.page, self.polls, self.driver) = (store, tracker, page, polls, driver)
         (self.pollHistory, self.desktop) = (pollHistory, serviceDesktop)
-        work =
-            [
-                Task { await polls.run() },
-                Task {
-                    for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleReported() }
-                },
-                Task {
-                    for await _ in endedPolls {
-                        await reminders.checkNow()
-                        await publisher.checkNow()
-                        await postgres?.checkNow()
-                    }
-                },
-                Task { await scanner.run() },
-                Task {
-                    await serviceDesktop?.connectCallbacks()
-                    await reminders.run()
-                },
-                Task { await serviceDesktop?.object.run() },
-                Task { if let watch { await reminders.follow(watch.writes) } },
-                Task { await sync.run() }, Task { await publisher.run() },
-                Task { await postgres?.run() },
-                Task { await Self.importInbox(tracker, reminders, log) },
-                Task {
-                    guard store.stateFile != nil else { return }
-                    await page.updateStateFile(watch, every: DayObserver.longestPause / Machine.speed) {
-                        log.warning("\($0)")
-                    }
-                },
-            ] + senders.map { sender in Task { await sender.run { await reminders.checkNow() } } }
+        let tasks: [Task<Void, Never>] = [
+            Task { await polls.run() },
+            Task {
+                for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleReported() }
+            },
+            Task {
+                for await _ in endedPolls {
+                    await reminders.checkNow()
+                    await publisher.checkNow()
+                    await postgres?.checkNow()
+                }
+            },
+            Task { await scanner.run() },
+            Task {
+                await serviceDesktop?.connectCallbacks()
+                await reminders.run()
+            },
+            Task { await serviceDesktop?.object.run() },
+            Task { if let watch { await reminders.follow(watch.writes) } },
+            Task { await sync.run() }, Task { await publisher.run() },
+            Task { await postgres?.run() },
+            Task { await Self.importInbox(tracker, reminders, log) },
+            Task {
+                guard store.stateFile != nil else { return }
+                await page.updateStateFile(watch, every: DayObserver.longestPause / Machine.speed) {
+                    log.warning("\($0)")
+                }
+            },
+        ]
+        work = tasks + senders.map { sender in Task { await sender.run { await reminders.checkNow() } } }
     }
 
     /// The callbacks of a poll, which log its messages and update the metrics.
