@@ -103,18 +103,14 @@ private enum Doctor {
             findings: findings,
             tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try context.printReport(report) {
-            findings.flatMap { finding in
-                [
-                    """
-                    \(finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("warn", .amber)) \
-                    \(finding.name.padded(14)) \(finding.detail)
-                    """
-                ]
-                    + (finding.advice.map { ["     " + $0] } ?? [])
-            } + [
-                "     rows           "
-                    + tables.filter { $0.rows > 0 }.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
-            ]
+            var lines: [String] = []
+            for finding in findings {
+                let mark = finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("warn", .amber)
+                lines.append("\(mark) \(finding.name.padded(14)) \(finding.detail)")
+                if let advice = finding.advice { lines.append("     " + advice) }
+            }
+            let filled = tables.filter { $0.rows > 0 }.map { "\($0.table) \($0.rows)" }
+            return lines + ["     rows           " + filled.joined(separator: ", ")]
         }
         if findings.contains(where: { $0.name == "store" && !$0.ok }) {
             throw CommandFailure(.badInput, "The store is damaged.", advice: "Copy the file before any change.")
