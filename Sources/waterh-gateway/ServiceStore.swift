@@ -129,7 +129,6 @@ actor ServiceStore {
         let (log, metadata) = (log, logContext.metadata)
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isRecording)
-        if let line = provider.recheckQuarantine(after: report, options) { log.notice("\(line)") }
         logNextPoll()
     }
 

@@ -84,19 +84,6 @@ struct StoreProvider: Sendable {
         return (report, journaled.withLock { $0 })
     }
 
-    /// Determines the dates of quarantined records again after a failed poll, unless the clock is not trusted.
-    /// - Returns: a line about the records that now count; `nil` if there are none.
-    func recheckQuarantine(after report: PollReport, _ options: PollOptions) -> String? {
-        guard let failure = report.failure, failure.kind != .clockNotTrusted,
-            let resolved = try? tracker().redateQuarantine(options), resolved > 0
-        else { return nil }
-        return
-            """
-            \(counted(resolved, "record")) of earlier polls \(resolved == 1 ? "has" : "have") a date now and \
-            \(resolved == 1 ? "counts" : "count").
-            """
-    }
-
     /// Runs `body`, and converts its problems to errors with an exit code and advice.
     static func explained<Result>(_ body: () throws -> Result) throws -> Result {
         do {

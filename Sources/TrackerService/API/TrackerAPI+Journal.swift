@@ -207,19 +207,11 @@ extension TrackerAPI {
     }
 
     /// Determines the dates of every bottle's quarantined records again, with the settings of that bottle.
-    func resolveQuarantine(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+    private func resolveQuarantine(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
             let own = AdoptedBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
             return try QuarantineReview.run(
                 store, bottles: [bottle.name], options: options.applyingSettings(of: own), now: now)
-        }
-    }
-
-    /// Determines the dates of quarantined records again without a poll.
-    /// - Returns: the number of records that now have a date and count.
-    package func redateQuarantine(_ options: PollOptions) throws -> Int {
-        try change {
-            try resolveQuarantine(options).count { $0.outcome == .promoted }
         }
     }
 
