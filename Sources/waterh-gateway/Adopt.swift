@@ -57,7 +57,7 @@ struct Adopt: AsyncParsableCommand {
         var choice = AdoptionChoice(mode: mode)
         if mode == nil, other == nil, !json, Adoption.isInteractive { choice = try await Adoption.choice() }
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
-        let isNew = try StoreProvider.explained { try provider.tracker().adopt(identity, as: other, choice) }
+        let isNew = try provider.tracker().adopt(identity, as: other, choice)
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
@@ -87,7 +87,7 @@ struct Adopt: AsyncParsableCommand {
                 advice: "Remove it from 'bottle' or 'bottles' in waterh.toml, then try again.")
         }
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
-        let wasAdopted = try StoreProvider.explained { try provider.tracker().releaseBottle(identity) }
+        let wasAdopted = try provider.tracker().releaseBottle(identity)
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasAdopted)] as JSONValue).text)
         } else {

@@ -98,7 +98,7 @@ struct Demo: AsyncParsableCommand {
         for line in try await poll() { out.line("  " + line) }
         out.line("Second poll:")
         for line in try await poll().dropFirst() { out.line("  " + line) }
-        let state = try StoreProvider.explained { try provider.tracker().state() }
+        let state = try provider.tracker().state()
         out.line("The day:")
         out.line("  " + PollText.day(state))
         out.line("  " + (state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."))

@@ -51,13 +51,13 @@ struct Identity: AsyncParsableCommand {
     }
 
     private func show(_ store: TrackerStore, after bind: () throws -> Void = {}) throws {
-        guard try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) != nil else {
+        guard try MQTTPublisher.identity(of: store) != nil else {
             throw CommandFailure(
                 .refused, "no MQTT identity: this store has never been published to a broker",
                 advice: "Set a broker first: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
-        try StoreProvider.explained(bind)
-        guard let known = try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) else { return }
+        try bind()
+        guard let known = try MQTTPublisher.identity(of: store) else { return }
         if json {
             TextOutput.standard.line(
                 (["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)

@@ -67,7 +67,7 @@ struct Poll: AsyncParsableCommand {
         printer.clear()
         // A capture or an unknown name says nothing about the connection to the store's bottles.
         provider.tracker().afterPoll(report, isLive: !options.isRecording && (isOwnBottle || report.failure == nil))
-        let state = try StoreProvider.explained { try provider.tracker().state() }
+        let state = try provider.tracker().state()
         if json {
             TextOutput.standard.line(try TrackerAPI.json(PollJSON(report: report, state: state)))
         } else {

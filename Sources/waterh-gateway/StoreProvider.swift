@@ -24,13 +24,13 @@ struct StoreProvider: Sendable {
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
         self.store = store
-        zone = choice.effectiveZone(try Self.explained { try store.settings() })
+        zone = choice.effectiveZone(try store.settings())
         store.setHostZone(choice.host.id)
     }
 
     /// Returns the named zone, else the zone of this machine.
     static func choice(_ named: String?) throws -> ZoneChoice {
-        try explained { try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc) }
+        try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Writes nothing.
@@ -60,7 +60,7 @@ struct StoreProvider: Sendable {
 
     /// The options of a poll by the settings; command-line options are added later.
     func pollOptions(dialect: RecordDialect?) async throws -> PollOptions {
-        var options = try Self.explained { try tracker().pollOptions() }
+        var options = try tracker().pollOptions()
         if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
         options.releaseDate = ProgramVersion.released
         if let dialect { (options.dialect, options.isDialectExplicit) = (dialect, true) }
@@ -82,15 +82,6 @@ struct StoreProvider: Sendable {
         }
         let report = await driver.poll(options, journal: store, callbacks: callbacks)
         return (report, journaled.withLock { $0 })
-    }
-
-    /// Runs `body`, and converts its problems to errors with an exit code and advice.
-    static func explained<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let problem as any Problem {
-            throw CommandFailure(problem)
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Foundation
+import TrackerCore
 
 /// Runs a command from its arguments to its exit code.
 package enum CommandRunner {
@@ -79,7 +80,7 @@ package enum CommandRunner {
     }
 
     private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
-        if let failure = error as? CommandFailure {
+        if let failure = error as? CommandFailure ?? (error as? any Problem).map({ CommandFailure($0) }) {
             Diagnostics.error(failure.sentence, advice: failure.advice)
             return failure.status.rawValue
         }
