@@ -59,7 +59,7 @@ enum Adoption {
         var options = try await provider.pollOptions(dialect: nil)
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
-        let report = await Interruptible.run { [options] in await driver.poll(options) }
+        let report = try await Interruptible.run { [options] in await driver.poll(options) }
         if let failure = report.commandFailure { throw failure }
         let others = bottlesOfOtherServices(than: provider.store.path)
         let found = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
@@ -113,7 +113,7 @@ enum Adoption {
     /// - Throws: `CommandFailure` at the end of the input, or when the command is interrupted.
     private static func answer(_ question: String) async throws -> String {
         TextOutput.standard.prompt(question)
-        guard let line = await Interruptible.run({ await StandardInput.lines.first { _ in true } }) else {
+        guard let line = try await Interruptible.run({ await StandardInput.lines.first { _ in true } }) else {
             throw CommandFailure(.interrupted, "no answer. Nothing was changed.")
         }
         return line.trimmingCharacters(in: .whitespaces)

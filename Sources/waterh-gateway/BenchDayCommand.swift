@@ -84,22 +84,19 @@ struct BenchDayCommand: AsyncParsableCommand {
                         ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
                 }))
         Diagnostics.line("Recording to \(folder.path).")
-        let (outcome, stopped) = await Interruptible.stoppable { () -> (any Error)? in
-            do {
-                try await session.run()
-                return nil
-            } catch {
-                return error
-            }
-        }
+        let (outcome, stopped) = await Interruptible.stoppable { try await session.run() }
         await folder.close()
         let day = await session.record
         // Write first, because the disk might be full.
-        let written = Result { try folder.write(day, isComplete: outcome == nil) }
-        show(day, folder, isComplete: outcome == nil)
-        if let outcome, stopped == nil {
-            if case .failure(let error) = written { Diagnostics.line("Writing the findings failed: \(error)") }
-            guard let error = outcome as? LinkError else { throw outcome }
+        let isComplete = (try? outcome.get()) != nil
+        let written = Result { try folder.write(day, isComplete: isComplete) }
+        show(day, folder, isComplete: isComplete)
+        if stopped == nil, !isComplete, case .failure(let error) = written {
+            Diagnostics.line("Writing the findings failed: \(error)")
+        }
+        do {
+            if stopped == nil { try outcome.get() }
+        } catch let error as LinkError {
             throw CommandFailure(
                 .noLink, "\(asSentence(error.description)) The recording is in \(folder.path).",
                 advice: LinkAdvice(linkName: "\(try link.name)", hasRadio: hasRadio).about(error.code))

@@ -61,23 +61,16 @@ struct Demo: AsyncParsableCommand {
         }
         let store = StoreLocation(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
-        let (outcome, stopped) = await Interruptible.stoppable { [self] () -> Result<Void, any Error> in
-            do {
-                try await show(bottle, store)
-                if !once {
-                    try await DemoService(
-                        bottle: bottle, store: store, port: port, speed: speed ?? 480, control: control?.path
-                    )
-                    .run()
-                }
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
+        let (outcome, stopped) = await Interruptible.stoppable { [self] in
+            try await show(bottle, store)
+            guard !once else { return }
+            let service = DemoService(
+                bottle: bottle, store: store, port: port, speed: speed ?? 480, control: control?.path)
+            try await service.run()
         }
         await bottle.close()
-        if let stopped, (try? outcome.get()) != nil { throw ExitCode(stopped.rawValue) }
         try outcome.get()
+        if let stopped { throw ExitCode(stopped.rawValue) }
     }
 
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.

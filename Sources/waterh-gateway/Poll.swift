@@ -60,7 +60,7 @@ struct Poll: AsyncParsableCommand {
         }
 
         let printer = PollProgressPrinter(verbose: link.verbose)
-        let (report, journaled) = await Interruptible.run { [options] in
+        let (report, journaled) = try await Interruptible.run { [options] in
             await provider.poll(options, with: driver, show: { printer.show($0) }, progress: { printer.show($0) })
         }
         await driver.close()
@@ -83,15 +83,15 @@ struct Poll: AsyncParsableCommand {
 
 /// Runs an operation that SIGINT or SIGTERM cancels.
 enum Interruptible {
-    static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
-        await stoppable(body).result
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await stoppable(body).result.get()
     }
 
     /// Runs `body` and cancels it at a stop signal. Returns its result, and the exit code of the first signal or `nil`.
-    static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (
-        result: Result, stopped: ExitStatus?
+    static func stoppable<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async -> (
+        result: Result<Value, any Error>, stopped: ExitStatus?
     ) {
-        let work = Task { await body() }
+        let work = Task { try await body() }
         let signals = StopSignals.stream(StopSignals.interrupting)
         let canceller = Task {
             var first: ExitStatus?
@@ -101,7 +101,7 @@ enum Interruptible {
             }
             return first
         }
-        let result = await work.value
+        let result = await work.result
         canceller.cancel()
         return (result, await canceller.value)
     }

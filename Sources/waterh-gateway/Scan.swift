@@ -39,19 +39,18 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         // The cancellation of a stop signal also ends the link's events.
         let (outcome, stopped) = await Interruptible.stoppable {
-            await Self.list(
+            try await Self.list(
                 central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
                 ownBottles: ownBottles)
         }
         await central.close()
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio)
-        switch outcome {
-        case .failure(let error):
-            throw CommandFailure(.noLink, asSentence(error.description), advice: advice.about(error.code))
-        case .success(0):
+        do {
+            guard try outcome.get() == 0 else { return }
             throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: advice.about(.notFound))
-        case .success: break
+        } catch let error as LinkError {
+            throw CommandFailure(.noLink, asSentence(error.description), advice: advice.about(error.code))
         }
     }
 
@@ -59,7 +58,7 @@ struct Scan: AsyncParsableCommand {
     private static func list(
         _ central: any CentralLink, _ linkOptions: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
         wanted: String?, ownBottles: [AdoptedBottle]
-    ) async -> Result<Int, LinkError> {
+    ) async throws -> Int {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
         for await event in central.events {
@@ -80,12 +79,12 @@ struct Scan: AsyncParsableCommand {
                     : TextOutput.standard.line(description(seen, isBottle: isBottle, ownBottles))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
-                return .failure(error)
+                throw error
             default:
                 break
             }
         }
-        return .success(seen.count)
+        return seen.count
     }
 
     private static func object(_ seen: ScannedBottle, isBottle: Bool, _ ownBottles: [AdoptedBottle]) -> JSONValue {

@@ -60,7 +60,8 @@ struct Send: AsyncParsableCommand {
         callbacks.diagnostic = { printer.show($0) }
         callbacks.progress = { printer.show($0) }
         let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
-        let report = await Interruptible.run { [options, callbacks] in await driver.poll(options, callbacks: callbacks)
+        let report = try await Interruptible.run { [options, callbacks] in
+            await driver.poll(options, callbacks: callbacks)
         }
         await driver.close()
         printer.clear()
