@@ -4,6 +4,7 @@ import WebServer
 import Synchronization
 import TrackerCore
 import TrackerService
+import Utilities
 
 /// The recent polls of the service, for pages and metrics.
 actor PollHistory {
@@ -121,44 +122,46 @@ actor PollHistory {
         if bottles != nil {
             (battery, rssi) = (battery.filter { known($0.key) != nil }, rssi.filter { known($0.key) != nil })
         }
-        func byName(_ values: [String: Int], _ text: (Int) -> String) -> [MetricsText.Sample] {
+        func byName(_ values: [String: Int], _ text: (Int) -> String) -> [String] {
             let named = values.compactMap { identity, value in known(identity).map { ($0.alias ?? identity, value) } }
-            return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map {
-                MetricsText.Sample(text($0.value), ["bottle": $0.key])
+            return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { bottle, value in
+                let label = Escaping.replacing(bottle, ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"])
+                return "{bottle=\"\(label)\"} \(text(value))"
             }
         }
-        var text = MetricsText()
-        text.add(
-            "waterh_polls_total", "counter", "Completed polls by result.",
-            results.sorted { $0.key < $1.key }.map { .init("\($0.value)", ["result": $0.key]) }, evenIfEmpty: true)
-        for (counter, total) in zip(Self.counters, totals) {
-            text.add("waterh_records_\(counter.name)_total", "counter", counter.help, [.init("\(total)")])
+        var text = ""
+        func add(_ name: String, _ kind: String, _ help: String, _ samples: [String]) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+            for sample in samples { text += "\(name)\(sample)\n" }
         }
-        let polls = "\(results.values.reduce(0, +))"
-        text.add(
+        func addIfKnown(_ name: String, _ help: String, _ samples: [String]) {
+            if !samples.isEmpty { add(name, "gauge", help, samples) }
+        }
+        add(
+            "waterh_polls_total", "counter", "Completed polls by result.",
+            results.sorted { $0.key < $1.key }.map { "{result=\"\($0.key)\"} \($0.value)" })
+        for (counter, total) in zip(Self.counters, totals) {
+            add("waterh_records_\(counter.name)_total", "counter", counter.help, [" \(total)"])
+        }
+        let polls = results.values.reduce(0, +)
+        add(
             "waterh_poll_duration_seconds", "histogram", "Duration of polls.",
-            zip(Self.buckets, bucketCounts).map { .init("\($1)", ["le": "\($0)"], suffix: "_bucket") } + [
-                .init(polls, ["le": "+Inf"], suffix: "_bucket"), .init("\(seconds)", suffix: "_sum"),
-                .init(polls, suffix: "_count"),
-            ])
-        text.add(
+            zip(Self.buckets, bucketCounts).map { "_bucket{le=\"\($0)\"} \($1)" }
+                + ["_bucket{le=\"+Inf\"} \(polls)", "_sum \(seconds)", "_count \(polls)"])
+        add(
             "waterh_link_connected", "gauge", "1 while a connection to a bottle is open, else 0.",
-            [.init(current.withLock { $0.isConnected } ? "1" : "0")])
-        text.add(
+            [current.withLock { $0.isConnected } ? " 1" : " 0"])
+        add(
             "waterh_link_seconds_total", "counter", "Total duration of connections to bottles.",
-            [.init("\(connectionTime.withLock { $0.seconds })")])
-        text.add(
-            "waterh_rssi_dbm", "gauge", "Signal strength of a bottle before the last connection.",
-            byName(rssi) { "\($0)" })
-        text.add(
-            "waterh_store_bytes", "gauge", "Size of the store file and its WAL.",
-            store.bytes.map { [.init("\($0)")] } ?? [])
-        text.add(
-            "waterh_outbox_depth", "gauge", "Changes that wait for the sync server.",
-            store.waiting.map { [.init("\($0)")] } ?? [])
-        text.add(
-            "waterh_battery_ratio", "gauge", "Battery level of the bottle as a ratio (0–1).",
+            [" \(connectionTime.withLock { $0.seconds })"])
+        addIfKnown(
+            "waterh_rssi_dbm", "Signal strength of a bottle before the last connection.", byName(rssi) { "\($0)" })
+        addIfKnown("waterh_store_bytes", "Size of the store file and its WAL.", store.bytes.map { [" \($0)"] } ?? [])
+        addIfKnown(
+            "waterh_outbox_depth", "Changes that wait for the sync server.", store.waiting.map { [" \($0)"] } ?? [])
+        addIfKnown(
+            "waterh_battery_ratio", "Battery level of the bottle as a ratio (0–1).",
             byName(battery) { "\(Double($0) / 100)" })
-        return text.text
+        return text
     }
 }
