@@ -60,7 +60,7 @@ enum Adoption {
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
         let report = try await Interruptible.run { [options] in await driver.poll(options) }
-        if let failure = report.commandFailure { throw failure }
+        if let failure = report.commandFailure() { throw failure }
         let others = bottlesOfOtherServices(than: provider.store.path)
         let found = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
         guard !found.isEmpty else {

@@ -138,7 +138,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         try await folder.finish()
         provider.tracker().afterPoll(report)
         // With an untrusted clock the poll fails. Its records are stored, but do not count, and stay in the bottle.
-        if let failure = report.commandFailure { throw failure }
+        if let failure = report.commandFailure() { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
         return Set(journaled.map(\.entry.raw))
     }

@@ -83,7 +83,7 @@ struct Demo: AsyncParsableCommand {
                 try await provider.pollOptions(dialect: nil), with: driver,
                 show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.text($0)) } })
             provider.tracker().afterPoll(report)
-            if let failure = report.commandFailure { throw failure }
+            if let failure = report.commandFailure() { throw failure }
             return PollText.lines(report, entries: journaled.filter(\.outcome.isNew).map(\.entry), state: nil)
         }
         out.line("An emulated bottle, \(bottle.origin).")

@@ -131,22 +131,16 @@ extension PollReport {
         return Double(wholeSeconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
     }
 
-    var commandFailure: CommandFailure? { commandFailure(advice: nil) }
-
-    /// The failure, with other advice if a running service of this store might be connected to the bottle.
-    func commandFailure(besideServiceOf store: String) -> CommandFailure? {
-        let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
-        guard let failure, mayBeTaken.contains(failure.kind),
-            ServiceSocket(path: ServiceSocket.path(forStore: store)).isAnswering
-        else { return commandFailure }
-        return commandFailure(advice: PollAdvice.besideService)
-    }
-
-    private func commandFailure(advice: String?) -> CommandFailure? {
-        failure.map {
-            CommandFailure(
-                $0.exitStatus, "\($0.headline): \(asSentence($0.sentence))",
-                advice: advice ?? PollAdvice.about($0))
-        }
+    /// The failure as the error of a command.
+    /// - Parameter store: the polled store, whose running service might be connected to the bottle.
+    func commandFailure(besideServiceOf store: String? = nil) -> CommandFailure? {
+        guard let failure else { return nil }
+        let kinds: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
+        let mayBeTaken =
+            kinds.contains(failure.kind)
+            && store.map { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering } == true
+        return CommandFailure(
+            failure.exitStatus, "\(failure.headline): \(asSentence(failure.sentence))",
+            advice: mayBeTaken ? PollAdvice.besideService : PollAdvice.about(failure))
     }
 }
