@@ -31,6 +31,18 @@ actor BenchDayFolder {
                 .wrongUse, "\(path) is not empty",
                 advice: "Name another directory with --folder: an earlier recording is not replaced.")
         }
+        (self.path, self.link) = (path, link)
+        if case .bluez = try link.name {
+            do {
+                monitor = try HCIMonitor()
+            } catch {
+                throw CommandFailure(
+                    .noLink, asSentence(error.description),
+                    advice: "A session records every packet: run the command as root (sudo) or with CAP_NET_RAW.")
+            }
+        } else {
+            monitor = nil
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: path + "/captures", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -40,18 +52,6 @@ actor BenchDayFolder {
                 .failed, "creating \(path) failed: \(FileErrorText.text(error))",
                 advice: "Name another one with --folder."
             )
-        }
-        (self.path, self.link) = (path, link)
-        guard case .bluez = try link.name else {
-            monitor = nil
-            return
-        }
-        do {
-            monitor = try HCIMonitor()
-        } catch {
-            throw CommandFailure(
-                .noLink, asSentence(error.description),
-                advice: "A session records every packet: run the command as root (sudo) or with CAP_NET_RAW.")
         }
     }
 
