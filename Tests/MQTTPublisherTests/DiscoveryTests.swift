@@ -106,8 +106,8 @@ import TrackerService
     @Test func `every offered command is accepted`() throws {
         let topics = Topics(prefix: "home/water")
         for device in [day(), try bottle()] {
-            for component in device.components {
-                guard case .text(let topic)? = component.fields["command_topic"] else { continue }
+            for fields in device.components.values {
+                guard case .text(let topic)? = fields["command_topic"] else { continue }
                 let name = try #require(topics.commandName(of: topic))
                 #expect((CommandHandler.storeCommands + CommandHandler.serviceCommands).contains(name))
             }
@@ -116,7 +116,7 @@ import TrackerService
 
     @Test func `options and limits in Home Assistant equal those of the program`() throws {
         func fields(_ device: HomeDevice, _ key: String) -> [String: PlainValue] {
-            device.components.first { $0.key == key }?.fields ?? [:]
+            device.components[key] ?? [:]
         }
         func list(_ texts: [String]) -> PlainValue { .list(texts.map { .text($0) }) }
         let (day, bottle) = (day(), try bottle())
