@@ -22,11 +22,8 @@ package final class MQTTConnection: Sendable {
         var maximumQoS: Int32 = 1
         /// Whether `receive` is running.
         var isReceiving = false
-        var end: MQTTFailure?
-        /// The expected acknowledgements by packet identifier.
+        /// The acknowledgements by packet identifier that only the sender or only the library has requested.
         var acknowledgements: [Int32: Acknowledgement] = [:]
-        /// The reason codes, by packet identifier, that arrived before the library's sending call returned.
-        var earlyCodes: [Int32: Int32] = [:]
     }
 
     /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
@@ -233,12 +230,11 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// The reason code of the acknowledgement with this packet identifier.
+    /// The acknowledgement of a packet. The sender and the library's callback each request it once, in any order.
     private func acknowledgement(_ number: Int32) -> Acknowledgement {
         state.withLock { state in
-            if let code = state.earlyCodes.removeValue(forKey: number) { return Acknowledgement(.success(code)) }
-            if let end = state.end { return Acknowledgement(.failure(end)) }
-            let answer = Acknowledgement()
+            if let requested = state.acknowledgements.removeValue(forKey: number) { return requested }
+            let answer = Acknowledgement(end.known.map { .failure($0) })
             state.acknowledgements[number] = answer
             return answer
         }
@@ -257,16 +253,9 @@ package final class MQTTConnection: Sendable {
 
     /// Ends all waits with the failure. The thread then disconnects and ends.
     private func end(with failure: MQTTFailure) {
-        let answers = state.withLock { state -> [Acknowledgement]? in
-            guard state.end == nil else { return nil }
-            state.end = failure
-            defer { state.acknowledgements = [:] }
-            return Array(state.acknowledgements.values)
-        }
-        guard let answers else { return }
-        end.set(failure)
+        guard end.set(failure) else { return }
         connectResult.set(.failure(failure))
-        for answer in answers { answer.set(.failure(failure)) }
+        for answer in state.withLock({ $0.acknowledgements }).values { answer.set(.failure(failure)) }
         disconnect()
     }
 }
@@ -279,14 +268,15 @@ private final class Once<Value: Sendable>: Sendable {
 
     var known: Value? { state.withLock { $0.value } }
 
-    /// Sets the value. Later calls have no effect.
-    func set(_ value: Value) {
-        let waiting = state.withLock { state in
-            guard state.value == nil else { return [] as [CheckedContinuation<Value, Never>] }
+    /// Sets the value. Later calls have no effect, and return `false`.
+    @discardableResult func set(_ value: Value) -> Bool {
+        let waiting = state.withLock { state -> [CheckedContinuation<Value, Never>]? in
+            guard state.value == nil else { return nil }
             defer { state = (value, []) }
             return state.waiting
         }
-        for one in waiting { one.resume(returning: value) }
+        for one in waiting ?? [] { one.resume(returning: value) }
+        return waiting != nil
     }
 
     func value() async -> Value {
@@ -321,10 +311,11 @@ extension MQTTConnection {
             connection.end(with: connection.failure(code, number))
         }
         mosquitto_publish_v5_callback_set(client) { _, owner, number, code, _ in
-            MQTTConnection.of(owner)?.acknowledged(number, code)
+            MQTTConnection.of(owner)?.acknowledgement(number).set(.success(code))
         }
         mosquitto_subscribe_callback_set(client) { _, owner, number, count, granted in
-            MQTTConnection.of(owner)?.acknowledged(number, (0..<Int(count)).map { granted?[$0] ?? 128 }.max() ?? 128)
+            let code = (0..<Int(count)).map { granted?[$0] ?? 128 }.max() ?? 128
+            MQTTConnection.of(owner)?.acknowledgement(number).set(.success(code))
         }
         mosquitto_message_callback_set(client) { client, owner, message in
             guard let connection = MQTTConnection.of(owner), let message = message?.pointee, let name = message.topic,
@@ -371,15 +362,6 @@ extension MQTTConnection {
         }
         connectResult.set(result)
         if case .failure(let failure) = result { end(with: failure) }
-    }
-
-    private func acknowledged(_ number: Int32, _ code: Int32) {
-        let answer = state.withLock { state in
-            let answer = state.acknowledgements.removeValue(forKey: number)
-            if answer == nil, state.end == nil { state.earlyCodes[number] = code }
-            return answer
-        }
-        answer?.set(.success(code))
     }
 
     private var broker: String { "The broker at \(options.address)" }
