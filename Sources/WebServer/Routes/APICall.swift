@@ -14,7 +14,7 @@ struct APICall: Sendable {
     let context: WebRequestContext
     let person: Person
     /// The client; without a scope on routes that need no credential.
-    var caller = Caller()
+    let caller: Caller
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
     var mayReadWaterline: Bool { caller.isAdministrator || person.sharesWaterline() }

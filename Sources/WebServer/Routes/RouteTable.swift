@@ -86,14 +86,12 @@ final class RouteTable {
 
     /// A route that needs no credential, for signing in.
     func open(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
-        route("\(Self.base)/\(path)", method, respond)
+        route(method, "\(Self.base)/\(path)", { _ in Caller() }, respond)
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
     func widget(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
-        route(path, method) { [access] call in
-            var call = call
-            call.caller = try access.widgetCaller(of: call.request)
+        route(method, path, access.widgetCaller(of:)) { call in
             try call.caller.require(method == .get || call.caller.scope == .widget ? .widget : .log)
             return try await respond(call)
         }
@@ -146,29 +144,24 @@ final class RouteTable {
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
         _ answer: @escaping Handler
     ) {
-        let (person, access) = (person, access)
-        @Sendable func answerCaller(_ request: Request, _ context: WebRequestContext, _ caller: Caller) async throws
-            -> Response
-        {
-            try caller.require(scope)
-            return try await answer(APICall(request: request, context: context, person: person, caller: caller))
-        }
-        methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { request, context in
-            if !waitsForStore, let caller = access.authenticatedCaller(of: request) {
-                return try await answerCaller(request, context, caller)
-            }
-            return try await withTaskExecutorPreference(BlockingThreads.shared) {
-                try await answerCaller(request, context, access.caller(of: request))
-            }
+        route(method, path, access.caller(of:), waitsForStore: waitsForStore) { call in
+            try call.caller.require(scope)
+            return try await answer(call)
         }
     }
 
-    private func route(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Handler) {
+    private func route(
+        _ method: HTTPRequest.Method, _ path: String, _ caller: @escaping @Sendable (Request) throws -> Caller,
+        waitsForStore: Bool = true, _ answer: @escaping Handler
+    ) {
         methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { [person] request, context in
-            try await withTaskExecutorPreference(BlockingThreads.shared) {
-                try await answer(APICall(request: request, context: context, person: person))
+        router.on(RouterPath(path), method: method) { [person, access] request, context in
+            if !waitsForStore, let caller = access.authenticatedCaller(of: request) {
+                return try await answer(APICall(request: request, context: context, person: person, caller: caller))
+            }
+            return try await withTaskExecutorPreference(BlockingThreads.shared) {
+                try await answer(
+                    APICall(request: request, context: context, person: person, caller: caller(request)))
             }
         }
     }
