@@ -10,7 +10,7 @@ struct APICall: Sendable {
     /// The time limit for a client to send a body, seconds.
     static let bodySeconds = 10
 
-    var request: Request
+    let request: Request
     let context: WebRequestContext
     let person: Person
     /// The client; without a scope on routes that need no credential.

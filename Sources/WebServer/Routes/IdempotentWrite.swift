@@ -22,13 +22,15 @@ enum IdempotentWrite {
     }
 
     /// Performs a write, or returns the stored response of an earlier request with the same idempotency key.
-    /// - Parameter content: the body or its hash, to detect another request with the same key.
+    /// - Parameters:
+    ///   - givenKey: the idempotency key; if `nil`, that of the request's header.
+    ///   - content: the body or its hash, to detect another request with the same key.
     static func answer(
-        _ call: APICall, _ recording: IdempotentExecution.Recording, content: [UInt8],
+        _ call: APICall, _ recording: IdempotentExecution.Recording, key givenKey: String? = nil, content: [UInt8],
         _ perform: @Sendable (TrackerAPI) async throws -> APIResponse
     ) async throws -> APIResponse {
         let tracker = try call.tracker()
-        guard let key = try key(of: call.request) else { return try await perform(tracker) }
+        guard let key = try givenKey ?? key(of: call.request) else { return try await perform(tracker) }
         // The access is part of the request, so that a caller with less access does not get the stored response.
         let access = call.mayReadAddresses ? "" : call.mayReadWaterline ? " with Waterline" : " limited"
         let execution = IdempotentExecution(

@@ -87,11 +87,9 @@ enum WidgetRoutes {
             throw WrongInput("notAButton", "invalid form: expected the fields press and key of a widget")
         }
         if button != .cup { try call.requireWaterline() }
-        var head = call.request.head
-        head.headerFields[.idempotencyKey] = key.uuidString
-        var keyed = call
-        keyed.request = Request(head: head, body: .init(buffer: body))
-        _ = try await IdempotentWrite.answer(keyed, .withWrite, content: Array(button.rawValue.utf8)) { tracker in
+        _ = try await IdempotentWrite.answer(
+            call, .withWrite, key: key.uuidString, content: Array(button.rawValue.utf8)
+        ) { tracker in
             switch button {
             case .cup: .json(try tracker.logDrink(.cup))
             case .drink: .json(try tracker.drink())
