@@ -10,7 +10,6 @@ struct MQTTSession {
     /// The maximum interval between publications of the state, because values expire in Home Assistant.
     private static let heartbeat = Duration.seconds(300)
     private static let healthInterval = Duration.seconds(600)
-    private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of drinks per publication.
     private static let drinkBatch = 200
 
@@ -37,7 +36,6 @@ struct MQTTSession {
     private var lastTick = ContinuousClock.now
     private var lastHeartbeat = ContinuousClock.now
     private var lastHealth: ContinuousClock.Instant?
-    private var lastSettings = ContinuousClock.now
     /// The time until which missed notifications are not published, because no client subscribes.
     private var pausedUntil = ContinuousClock.now
     private var backoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
@@ -120,7 +118,7 @@ struct MQTTSession {
         try await clearOldIdentities()
         while !Task.isCancelled {
             if let failure = connection.failure { throw failure }
-            guard try isCurrent() else { return }
+            guard try isCurrent(), try publisher.plan() == plan else { return }
             let events = inbox.takeEvents()
             if events.mustRepublish { (sentTexts, lastState, publishedInputs) = ([:], nil, nil) }
             await publisher.noteOtherStore(inbox.otherStore, at: topics)
@@ -129,10 +127,6 @@ struct MQTTSession {
             // Publish notifications after the devices, whose entities show them.
             await publishMissedNotifications(atOnce: events.isHomeAssistantStarted)
             try await publishHealth()
-            if ContinuousClock.now - lastSettings > Self.settingsInterval {
-                lastSettings = .now
-                guard try publisher.plan() == plan else { return }
-            }
             await publisher.waitForChanges()
         }
     }
