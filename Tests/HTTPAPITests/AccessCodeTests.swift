@@ -37,8 +37,8 @@ import TrackerService
         func pass(_ seconds: Double) { time.pass(seconds) }
         func make() async -> String { await codes.make(Self.grant, for: "a test") }
 
-        func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Outcome {
-            let outcome = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
+        func redeem(_ code: String, from client: String = "a") async -> AccessCodes.Outcome {
+            let outcome = try? await codes.redeem(code, key: nil, from: client) { [store] grant, _ in
                 try TrackerAPI(
                     store, now: TestServer.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
                 ).makeToken(label: grant.label, scope: grant.scope)
@@ -99,17 +99,6 @@ import TrackerService
             #expect(await bench.redeem("ZZZZZZZZZZ", from: "\(number)") == .wrong)
         }
         #expect(await bench.redeem(code, from: "phone") == accepted)
-    }
-
-    @Test func `a client that got no response retries with its key`() async throws {
-        let bench = try Bench()
-        let code = await bench.make()
-        #expect(await bench.redeem(code, key: "k1") == accepted)
-        #expect(await bench.redeem(code, key: "k1", from: "b") == accepted)
-        #expect(await bench.redeem(code, key: "k2", from: "c") == .used)
-        #expect(await bench.redeem(code, from: "d") == .used)
-        bench.pass(600)
-        #expect(await bench.redeem(code, key: "k1", from: "e") == .wrong)
     }
 
     @Test func `a repeated redemption leaves one token`() async throws {
