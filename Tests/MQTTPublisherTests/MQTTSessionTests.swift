@@ -22,7 +22,7 @@ import Testing
         let listener = try await broker.listen("t/#", as: "ear")
         _ = await eventually { listener.isRunning }
         let session = try MQTTConnection(options(broker)) { _ in }
-        #expect(try await session.connected() == false)
+        try await session.connected()
         // The listener must be subscribed first.
         let isHeard = try await eventually {
             _ = try await session.publish([MQTTMessage("t/hello", "x")])
@@ -40,13 +40,13 @@ import Testing
     @Test func `messages wait in a persistent session`() async throws {
         let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
         let first = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        _ = try await first.connected()
+        try await first.connected()
         try await first.subscribe(["c/#"])
         await first.close()
         try await broker.publish("c/one", "while away")
         try await broker.publish("c/kept", "rubbish", more: ["-r"])
         let second = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        #expect(try await second.connected() == true)
+        try await second.connected()
         try await second.subscribe(["c/#"])
         #expect(await eventually { inbox.value.contains { $0.isRetained } })
         #expect(inbox.value.first == MQTTMessage("c/one", "while away"))
@@ -80,13 +80,13 @@ import Testing
         var options = try options(broker)
         options.limit = .seconds(1)
         let session = try MQTTConnection(options) { _ in }
-        _ = try await session.connected()
+        try await session.connected()
         broker.signal(SIGSTOP)
         let silent = await #expect(throws: MQTTFailure.self) { try await session.publish([MQTTMessage("t", "x")]) }
         #expect(silent?.kind == .noAnswer)
         broker.signal(SIGCONT)
         let again = try MQTTConnection(options) { _ in }
-        _ = try await again.connected()
+        try await again.connected()
         try await broker.stop()
         #expect(await again.ended().kind == .lost)
     }
@@ -94,7 +94,7 @@ import Testing
     @Test func `an invalid topic is rejected`() async throws {
         let broker = try await Broker()
         let session = try MQTTConnection(options(broker)) { _ in }
-        _ = try await session.connected()
+        try await session.connected()
         for message in [MQTTMessage("a/#", "x"), MQTTMessage("", "x")] {
             #expect(try await session.publish([message]).map(\.isAccepted) == [false])
         }
@@ -120,7 +120,7 @@ import Testing
             broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
         }
         let session = try connect()
-        _ = try await session.connected()
+        try await session.connected()
         try await session.subscribe(["c/#"])
         try await broker.publish("c/x", "1")
         #expect(await eventually { began.value == 1 })
@@ -138,7 +138,7 @@ import Testing
         fails.change { $0 = false }
         let again = try connect()
         #expect(await eventually { began.value == 3 }, "\(broker.log)")
-        #expect(try await again.connected())
+        try await again.connected()
         resumed.signal()
         #expect(await eventually { acknowledged() == 2 }, "\(broker.log)")
         await again.close()
@@ -153,7 +153,7 @@ import Testing
             began.change { $0 += 1 }
             resumed.wait()
         }
-        _ = try await session.connected()
+        try await session.connected()
         try await session.subscribe(["c/#"])
         for text in ["1", "2"] { try await broker.publish("c/x", text) }
         #expect(await eventually { began.value == 1 })
@@ -167,7 +167,7 @@ import Testing
     @Test func `queued messages are processed one at a time`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let first = try MQTTConnection(options(broker)) { _ in }
-        _ = try await first.connected()
+        try await first.connected()
         try await first.subscribe(["c/#"])
         await first.close()
         let pub = try #require(Program(system: "mosquitto_pub"))
@@ -181,7 +181,7 @@ import Testing
             came.change { $0.append(message.text ?? "?") }
             resumed.wait()
         }
-        #expect(try await session.connected())
+        try await session.connected()
         func confirmed() -> Int {
             broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
         }
@@ -201,7 +201,7 @@ import Testing
     @Test func `a message above the size limit is rejected`() async throws {
         let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
         let session = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        _ = try await session.connected()
+        try await session.connected()
         try await session.subscribe(["c/#"])
         let file = broker.folder.url("huge")
         try Data().write(to: file)
@@ -263,7 +263,7 @@ import Testing
         (options.user, options.password) = (user, password)
         let session = try MQTTConnection(options) { _ in }
         if isLetIn {
-            _ = try await session.connected()
+            try await session.connected()
             return await session.close()
         }
         let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
@@ -289,7 +289,7 @@ import Testing
             (options.certificate, options.key) = (certificates.file("client.pem"), certificates.file("client.key"))
             change(&options)
             let session = try MQTTConnection(options) { _ in }
-            _ = try await session.connected()
+            try await session.connected()
             _ = try await session.publish([MQTTMessage("t", "secret")])
             await session.close()
         }

@@ -646,7 +646,7 @@ import TrackerSupport
             {
                 _ in
             }
-            _ = try await other.connected()
+            try await other.connected()
             try await rig.connected(round + 1)
             await other.close()
         }

@@ -29,8 +29,8 @@ package final class MQTTConnection: Sendable {
     /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
     private let client = Mutex(0)
     private let state = Mutex(State())
-    /// The result of CONNECT: whether the broker still has the client's session (CONNACK), or the failure.
-    private let connectResult = Once<Result<Bool, MQTTFailure>>()
+    /// The result of CONNECT.
+    private let connectResult = Once<Result<Void, MQTTFailure>>()
     private let end = Once<MQTTFailure>()
     /// Set when the thread has closed the socket (`true`), or after the time limit of `close` (`false`).
     private let socketReleased = Once<Bool>()
@@ -68,7 +68,7 @@ package final class MQTTConnection: Sendable {
             let connection = try MQTTConnection(options, receive: receive)
             created(connection)
             do throws(MQTTFailure) {
-                _ = try await connection.connected()
+                try await connection.connected()
                 return connection
             } catch {
                 await connection.close()
@@ -78,8 +78,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Waits until the broker accepts the connection.
-    /// - Returns: whether the broker still has the client's session.
-    package func connected() async throws(MQTTFailure) -> Bool {
+    package func connected() async throws(MQTTFailure) {
         try await connectResult.value().get()
     }
 
@@ -296,14 +295,13 @@ extension MQTTConnection {
     }
 
     private static func listen(_ client: OpaquePointer) {
-        mosquitto_connect_v5_callback_set(client) { _, owner, code, flags, properties in
+        mosquitto_connect_v5_callback_set(client) { _, owner, code, _, properties in
             var (retains, qos) = (UInt8(1), UInt8(1))
             if let properties {
                 mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &retains, false)
                 mosquitto_property_read_byte(properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &qos, false)
             }
-            MQTTConnection.of(owner)?.answered(
-                code, isKnown: flags & 1 != 0, retains: retains != 0, qos: Int32(min(1, qos)))
+            MQTTConnection.of(owner)?.answered(code, retains: retains != 0, qos: Int32(min(1, qos)))
         }
         mosquitto_disconnect_callback_set(client) { _, owner, code in
             let number = errno
@@ -348,20 +346,18 @@ extension MQTTConnection {
         }
     }
 
-    private func answered(_ code: Int32, isKnown: Bool, retains: Bool, qos: Int32) {
-        let reason = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
-            String(cString: $0)
-        }
-        let result: Result<Bool, MQTTFailure> =
-            code == 0
-            ? .success(isKnown)
-            : .failure(
-                MQTTFailure(.refused, "\(broker) rejects the connection: \(reason ?? "code \(code)")", code: code))
+    private func answered(_ code: Int32, retains: Bool, qos: Int32) {
         state.withLock { state in
             (state.isRetainAvailable, state.maximumQoS) = (retains && options.mayRetain, min(qos, options.qos))
         }
-        connectResult.set(result)
-        if case .failure(let failure) = result { end(with: failure) }
+        guard code != 0 else {
+            connectResult.set(.success(()))
+            return
+        }
+        let reason = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
+            String(cString: $0)
+        }
+        end(with: MQTTFailure(.refused, "\(broker) rejects the connection: \(reason ?? "code \(code)")", code: code))
     }
 
     private var broker: String { "The broker at \(options.address)" }
