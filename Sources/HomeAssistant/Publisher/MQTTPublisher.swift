@@ -87,13 +87,13 @@ package actor MQTTPublisher {
     private nonisolated let hadIdentity = Mutex(false)
     private let pause = Pause()
     private var lastProblem: String?
-    private var otherStore: String?
+    /// The error that another store publishes to the same topics.
+    private var prefixProblem: String?
     /// Whether the settings named a broker at the last check; `nil` before the first.
     private var wasOn: Bool?
     private var isFollowing = false
     private var reportedBrokers: Set<String> = []
     private var briefConnections = 0
-    private var topics: Topics?
     private(set) var connections = 0
     private(set) var published = 0
     /// Changes that the broker has confirmed and the store has not recorded yet.
@@ -182,7 +182,7 @@ package actor MQTTPublisher {
     /// - Returns: a unique id of the connection for `bridge/info`.
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
-        (lastProblem, otherStore) = (nil, nil)
+        (lastProblem, prefixProblem) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
         let suffix = UInt32(min(1, max(0, dependencies.randomFraction())) * Double(UInt32.max))
@@ -191,25 +191,22 @@ package actor MQTTPublisher {
 
     /// Records that another store publishes to the same topics.
     func noteOtherStore(_ other: String?, at topics: Topics) {
-        if other != otherStore {
-            (otherStore, self.topics) = (other, topics)
-            if let message = sharedPrefix(topics) { dependencies.log(.prefixShared(message)) }
-        }
-        recordProblem()
-    }
-
-    private func sharedPrefix(_ topics: Topics) -> String? {
-        otherStore.map {
+        let problem = other.map {
             """
             Another store (\(MQTTPlan.client($0))) publishes at \(topics.prefix)/…, too, and each overwrites the \
             other. Set another prefix for one of them (mqtt.prefix, in the file prefix).
             """
         }
+        if problem != prefixProblem {
+            prefixProblem = problem
+            if let problem { dependencies.log(.prefixShared(problem)) }
+        }
+        recordProblem()
     }
 
     /// Stores the errors, which `status` and `doctor` show.
     private func recordProblem() {
-        let message = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.sentences
+        let message = lastProblem ?? prefixProblem ?? denials.sentences
         if let tracker = try? dependencies.tracker() {
             try? tracker.store.recordProblem(message, of: Self.name, at: tracker.now)
         }
