@@ -229,7 +229,7 @@ enum DoctorChecks {
         guard let store = try? location.open(hostZone: nil, for: .reading) else { return [] }
         let inFile = file.settings["mqtt.url"] != nil
         do {
-            let check = try await MQTTPublisher.check(
+            let check = try await BrokerCheck.run(
                 store, overlay: { try file.mqttSettings(over: $0) },
                 nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {

@@ -44,7 +44,7 @@ import TrackerService
         for ml in [100, 200, 300] { _ = try rig.tracker().logDrink(.ml(ml)) }
         #expect(await eventually { denials(rig).contains { $0.contains(" h/sip: Not authorized") } })
         #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
-        let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
+        let check = try await BrokerCheck.run(rig.store, overlay: { $0 }, nonce: "1")
         guard case .serviceError(let text)? = check else {
             return #expect(Bool(false), "\(String(describing: check))")
         }

@@ -1,6 +1,6 @@
 package import Store
 import Synchronization
-import TrackerCore
+package import TrackerCore
 
 /// The result of the broker check of `doctor`, which uses a separate connection and changes nothing at the broker.
 package enum BrokerCheck: Sendable {
@@ -13,11 +13,16 @@ package enum BrokerCheck: Sendable {
     /// The broker accepts the connection of the check. The running service has recorded this error.
     case serviceError(String)
 
-    /// Connects to the broker and checks whether another store publishes at the prefix.
+    /// Connects to the broker of the settings and checks whether another store publishes at the prefix.
     /// - Parameters:
     ///   - store: read only.
+    ///   - overlay: applies the configuration to the settings.
     ///   - nonce: makes the client ID unique.
-    package static func run(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
+    /// - Returns: the result; `nil` if the settings name no broker.
+    package static func run(
+        _ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String
+    ) async throws -> BrokerCheck? {
+        guard let plan = try MQTTPlan(overlay(store.settings()).service) else { return nil }
         let identity = (try? store.identity(of: MQTTPublisher.name)) ?? nil
         var options = plan.options(id: "doctor-\(nonce)")
         (options.will, options.isTemporary, options.limit) = (nil, true, .seconds(5))

@@ -149,14 +149,6 @@ package actor MQTTPublisher {
     /// Checks the settings and the store for changes at once.
     package func checkNow() { pause.end() }
 
-    /// Checks the connection to the broker of the settings; `nil` if they name none.
-    package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
-        -> BrokerCheck?
-    {
-        guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
-        return await BrokerCheck.run(plan, for: store, nonce: nonce)
-    }
-
     nonisolated func plan() throws -> MQTTPlan? {
         try MQTTPlan(try dependencies.overlay(dependencies.tracker().store.settings()).service)
     }
