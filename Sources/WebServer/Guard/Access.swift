@@ -84,7 +84,7 @@ struct Access: Sendable {
 
     private static func cookies(_ request: Request) -> [String] {
         let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map {
-            $0.trimming(" \t").split(separator: "=", maxSplits: 1)
+            $0.trimmingCharacters(in: .whitespaces).split(separator: "=", maxSplits: 1)
         }
         return Array(
             pairs.filter { $0.count == 2 && ($0[0] == cookie || $0[0].hasPrefix("\(cookie)-")) }.map { String($0[1]) }
@@ -118,8 +118,10 @@ struct Access: Sendable {
             return remote.flatMap(bytes).map(name) ?? ""
         }
         let forwarded = request.headers[values: .xForwardedFor].last?.split(separator: ",").last
-        guard let text = forwarded.map({ $0.trimming(" \t") }), !text.isEmpty, text.utf8.count <= 64 else { return "" }
-        return (try? SocketAddress(ipAddress: String(text), port: 0)).flatMap(bytes).map(name) ?? String(text)
+        guard let text = forwarded?.trimmingCharacters(in: .whitespaces), (1...64).contains(text.utf8.count) else {
+            return ""
+        }
+        return (try? SocketAddress(ipAddress: text, port: 0)).flatMap(bytes).map(name) ?? text
     }
 
     private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]

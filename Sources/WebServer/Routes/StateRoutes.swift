@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import TrackerService
@@ -30,19 +31,9 @@ enum StateRoutes {
 
     /// Compares `If-None-Match` with a tag by weak comparison (RFC 9110, 13.1.2).
     static func matches(_ field: String, _ tag: String) -> Bool {
-        func value(_ text: Substring) -> Substring {
-            let text = text.trimming(" \t")
-            return text.hasPrefix("W/") ? text.dropFirst(2) : text
+        func value(_ text: String) -> Substring { text.hasPrefix("W/") ? text.dropFirst(2) : text[...] }
+        return field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.contains {
+            $0 == "*" || value($0) == value(tag)
         }
-        return field.split(separator: ",").contains { $0.trimming(" \t") == "*" || value($0) == value(Substring(tag)) }
-    }
-}
-
-extension Substring {
-    func trimming(_ characters: String) -> Substring {
-        var text = self
-        while let first = text.first, characters.contains(first) { text.removeFirst() }
-        while let last = text.last, characters.contains(last) { text.removeLast() }
-        return text
     }
 }
