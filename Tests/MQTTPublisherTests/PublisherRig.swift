@@ -18,8 +18,6 @@ final class PublisherRig: Sendable {
     let polls = Mutex(0)
     let stateQueries = Mutex(0)
     let sharesWaterline = Mutex(false)
-    /// The offset of the clock in seconds.
-    let skew = Mutex<Double>(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
@@ -38,9 +36,7 @@ final class PublisherRig: Sendable {
         let tracker: @Sendable () throws -> TrackerAPI = {
             TrackerAPI(
                 store,
-                WriteContext(
-                    now: Self.now().advanced(seconds: boxed.rig?.skew.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
-                    makeID: { UUID().uuidString.lowercased() }))
+                WriteContext(now: Self.now(), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
         }
         let mqtt = MQTTChannel(timeLimit: limit)
         let sharesWaterline: @Sendable () -> Bool = { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }
