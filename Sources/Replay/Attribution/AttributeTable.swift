@@ -4,7 +4,7 @@ import BottleProtocol
 /// The attributes of one GATT server, as far as the discovery in a capture shows them.
 ///
 /// Handles belong to the server that assigned them. Both ends of a connection can be servers.
-package struct AttributeTable: Sendable, Equatable {
+package final class AttributeTable {
     /// A characteristic. The key in `characteristics` is its value handle.
     package struct Characteristic: Sendable, Equatable {
         package var uuid: BluetoothUUID
@@ -21,8 +21,9 @@ package struct AttributeTable: Sendable, Equatable {
     package private(set) var services: [UInt16: Service] = [:]
     /// The types of all attributes by handle, including descriptors.
     package private(set) var types: [UInt16: BluetoothUUID] = [:]
-
-    package init() {}
+    /// The handles of characteristics that had the UUID of a bottle's response characteristic.
+    private var responseHandles: Set<UInt16> = []
+    private static let responseTypes = Set(BottleProfile.allCases.map { BluetoothUUID($0.responseCharacteristic) })
 
     package var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
 
@@ -34,9 +35,10 @@ package struct AttributeTable: Sendable, Equatable {
     }
 
     var hasBottle: Bool {
-        characteristics.contains { handle, characteristic in
+        responseHandles.contains { handle in
             BottleProfile.allCases.contains {
-                characteristic.uuid == BluetoothUUID($0.responseCharacteristic) && isIn($0.responseService, handle)
+                characteristics[handle]?.uuid == BluetoothUUID($0.responseCharacteristic)
+                    && isIn($0.responseService, handle)
             }
         }
     }
@@ -50,7 +52,7 @@ package struct AttributeTable: Sendable, Equatable {
 
     /// Adds discovered attributes.
     /// - Returns: whether the table stores any of them.
-    mutating func add(_ attributes: [DiscoveredAttribute]) -> Bool {
+    func add(_ attributes: [DiscoveredAttribute]) -> Bool {
         var hasAdded = false
         for attribute in attributes {
             switch attribute {
@@ -58,6 +60,7 @@ package struct AttributeTable: Sendable, Equatable {
                 services[range.first] = Service(uuid: uuid, start: range.first, end: range.last)
             case .characteristic(_, let handle, let uuid, let properties):
                 characteristics[handle] = Characteristic(uuid: uuid, properties: properties)
+                if Self.responseTypes.contains(uuid) { responseHandles.insert(handle) }
             case .attribute(let handle, let type): types[handle] = type
             case .service, .include: continue
             }

@@ -7,7 +7,7 @@ final class ServerSide {
     let connection: ObservedConnection
     /// Whether the server is the capturing host, as in a recording on the computer that emulates the bottle.
     let isHost: Bool
-    var table = AttributeTable()
+    let table = AttributeTable()
     /// The table from discovery on an earlier connection to the same address.
     private let earlierTable: AttributeTable
     var pending: ATTPDU?
