@@ -44,6 +44,17 @@ struct ObservedTransfer {
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
+/// A request with its response.
+struct ATTTransaction {
+    var side: ServerSide
+    var request: ATTPDU
+    /// The packet of the request.
+    var sent: ATTObservation
+    var response: ATTPDU
+    /// The packet of the response.
+    var received: ATTObservation
+}
+
 /// Builds the attribute tables of all connections in a capture, and finds the traffic of bottles, in a single pass.
 ///
 /// Pass every event of `ConversationReassembler` in order, then call `finish`. Use one reader per capture.
@@ -61,6 +72,8 @@ final class ConversationReader {
     private let readsValues: Bool
     /// Called for every whole value of any characteristic, before it is interpreted.
     var onValue: ((ObservedTransfer) -> Void)?
+    /// Called for every response whose request is in the capture, before its value is reported.
+    var onTransaction: ((ATTTransaction) -> Void)?
 
     init(given: GivenHandles = GivenHandles(), readsValues: Bool = true, _ sink: @escaping Sink) {
         self.given = given
@@ -204,7 +217,7 @@ final class ConversationReader {
             if let reading = side.reading, !pdu.continuesRead(of: reading.handle, after: reading.bytes.count) {
                 try deliverReading(side)
             }
-            side.pending = pdu
+            side.setPending(pdu, observation)
         }
         switch pdu {
         case .exchangeMTURequest(let mtu): sides.clientMTU = Int(mtu)
@@ -239,8 +252,9 @@ final class ConversationReader {
         if case .exchangeMTUResponse(let mtu) = pdu {
             sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
         }
-        guard let request = side.pending, pdu.isResponse(to: request) else { return }
-        side.pending = nil
+        guard let (request, sent) = side.takeRequest(of: pdu, observation.bearer) else { return }
+        onTransaction?(
+            ATTTransaction(side: side, request: request, sent: sent, response: pdu, received: observation))
         switch (pdu, request) {
         case (.readResponse(let value), .readRequest(let handle)):
             side.reading = PartialValue(handle: handle, bytes: value, observation: observation)
@@ -258,10 +272,20 @@ final class ConversationReader {
                 if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
             }
             if case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) = (pdu, request),
-                !type.isDeclaration, let item = items.first, items.count == 1
+                !type.isDeclaration
             {
-                try receiveRead(type, value: item.value, item.handle, side, observation)
+                try receiveReads(items, side, sides, observation)
             }
+        }
+    }
+
+    /// Processes the values of a Read By Type response. Read Blob can continue the last one if it fills the response.
+    private func receiveReads(
+        _ items: [ATTHandleValue], _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+    ) throws {
+        for (index, item) in items.enumerated() {
+            side.reading = PartialValue(handle: item.handle, bytes: item.value, observation: observation)
+            if index < items.count - 1 || item.value.count < min(sides.mtu - 4, 253) { try deliverReading(side) }
         }
     }
 
@@ -276,7 +300,7 @@ final class ConversationReader {
             return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
         case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
         case .readResponse, .readBlobResponse, .writeResponse:
-            switch side.pending {
+            switch side.pendingRequest(observation.bearer) {
             case .readRequest(let handle), .readBlobRequest(let handle, _), .writeRequest(let handle, _):
                 return side.typeText(at: handle)
             default: return nil

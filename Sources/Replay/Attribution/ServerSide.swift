@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
 
-/// One GATT server on one connection: its attributes, the client's pending request, and the roles of its handles.
+/// One GATT server on one connection: its attributes, the client's pending requests, and the roles of its handles.
 final class ServerSide {
     var peer: BottlePeer
     let connection: ObservedConnection
@@ -10,7 +10,10 @@ final class ServerSide {
     let table = AttributeTable()
     /// The table from discovery on an earlier connection to the same address.
     private let earlierTable: AttributeTable
-    var pending: ATTPDU?
+    /// The client's request on each bearer that has no response yet.
+    private var pending: [UInt16: (request: ATTPDU, observation: ATTObservation)] = [:]
+    /// The maximum number of bearers that are followed.
+    private static let maximumBearers = 64
     /// The value that is being read in parts.
     var reading: PartialValue?
     /// The values that are being written in parts.
@@ -30,6 +33,20 @@ final class ServerSide {
         self.connection = connection
         self.isHost = isHost
         earlierTable = peer.table
+    }
+
+    /// Stores a request until its response.
+    func setPending(_ request: ATTPDU, _ observation: ATTObservation) {
+        guard pending.count < Self.maximumBearers || pending[observation.bearer] != nil else { return }
+        pending[observation.bearer] = (request, observation)
+    }
+
+    func pendingRequest(_ bearer: UInt16) -> ATTPDU? { pending[bearer]?.request }
+
+    /// Removes and returns the request of a response; `nil` if it is not in the capture.
+    func takeRequest(of response: ATTPDU, _ bearer: UInt16) -> (request: ATTPDU, observation: ATTObservation)? {
+        guard let sent = pending[bearer], response.isResponse(to: sent.request) else { return nil }
+        return pending.removeValue(forKey: bearer)
     }
 
     /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.

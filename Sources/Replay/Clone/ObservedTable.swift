@@ -36,7 +36,8 @@ struct ObservedTable {
             if let known = groups[range.first], known.uuid != uuid { hasChanged = true }
             groups[range.first] = PeripheralProfile.Service(
                 uuid: uuid, handle: range.first, end: range.last, secondary: isSecondary ? true : nil, source: source)
-        case .attribute(let handle, let type) where handle > 0: types[handle] = (type, source)
+        case .attribute(let handle, let type) where handle > 0:
+            if source == .discovered || types[handle] == nil { types[handle] = (type, source) }
         default: break
         }
     }

@@ -40,16 +40,24 @@ package final class ProfileReader {
     private var drafts: [Key: ProfileDraft] = [:]
     private var order: [Key] = []
     private var sessions: [Int: ProfileSession] = [:]
+    private var conversation = ConversationReader { _, _ in }
     private var file = 0
     private var estimatedBytes = 0
     private var advertisers = 0
 
-    package init() {}
+    package init() { observe() }
 
     /// Starts the next capture file, with new connections. Equal addresses are the same peripheral in all files.
     package func beginFile() {
         endConnections()
         file += 1
+        conversation = ConversationReader { _, _ in }
+        observe()
+    }
+
+    private func observe() {
+        conversation.onValue = { [unowned self] in sessions[$0.side.connection.id]?.receive($0) }
+        conversation.onTransaction = { [unowned self] in sessions[$0.side.connection.id]?.receive($0) }
     }
 
     /// Adds an event of the capture to the profiles.
@@ -57,11 +65,12 @@ package final class ProfileReader {
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .advertised(let advertiser): advertised(advertiser, bytes)
-        case .connected(let connection), .disconnected(let connection, _): end(connection.id)
         case .encrypted(let connection): draft(of: connection).encryptedConnections += 1
-        case .dropped: break
-        case .att(let observation): receive(observation, bytes)
+        case .att(let observation): count(observation, bytes)
+        case .connected, .disconnected, .dropped: break
         }
+        try conversation.receive(event, bytes)
+        if case .disconnected(let connection, _) = event { end(connection.id) }
         guard estimatedBytes <= Self.maximumBytes else {
             throw ProfileReaderError(
                 description: """
@@ -129,38 +138,27 @@ package final class ProfileReader {
         if let name = AdvertisingData.name(in: data) { draft.advertisedName = name }
     }
 
-    private func receive(_ observation: ATTObservation, _ bytes: RawSpan) {
-        estimatedBytes += bytes.byteCount + 32
-        guard let pdu = try? ATTPDU(decoding: bytes.bytes()) else { return }
+    /// Counts a PDU, and starts the session of its connection.
+    private func count(_ observation: ATTObservation, _ pdu: RawSpan) {
+        estimatedBytes += pdu.byteCount + 32
+        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let connection = observation.connection
-        // Both ends can be servers. A server sends odd opcodes and receives even ones.
-        let isFromServer = pdu.opcode.rawValue & 1 == 1
-        let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        // Of the PDUs of the other server, only the MTU exchange belongs to the peripheral's table.
-        let concernsPeripheral = isHost == (connection.isCentral == false)
-        guard concernsPeripheral || pdu.opcode == .exchangeMTURequest || pdu.opcode == .exchangeMTUResponse else {
-            return
-        }
-        let session: ProfileSession
-        if let known = sessions[connection.id] {
-            session = known
-        } else {
-            session = ProfileSession(draft(of: connection), startedAt: observation.time)
+        let isFromServer = opcode.rawValue & 1 == 1, isPeripheralHost = connection.isCentral == false
+        // Both ends can be servers. Of the other server, only the MTU exchange belongs to the peripheral.
+        let concernsPeripheral = conversation.server(isFromServer, observation).isHost == isPeripheralHost
+        guard concernsPeripheral || opcode == .exchangeMTURequest || opcode == .exchangeMTUResponse else { return }
+        if sessions[connection.id] == nil {
             estimatedBytes += Self.bytesPerObject
-            sessions[connection.id] = session
+            sessions[connection.id] = ProfileSession(
+                draft(of: connection), isHost: isPeripheralHost, startedAt: observation.time)
         }
-        if !concernsPeripheral {
-            session.exchangeMTU(pdu)
-        } else if isFromServer {
-            session.receiveResponse(pdu, observation)
-        } else {
-            session.receiveRequest(pdu, observation)
-        }
+        if concernsPeripheral, isFromServer { sessions[connection.id]?.draft.pduCount += 1 }
     }
 
-    private func end(_ id: Int) { sessions.removeValue(forKey: id)?.finishReading() }
+    private func end(_ id: Int) { sessions.removeValue(forKey: id)?.finish() }
 
     private func endConnections() {
+        try? conversation.finish()
         for id in sessions.keys.sorted() { end(id) }
     }
 }
@@ -175,7 +173,7 @@ private final class ProfileDraft {
     var mtu: Int?
     var pduCount = 0
     var encryptedConnections = 0
-    /// The number of Read Multiple requests, whose responses do not have the lengths of the values.
+    /// The number of Read Multiple responses, which do not have the lengths of the values.
     var multipleReads = 0
     var table = ObservedTable()
     var conversations: [PeripheralProfile.Conversation] = []
@@ -188,11 +186,7 @@ private final class ProfileDraft {
         profile.scanResponse = scanResponse.map { Octets($0) }
         let (services, gaps) = table.services()
         profile.services = services
-        profile.conversations = conversations.map { conversation in
-            // Drop reads without a response, which have no information.
-            PeripheralProfile.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
-        }
-        profile.conversations.removeAll { $0.exchanges.isEmpty }
+        profile.conversations = conversations.filter { !$0.exchanges.isEmpty }
         let deviceName = profile.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map {
             String(decoding: $0.bytes, as: UTF8.self)
         }
@@ -237,210 +231,138 @@ private final class ProfileDraft {
     }
 }
 
-/// One connection with a peripheral: sorts its PDUs into the table and the conversation.
+/// One connection with a peripheral: sorts its traffic into the table and the conversation.
 private final class ProfileSession {
-    private struct Pending {
-        var request: ATTPDU
-        var at: Duration?
-        /// The index of the exchange; `nil` if the request is not part of the conversation.
-        var exchange: Int?
-    }
-
-    /// A value that is read in parts.
-    private struct Reading {
-        var handle: UInt16
-        var bytes: [UInt8]
-        var exchange: Int
-    }
-
-    private let draft: ProfileDraft
+    /// Whether the peripheral is the capturing host.
+    let isHost: Bool
+    let draft: ProfileDraft
     private let number: Int
     private let startedAt: Duration?
-    private var pending: [UInt16: Pending] = [:]
-    private var reading: Reading?
-    private var prepared: [(handle: UInt16, offset: Int, bytes: [UInt8])] = []
-    private var mtu = ATTPDU.defaultMTU
-    private var clientMTU = ATTPDU.defaultMTU
-    /// The exchange to which following notifications are added, and its time.
-    private var currentExchange: (exchange: Int, at: Duration?)?
+    /// The exchanges, each with the frame of its request.
+    private var exchanges: [(frame: Int, exchange: PeripheralProfile.Exchange)] = []
+    /// The indices of the writes without a response, by the frame of the request.
+    private var pendingWrites: [Int: Int] = [:]
+    /// The frame of the request of the value that is being read, and the delay of its response.
+    private var reading: (frame: Int, delay: Int) = (0, 0)
+    /// The index of the exchange to which following notifications are added, and its time.
+    private var currentExchange: (index: Int, at: Duration?)?
 
-    init(_ draft: ProfileDraft, startedAt: Duration?) {
+    init(_ draft: ProfileDraft, isHost: Bool, startedAt: Duration?) {
         self.draft = draft
+        self.isHost = isHost
         self.startedAt = startedAt
         number = draft.conversations.count
         draft.conversations.append(PeripheralProfile.Conversation())
     }
 
-    func receiveRequest(_ pdu: ATTPDU, _ observation: ATTObservation) {
-        if pdu.opcode.response != nil, let reading,
-            !pdu.continuesRead(of: reading.handle, after: reading.bytes.count)
-        {
-            finishReading()
-        }
-        var exchange: Int?
-        switch pdu {
-        case .exchangeMTURequest(let mtu): clientMTU = Int(mtu)
-        // Drop the signature, because a server could not verify a repeated one.
-        case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
-            write(.command, handle, value, observation)
-        case .readRequest(let handle): exchange = add(.read, handle)
-        case .readBlobRequest: exchange = reading?.exchange
-        case .writeRequest(let handle, let value):
-            write(.write, handle, value, observation)
-            exchange = currentExchange?.exchange
-        case .prepareWriteRequest(let handle, let offset, let value):
-            if prepared.count < 4096 { prepared.append((handle, Int(offset), value)) }
-        case .executeWriteRequest(let flags):
-            if flags == 1, execute(observation) { exchange = currentExchange?.exchange }
-            prepared = []
-        case .readMultipleRequest: draft.multipleReads += 1
-        default: break
-        }
-        guard pdu.opcode.response != nil else { return }
-        pending[observation.bearer] = Pending(request: pdu, at: observation.time, exchange: exchange)
-    }
-
-    private func write(
-        _ request: PeripheralProfile.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation
-    ) {
-        currentExchange = (add(request, handle, value), observation.time)
-        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
-            request == .write ? .write : .writeWithoutResponse)
-        // A Client Characteristic Configuration has two bytes: bit 0 notifications, bit 1 indications.
-        if value.count != 2 || value[0] > 3 || value[1] != 0 { draft.table.uses[handle]?.isSubscription = false }
-    }
-
-    /// Joins the parts of each prepared value into one write. Returns `false` if there are none.
-    private func execute(_ observation: ATTObservation) -> Bool {
-        var values: [(handle: UInt16, bytes: [UInt8])] = []
-        for part in prepared {
-            if values.last?.handle != part.handle || part.offset == 0 && !part.bytes.isEmpty {
-                values.append((part.handle, []))
-            }
-            let last = values.count - 1
-            guard part.offset <= values[last].bytes.count, part.offset + part.bytes.count <= ATTPDU.maximumValueLength
-            else { continue }
-            values[last].bytes =
-                Array(values[last].bytes.prefix(part.offset)) + part.bytes
-                + values[last].bytes.dropFirst(part.offset + part.bytes.count)
-        }
-        for value in values { write(.write, value.handle, value.bytes, observation) }
-        return !values.isEmpty
-    }
-
-    /// Handles an MTU request of the peripheral, which contains the peripheral's MTU (Core 5.4, Vol 3 Part F, 3.4.2).
-    func exchangeMTU(_ pdu: ATTPDU) {
-        switch pdu {
-        case .exchangeMTURequest(let offered): draft.mtu = Self.mtu(offered)
-        case .exchangeMTUResponse(let offered):
-            mtu = max(ATTPDU.defaultMTU, min(draft.mtu ?? ATTPDU.defaultMTU, Int(offered)))
-        default: break
+    func receive(_ transfer: ObservedTransfer) {
+        guard transfer.side.isHost == isHost else { return }
+        let value = Array(transfer.bytes.prefix(ATTPDU.maximumValueLength))
+        switch transfer.kind {
+        case .read: read(transfer.handle, value)
+        case .writeRequest:
+            write(.write, value, transfer)
+            pendingWrites[transfer.frame] = exchanges.count - 1
+        case .writeCommand: write(.command, value, transfer)
+        case .notification: notify(.notify, value, transfer)
+        case .indication: notify(.indicate, value, transfer)
         }
     }
 
-    private static func mtu(_ offered: UInt16) -> Int {
-        max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, Int(offered)))
-    }
-
-    func receiveResponse(_ pdu: ATTPDU, _ observation: ATTObservation) {
-        draft.pduCount += 1
-        switch pdu {
-        case .notification(let handle, let value): receive(handle, value, .notify, observation)
-        case .indication(let handle, let value): receive(handle, value, .indicate, observation)
-        case .multipleNotification(let items):
-            for item in items { receive(item.handle, item.value, .notify, observation) }
-        case .exchangeMTUResponse(let server):
-            draft.mtu = Self.mtu(server)
-            mtu = max(ATTPDU.defaultMTU, min(clientMTU, Int(server)))
-        default: break
+    func receive(_ transaction: ATTTransaction) {
+        let request = transaction.request, response = transaction.response
+        if case (.exchangeMTURequest(let client), .exchangeMTUResponse(let server)) = (request, response) {
+            // The peripheral can also be the client of the exchange (Core 5.4, Vol 3 Part F, 3.4.2).
+            let offered = Int(transaction.side.isHost == isHost ? server : client)
+            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
         }
-        guard let sent = pending[observation.bearer], pdu.isResponse(to: sent.request) else { return }
-        pending[observation.bearer] = nil
-        let delay = Self.milliseconds(from: sent.at, to: observation.time)
-        switch (pdu, sent.request) {
-        // An error response to Read Blob ends the value that is read in parts.
-        case (.errorResponse, .readBlobRequest): finishReading()
+        guard transaction.side.isHost == isHost else { return }
+        let frame = transaction.sent.frame
+        let delay = Self.milliseconds(from: transaction.sent.time, to: transaction.received.time)
+        switch (response, request) {
         case (.errorResponse(_, _, let error), _):
-            respond(sent.exchange, PeripheralProfile.Response(error: max(1, error.rawValue), afterMs: delay))
-        case (.readResponse(let value), .readRequest(let handle)):
-            guard let exchange = sent.exchange else { return }
-            respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
-            reading = Reading(handle: handle, bytes: value, exchange: exchange)
-            if value.count + 1 < mtu { finishReading() }
-        case (.readBlobResponse(let value), .readBlobRequest(let handle, let offset)):
-            guard reading?.handle == handle, reading?.bytes.count == Int(offset) else { return }
-            reading?.bytes += value
-            if value.count + 1 < mtu || Int(offset) > ATTPDU.maximumValueLength { finishReading() }
-        case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) where !type.isDeclaration:
-            readByType(items, type, delay)
+            let response = PeripheralProfile.Response(error: max(1, error.rawValue), afterMs: delay)
+            if case .readRequest(let handle) = request {
+                add(.read, handle, frame, response: response)
+            } else {
+                respond(frame, response)
+            }
+        case (.writeResponse, _), (.executeWriteResponse, _):
+            respond(frame, PeripheralProfile.Response(afterMs: delay))
+        case (.readResponse, _): reading = (frame, delay)
+        case (.readMultipleResponse, _): draft.multipleReads += 1
         case (.readMultipleVariableResponse(let items), .readMultipleVariableRequest(let handles)):
+            reading = (frame, delay)
             for (handle, item) in zip(handles, items) {
                 guard item.value.count == Int(item.length) else { return }
-                read(handle, item.value, delay)
-                finishReading()
+                read(handle, Array(item.value.prefix(ATTPDU.maximumValueLength)))
             }
-        case (.prepareWriteResponse, _): break
-        case (.findInformationResponse, _), (.findByTypeValueResponse, _), (.readByTypeResponse, _),
-            (.readByGroupTypeResponse, _):
-            for attribute in pdu.attributes(foundBy: sent.request) {
-                draft.table.add(attribute, source: observation.isSynthetic ? .seen : .discovered)
-            }
-        default: respond(sent.exchange, PeripheralProfile.Response(afterMs: delay))
+        case (.readByTypeResponse, .readByTypeRequest(_, let type)) where !type.isDeclaration:
+            reading = (frame, delay)
+            addAttributes(transaction, .seen)
+        default: addAttributes(transaction, transaction.received.isSynthetic ? .seen : .discovered)
         }
     }
 
-    /// Adds the values of a Read By Type response as reads.
-    private func readByType(_ items: [ATTHandleValue], _ type: BluetoothUUID, _ delay: Int) {
-        for (index, item) in items.enumerated() {
-            if draft.table.types[item.handle] == nil { draft.table.types[item.handle] = (type, .seen) }
-            read(item.handle, item.value, delay)
-            // A value that fills the response can be continued by Read Blob.
-            if index < items.count - 1 || item.value.count < min(mtu - 4, 253) { finishReading() }
+    private func addAttributes(_ transaction: ATTTransaction, _ source: PeripheralProfile.Source) {
+        for attribute in transaction.response.attributes(foundBy: transaction.request) {
+            draft.table.add(attribute, source: source)
         }
     }
 
-    private func read(_ handle: UInt16, _ value: [UInt8], _ delay: Int) {
-        let exchange = add(.read, handle)
-        respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
-        reading = Reading(handle: handle, bytes: value, exchange: exchange)
+    private func read(_ handle: UInt16, _ value: [UInt8]) {
+        add(
+            .read, handle, reading.frame,
+            response: PeripheralProfile.Response(value: Octets(value), afterMs: reading.delay))
+        draft.table.uses[handle]?.value = value
+        draft.table.uses[handle]?.properties.insert(.read)
     }
 
-    /// Completes a value that was read, with the parts received so far.
-    func finishReading() {
-        guard let reading else { return }
-        self.reading = nil
-        let value = Array(reading.bytes.prefix(ATTPDU.maximumValueLength))
-        draft.conversations[number].exchanges[reading.exchange].response?.value = Octets(value)
-        draft.table.uses[reading.handle, default: ObservedTable.Use()].value = value
-        draft.table.uses[reading.handle]?.properties.insert(.read)
+    private func write(_ request: PeripheralProfile.Request, _ value: [UInt8], _ transfer: ObservedTransfer) {
+        add(request, transfer.handle, transfer.frame, value)
+        currentExchange = (exchanges.count - 1, transfer.time)
+        draft.table.uses[transfer.handle]?.properties.insert(request == .write ? .write : .writeWithoutResponse)
+        // A Client Characteristic Configuration has two bytes: bit 0 notifications, bit 1 indications.
+        if value.count != 2 || value[0] > 3 || value[1] != 0 {
+            draft.table.uses[transfer.handle]?.isSubscription = false
+        }
     }
 
     /// Adds a notification or indication to the exchange of the last write, or else of the connection.
-    private func receive(
-        _ handle: UInt16, _ value: [UInt8], _ property: CharacteristicProperties, _ observation: ATTObservation
-    ) {
-        let exchange = currentExchange ?? (add(.connect, nil), startedAt)
-        currentExchange = exchange
-        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(property)
-        draft.table.uses[handle]?.isSubscription = false
+    private func notify(_ property: CharacteristicProperties, _ value: [UInt8], _ transfer: ObservedTransfer) {
+        if currentExchange == nil {
+            add(.connect, nil, transfer.frame)
+            currentExchange = (exchanges.count - 1, startedAt)
+        }
+        guard let currentExchange else { return }
+        draft.table.uses[transfer.handle, default: ObservedTable.Use()].properties.insert(property)
+        draft.table.uses[transfer.handle]?.isSubscription = false
         let value = PeripheralProfile.Value(
-            handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),
-            afterMs: Self.milliseconds(from: exchange.at, to: observation.time))
-        if draft.conversations[number].exchanges[exchange.exchange].values?.append(value) == nil {
-            draft.conversations[number].exchanges[exchange.exchange].values = [value]
+            handle: transfer.handle, value: Octets(value),
+            afterMs: Self.milliseconds(from: currentExchange.at, to: transfer.time))
+        if exchanges[currentExchange.index].exchange.values?.append(value) == nil {
+            exchanges[currentExchange.index].exchange.values = [value]
         }
     }
 
-    private func add(_ request: PeripheralProfile.Request, _ handle: UInt16?, _ value: [UInt8]? = nil) -> Int {
+    private func add(
+        _ request: PeripheralProfile.Request, _ handle: UInt16?, _ frame: Int, _ value: [UInt8]? = nil,
+        response: PeripheralProfile.Response? = nil
+    ) {
         if let handle, draft.table.uses[handle] == nil { draft.table.uses[handle] = ObservedTable.Use() }
-        draft.conversations[number].exchanges.append(
-            PeripheralProfile.Exchange(
-                request, handle: handle, value: value.map { Octets(Array($0.prefix(ATTPDU.maximumValueLength))) }))
-        return draft.conversations[number].exchanges.count - 1
+        let exchange = PeripheralProfile.Exchange(
+            request, handle: handle, value: value.map { Octets($0) }, response: response)
+        exchanges.append((frame, exchange))
     }
 
-    private func respond(_ exchange: Int?, _ response: PeripheralProfile.Response) {
-        if let exchange { draft.conversations[number].exchanges[exchange].response = response }
+    private func respond(_ frame: Int, _ response: PeripheralProfile.Response) {
+        if let index = pendingWrites.removeValue(forKey: frame) { exchanges[index].exchange.response = response }
+    }
+
+    /// Stores the conversation in the order of the requests. A value is read after requests that were sent later.
+    func finish() {
+        let sorted = exchanges.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }
+        draft.conversations[number].exchanges = sorted.map(\.element.exchange)
     }
 
     /// Milliseconds between two times, rounded; 0 if the capture has no times or they go backwards.
