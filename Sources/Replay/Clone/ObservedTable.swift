@@ -58,49 +58,42 @@ struct ObservedTable {
             } else if var characteristic = characteristics[handle] {
                 characteristic.value = uses[characteristic.handle]?.value.map { Octets($0) }
                 builder.add(characteristic)
-            } else {
-                add(handle, to: &builder)
+            } else if handle > 0, !builder.usedHandles.contains(handle) {
+                addUndeclared(handle, to: &builder)
             }
         }
         return builder.finish()
     }
 
     /// Adds an attribute that is not a discovered service, include or characteristic.
-    private func add(_ handle: UInt16, to builder: inout TableBuilder) {
-        guard handle > 0, !builder.usedHandles.contains(handle) else { return }
-        let use = uses[handle]
-        if let (uuid, source) = types[handle] {
-            if uuid.isDeclaration { return }
-            if isValue(handle) {
-                builder.addValue(uuid, at: handle, use)
-            } else {
-                builder.addDescriptor(uuid, source, at: handle, use)
-            }
-            return
-        }
-        // A declaration is directly before its value, so this handle is one.
-        guard let use, !isValue(handle &+ 1) else { return }
-        // A client characteristic configuration follows the value of a characteristic that can notify.
+    private func addUndeclared(_ handle: UInt16, to builder: inout TableBuilder) {
+        let known = types[handle], use = uses[handle]
+        if known?.uuid.isDeclaration == true { return }
+        let value = use?.value.map { Octets($0) }
         let owner = builder.owner(of: handle)
-        let isAfterNotifying = uses[handle &- 1]?.properties.isDisjoint(with: [.notify, .indicate]) == false
-        if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
-            builder.addDescriptor(GATTTable.clientConfiguration, .seen, at: handle, use)
-        {
-            return
-        }
-        if owner?.isDiscovered == true {
-            builder.addDescriptor(nil, .seen, at: handle, use)
+        var descriptor = PeripheralProfile.Descriptor(
+            uuid: known?.uuid, handle: handle, source: known?.source ?? .seen, value: value)
+        let isValue: Bool
+        if let known {
+            // Descriptors have types of 29xx. Any other type that is not from discovery is that of a value.
+            let isDescriptor = known.uuid.short.map { (0x2900...0x29FF).contains($0) } ?? false
+            isValue =
+                types[handle - 1]?.uuid == GATTTable.characteristic || known.source == .seen && !isDescriptor
+        } else if let use, use.isSubscription, use.properties.contains(.write), owner?.lacksConfiguration == true {
+            descriptor.uuid = GATTTable.clientConfiguration
+            isValue = false
         } else {
-            builder.addValue(nil, at: handle, use)
+            isValue = owner?.source != .discovered
         }
-    }
-
-    /// Whether an attribute of known type is a value: its declaration is known, or its type is not that of a
-    /// descriptor (29xx).
-    private func isValue(_ handle: UInt16) -> Bool {
-        guard let (uuid, source) = types[handle], !uuid.isDeclaration else { return false }
-        return types[handle &- 1]?.uuid == GATTTable.characteristic
-            || source == .seen && uuid.short.map { !(0x2900...0x29FF).contains($0) } ?? true
+        // A declaration is directly before its value.
+        if isValue, handle > 1, !builder.usedHandles.contains(handle - 1) {
+            builder.add(
+                PeripheralProfile.Characteristic(
+                    uuid: known?.uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [],
+                    source: .seen, value: value))
+        } else {
+            builder.add(descriptor)
+        }
     }
 }
 
@@ -137,93 +130,58 @@ private struct TableBuilder {
 
     mutating func add(_ include: PeripheralProfile.Include) {
         // Includes are before the first characteristic.
-        guard let service = service(at: include.handle), services[service].characteristics.isEmpty else {
+        guard let last = service(at: include.handle), services[last].characteristics.isEmpty else {
             return unplaced.append(include.handle)
         }
         usedHandles.insert(include.handle)
-        services[service].includes.append(include)
+        services[last].includes.append(include)
     }
 
     mutating func add(_ characteristic: PeripheralProfile.Characteristic) {
-        let handles = [characteristic.declaration, characteristic.handle]
+        addMissingService(for: characteristic.declaration)
         // Characteristics do not overlap.
-        guard usedHandles.isDisjoint(with: handles), let service = serviceIndex(for: characteristic),
-            characteristic.handle <= services[service].end,
-            services[service].characteristics.last.map({ $0.handle < characteristic.declaration }) ?? true
+        guard let last = service(at: characteristic.declaration), characteristic.handle <= services[last].end,
+            services[last].characteristics.last.map({ $0.handle < characteristic.declaration }) ?? true
         else { return unplaced.append(characteristic.handle) }
-        usedHandles.formUnion(handles)
-        services[service].characteristics.append(characteristic)
+        usedHandles.formUnion([characteristic.declaration, characteristic.handle])
+        services[last].characteristics.append(characteristic)
     }
 
-    /// Adds a value without a discovered declaration. If the handle before it is used, adds a descriptor instead.
-    mutating func addValue(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
-        guard handle > 1 else { return unplaced.append(handle) }
-        guard !usedHandles.contains(handle - 1) else {
-            addDescriptor(uuid, .seen, at: handle, use)
-            return
+    /// Adds a descriptor to the preceding characteristic.
+    mutating func add(_ descriptor: PeripheralProfile.Descriptor) {
+        guard let owner = owner(of: descriptor.handle), let last = services.indices.last else {
+            return unplaced.append(descriptor.handle)
         }
-        add(
-            PeripheralProfile.Characteristic(
-                uuid: uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [], source: .seen,
-                value: use?.value.map { Octets($0) }))
-    }
-
-    /// Adds a descriptor to the preceding characteristic. Returns `false` if there is none.
-    @discardableResult
-    mutating func addDescriptor(
-        _ uuid: BluetoothUUID?, _ source: PeripheralProfile.Source, at handle: UInt16, _ use: ObservedTable.Use?
-    ) -> Bool {
-        guard let (service, index) = characteristic(before: handle) else {
-            unplaced.append(handle)
-            return false
+        usedHandles.insert(descriptor.handle)
+        let index = services[last].characteristics.count - 1
+        services[last].characteristics[index].descriptors.append(descriptor)
+        // A server has this descriptor only if the characteristic can notify or indicate.
+        if descriptor.uuid == GATTTable.clientConfiguration, owner.source == .seen,
+            !services[last].characteristics[index].canBeSubscribed
+        {
+            services[last].characteristics[index].properties.insert(.notify)
         }
-        usedHandles.insert(handle)
-        let isUnsubscribable =
-            services[service].characteristics[index].source == .seen
-            && !services[service].characteristics[index].canBeSubscribed
-        // A host wrote the descriptor, so the characteristic can notify, even without a notification in the capture.
-        if uuid == GATTTable.clientConfiguration, isUnsubscribable {
-            services[service].characteristics[index].properties.insert(.notify)
-        }
-        services[service].characteristics[index].descriptors.append(
-            PeripheralProfile.Descriptor(
-                uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }))
-        return true
     }
 
     /// The properties of the characteristic to which a descriptor with this handle would belong.
-    func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
-        guard let (service, index) = characteristic(before: handle) else { return nil }
-        let found = services[service].characteristics[index]
-        return (
-            found.canBeSubscribed && found.configuration == nil,
-            found.source == .discovered && services[service].source == .discovered
-        )
-    }
-
-    private func characteristic(before handle: UInt16) -> (service: Int, index: Int)? {
-        guard let service = service(at: handle), let last = services[service].characteristics.last,
-            last.handle < handle
+    func owner(of handle: UInt16) -> (source: PeripheralProfile.Source, lacksConfiguration: Bool)? {
+        guard let last = service(at: handle), let found = services[last].characteristics.last, found.handle < handle
         else { return nil }
-        return (service, services[service].characteristics.count - 1)
+        return (found.source, found.canBeSubscribed && found.configuration == nil)
     }
 
+    /// The index of the last service if it contains the handle.
     private func service(at handle: UInt16) -> Int? {
         guard let last = services.last, last.handle < handle, handle <= last.end else { return nil }
         return services.count - 1
     }
 
-    /// The index of a characteristic's service: a known one, or a new one for the unused handles around it.
-    private mutating func serviceIndex(for characteristic: PeripheralProfile.Characteristic) -> Int? {
-        if let known = service(at: characteristic.declaration) { return known }
-        // Put the service declaration directly before, and the end before the next service.
-        guard characteristic.declaration > 1 else { return nil }
-        let start = characteristic.declaration - 1
-        guard !usedHandles.contains(start), services.last.map({ $0.end < start }) ?? true else { return nil }
+    /// Adds a service directly before a characteristic that is after the last service. It ends before the next one.
+    private mutating func addMissingService(for declaration: UInt16) {
+        guard declaration > 1, services.last.map({ $0.end < declaration - 1 }) ?? true else { return }
         append(
             PeripheralProfile.Service(
-                uuid: nil, handle: start, end: discovered.first.map { $0.handle - 1 } ?? .max, source: .seen))
-        return services.count - 1
+                uuid: nil, handle: declaration - 1, end: discovered.first.map { $0.handle - 1 } ?? .max, source: .seen))
     }
 
     func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
