@@ -94,15 +94,12 @@ private final class ScriptBuilder: EventReader {
     private var drafts: [ObjectIdentifier: Draft] = [:]
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
-
-    private var openDrafts: [Draft] = []
+    /// The last request on each open connection, with its time.
+    private var openRequests: [Int: (draft: Draft, time: Duration?)] = [:]
 
     private final class Draft {
         let peer: BottlePeer
         var exchanges: [RecordedExchange] = []
-        /// The time of the last request; `nil` before the first one of this connection.
-        var requestedAt: Duration?
-        var isRequested = false
         var records: [[UInt8]] = []
         /// The numbers of the records, from 1.
         var numbers: [[UInt8]: UInt64] = [:]
@@ -122,10 +119,7 @@ private final class ScriptBuilder: EventReader {
     func start(at time: Duration) {}
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        switch event {
-        case .connected(let connection), .disconnected(let connection, _): endRequests(connection)
-        default: break
-        }
+        if case .disconnected(let connection, _) = event { openRequests[connection.id] = nil }
         try conversation?.receive(event, bytes)
         // The event itself can determine the role of the handle, so handle its values after it.
         for transfer in transfers { add(transfer) }
@@ -158,28 +152,20 @@ private final class ScriptBuilder: EventReader {
         return new
     }
 
-    private func endRequests(_ connection: ObservedConnection) {
-        for draft in openDrafts where draft.peer.address == connection.peer || draft.peer.isHost {
-            draft.isRequested = false
-        }
-        openDrafts.removeAll { !$0.isRequested }
-    }
-
     private func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
         let draft = draft(origin.side.peer)
         switch traffic {
         case .command(_, let value, _):
             draft.exchanges.append(RecordedExchange(request: value, frame: origin.observation.frame))
-            draft.requestedAt = origin.observation.time
-            if !draft.isRequested { openDrafts.append(draft) }
-            draft.isRequested = true
+            openRequests[origin.side.connection.id] = (draft, origin.observation.time)
             bytes += value.count
         case .records(let batch):
+            let isRequested = openRequests[origin.side.connection.id]?.draft === draft
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
                 let number = draft.numbers[record] ?? UInt64(draft.records.count + 1)
                 if draft.numbers.updateValue(number, forKey: record) == nil { draft.records.append(record) }
-                if draft.isRequested, let last = draft.exchanges.indices.last {
+                if isRequested, let last = draft.exchanges.indices.last {
                     draft.exchanges[last].records.append(number)
                 }
                 bytes += 64
@@ -191,10 +177,11 @@ private final class ScriptBuilder: EventReader {
     private func add(_ transfer: ObservedTransfer) {
         guard case .response = transfer.side.role(of: transfer.handle, given), transfer.kind.direction == .received
         else { return }
-        let draft = draft(transfer.side.peer)
-        guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
-        let delay = transfer.time.flatMap { time in draft.requestedAt.map { time - $0 } } ?? .zero
-        draft.exchanges[last].values.append((transfer.bytes, max(.zero, min(Self.longestDelay, delay))))
+        guard let request = openRequests[transfer.side.connection.id], request.draft.peer === transfer.side.peer,
+            let last = request.draft.exchanges.indices.last
+        else { return }
+        let delay = transfer.time.flatMap { time in request.time.map { time - $0 } } ?? .zero
+        request.draft.exchanges[last].values.append((transfer.bytes, max(.zero, min(Self.longestDelay, delay))))
         bytes += transfer.bytes.count + 64
     }
 }
