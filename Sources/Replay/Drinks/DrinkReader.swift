@@ -23,7 +23,7 @@ package final class DrinkReader: EventReader {
     private var heldRecordCount = 0
     private static let maximumHeldRecords = 20_000
     private var decision = Decision.undecided
-    private var gate: TrafficGate?
+    private var gate: TrafficGate
     private let hasFilter: Bool
 
     /// The decision about records of devices that resemble a bottle only by the format of their values.
@@ -38,8 +38,11 @@ package final class DrinkReader: EventReader {
     /// - Parameter sink: called for each delivery; can throw to end the reading. Without it, only commands are read.
     package init(_ options: Options, _ sink: ((borrowing Delivery) throws -> Void)? = nil) {
         self.options = options
-        hasFilter = !options.filter.isEmptyIgnoringDevice
-        gate = TrafficGate(ignoringDevice: options.filter)
+        // The device selects bottles, not PDUs.
+        var filter = options.filter
+        filter.device = nil
+        hasFilter = !filter.isEmpty
+        gate = TrafficGate(filter)
         self.sink = sink
     }
 
@@ -82,14 +85,14 @@ package final class DrinkReader: EventReader {
                 if !state.hasStarted { try begin(&state, at: packet.time, packet.content.level) }
                 if let time = packet.time {
                     state.last = time
-                    if hasFilter { gate?.start(at: time) }
+                    if hasFilter { gate.start(at: time) }
                 }
                 if state.level == nil { state.level = packet.content.level }
                 let conversation = state.conversation ?? makeConversation()
                 state.conversation = conversation
                 try state.reassembler.receive(packet, bytes) { event, pdu in
                     onEvent(event)
-                    if hasFilter, gate?.passes(event, pdu) == false { return }
+                    if hasFilter, !gate.passes(event, pdu) { return }
                     try conversation.receive(event, pdu)
                 }
             }
@@ -116,12 +119,12 @@ package final class DrinkReader: EventReader {
     }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        if hasFilter, gate?.passes(event, bytes) == false { return }
+        if hasFilter, !gate.passes(event, bytes) { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
     func start(at time: Duration) {
-        if hasFilter { gate?.start(at: time) }
+        if hasFilter { gate.start(at: time) }
     }
 
     package func addNames(from head: CaptureFileFacts) { (conversation ?? makeConversation()).addNames(from: head) }

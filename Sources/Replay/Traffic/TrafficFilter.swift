@@ -25,13 +25,6 @@ package struct TrafficFilter: Sendable, Equatable {
     package init() {}
 
     package var isEmpty: Bool { self == TrafficFilter() }
-
-    /// Whether all PDUs are selected if the device is ignored.
-    package var isEmptyIgnoringDevice: Bool {
-        var rest = self
-        rest.device = nil
-        return rest.isEmpty
-    }
 }
 
 extension TrafficFilter.Moment {

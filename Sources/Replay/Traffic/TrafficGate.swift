@@ -18,15 +18,6 @@ package struct TrafficGate {
             !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
     }
 
-    /// Creates a gate that ignores the filter's device, for readers that select the device themselves; `nil` if the
-    /// rest of the filter selects all PDUs.
-    init?(ignoringDevice filter: TrafficFilter) {
-        guard !filter.isEmptyIgnoringDevice else { return nil }
-        var rest = filter
-        rest.device = nil
-        self.init(rest)
-    }
-
     /// Sets the time of the first packet, to which relative times refer. Without a call, the first PDU's time applies.
     package mutating func start(at time: Duration?) {
         guard let time, !hasStarted else { return }
