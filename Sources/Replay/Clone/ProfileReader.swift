@@ -31,17 +31,11 @@ package final class ProfileReader {
     /// The maximum number of advertisers; further ones are ignored.
     private static let maximumAdvertisers = 4096
 
-    private enum Key: Hashable {
-        case address(BluetoothAddress)
-        case host(file: Int, adapter: UInt32)
-        case connection(file: Int, id: Int)
-    }
-
-    private var drafts: [Key: ProfileDraft] = [:]
-    private var order: [Key] = []
+    /// The peripherals in order of their first event; `known` are those that further events can concern.
+    private var drafts: [ProfileDraft] = []
+    private var known: [PeerStore.Key: ProfileDraft] = [:]
     private var sessions: [Int: ProfileSession] = [:]
     private var conversation = ConversationReader { _, _ in }
-    private var file = 0
     private var estimatedBytes = 0
     private var advertisers = 0
 
@@ -50,7 +44,7 @@ package final class ProfileReader {
     /// Starts the next capture file, with new connections. Equal addresses are the same peripheral in all files.
     package func beginFile() {
         endConnections()
-        file += 1
+        known = known.filter { $0.value.address != nil }
         conversation = ConversationReader { _, _ in }
         observe()
     }
@@ -81,49 +75,38 @@ package final class ProfileReader {
 
     package func finish() -> [ObservedPeripheral] {
         endConnections()
-        return order.compactMap { key in
-            drafts[key].map { draft in
-                ObservedPeripheral(
-                    profile: draft.profile, label: Self.label(key), connections: draft.conversations.count,
-                    pduCount: draft.pduCount)
-            }
+        return drafts.map { draft in
+            ObservedPeripheral(
+                profile: draft.profile, label: draft.label, connections: draft.conversations.count,
+                pduCount: draft.pduCount)
         }
     }
 
-    private static func label(_ key: Key) -> String {
-        switch key {
-        case .address(let address): address.description
-        case .host: "the capturing host (no address)"
-        case .connection(_, let id): "connection \(id) (no address)"
-        }
-    }
-
-    private func draft(_ key: Key) -> ProfileDraft {
-        if let known = drafts[key] { return known }
-        let new = ProfileDraft()
-        if case .address(let address) = key { new.address = address }
-        drafts[key] = new
-        order.append(key)
+    private func draft(_ key: PeerStore.Key) -> ProfileDraft {
+        if let draft = known[key] { return draft }
+        let new = ProfileDraft(key)
+        known[key] = new
+        drafts.append(new)
         estimatedBytes += Self.bytesPerObject
         return new
     }
 
     /// The peripheral of a connection: the other end, or else the capturing host.
     private func draft(of connection: ObservedConnection) -> ProfileDraft {
-        if connection.isCentral == false { return draft(.host(file: file, adapter: connection.adapter)) }
+        if connection.isCentral == false { return draft(.host(connection.adapter)) }
         let found: ProfileDraft
         if let peer = connection.peer, peer.value != 0 {
             found = draft(.address(peer))
         } else {
-            found = draft(.connection(file: file, id: connection.id))
+            found = draft(.connection(connection.id))
         }
         if let isRandom = connection.isPeerRandom { found.isRandom = isRandom }
         return found
     }
 
     private func advertised(_ advertiser: ObservedAdvertiser, _ data: RawSpan) {
-        let key = Key.address(advertiser.address)
-        if drafts[key] == nil {
+        let key = PeerStore.Key.address(advertiser.address)
+        if known[key] == nil {
             guard advertisers < Self.maximumAdvertisers else { return }
             advertisers += 1
         }
@@ -165,7 +148,8 @@ package final class ProfileReader {
 
 /// The data collected about one peripheral over all its connections.
 private final class ProfileDraft {
-    var address: BluetoothAddress?
+    let address: BluetoothAddress?
+    let label: String
     var isRandom: Bool?
     var advertisedName: String?
     var advertisement: [UInt8]?
@@ -177,6 +161,14 @@ private final class ProfileDraft {
     var multipleReads = 0
     var table = ObservedTable()
     var conversations: [PeripheralProfile.Conversation] = []
+
+    init(_ key: PeerStore.Key) {
+        switch key {
+        case .address(let address): (self.address, label) = (address, address.description)
+        case .host: (address, label) = (nil, "the capturing host (no address)")
+        case .connection(let id): (address, label) = (nil, "connection \(id) (no address)")
+        }
+    }
 
     /// The recorded peripheral as a valid device profile (`PeripheralProfile.check`).
     var profile: PeripheralProfile {
