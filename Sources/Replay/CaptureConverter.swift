@@ -71,7 +71,7 @@ package struct CaptureConverter {
             if try writer.write(packet, bytes) { written += 1 }
         }
         func convertEvent(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
-            guard filter.isEmpty || (gate.passes(event, pdu) && isOfSelectedDevice(event)) else { return }
+            guard filter.isEmpty || gate.passes(event, pdu) else { return }
             try conversation?.receive(event, pdu, time: time, emit)
         }
         do {
@@ -108,18 +108,6 @@ package struct CaptureConverter {
         level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
             || (survey.hasDirections || survey.isDecrypted) && !format.keepsDirection
             || level == .hci && !survey.hasDirections && format.keepsDirection
-    }
-
-    private func isOfSelectedDevice(_ event: ConversationEvent) -> Bool {
-        guard let device = filter.device else { return true }
-        let connection: ObservedConnection?
-        switch event {
-        case .att(let observation): connection = observation.connection
-        case .connected(let found), .encrypted(let found), .disconnected(let found, _): connection = found
-        case .dropped(_, let found): connection = found
-        case .advertised(let advertiser): return advertiser.address == device
-        }
-        return connection.map { $0.peer == device || $0.central == device } ?? false
     }
 }
 

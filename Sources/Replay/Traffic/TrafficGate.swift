@@ -26,7 +26,7 @@ package struct TrafficGate {
         to = filter.to?.resolved(from: time)
     }
 
-    /// Whether an event is selected. Events that are not PDUs (connections, names, losses) always are.
+    /// Whether an event is selected. Events that are not PDUs (connections, names, losses) are selected by device only.
     package mutating func selects(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         switch event {
         case .att(let observation):
@@ -34,15 +34,24 @@ package struct TrafficGate {
             return selects(observation, pdu, matched: pairs.match(observation, pdu).matchedRequest)
         case .disconnected(let connection, _):
             _ = pairs.end(connection.id)
-            return true
-        default: return true
+            return isOfDevice(connection)
+        case .connected(let connection), .encrypted(let connection): return isOfDevice(connection)
+        case .dropped(_, let connection): return isOfDevice(connection)
+        case .advertised(let advertiser): return filter.device.map { $0 == advertiser.address } ?? true
         }
+    }
+
+    private func isOfDevice(_ connection: ObservedConnection?) -> Bool {
+        guard let device = filter.device else { return true }
+        return connection.map { $0.peer == device || $0.central == device } ?? false
     }
 
     /// Like `selects`, but also passes the PDUs that identify characteristics, so that discovery is complete.
     package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if selects(event, pdu) { return true }
-        guard case .att(let observation) = event, let opcode = pdu.first else { return true }
+        guard case .att(let observation) = event, isOfDevice(observation.connection), let opcode = pdu.first else {
+            return false
+        }
         return observation.isSynthetic || TrafficKind.isDiscovery(opcode)
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
@@ -50,10 +59,7 @@ package struct TrafficGate {
     /// Whether the filter selects a PDU.
     /// - Parameter matched: the request of the PDU, if it is a response.
     mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, matched: RequestPairs.Request?) -> Bool {
-        guard let opcode = pdu.first else { return false }
-        if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {
-            return false
-        }
+        guard let opcode = pdu.first, isOfDevice(observation.connection) else { return false }
         if filtersByTime {
             start(at: observation.time)
             guard let time = observation.time else { return false }
