@@ -217,8 +217,9 @@ package final class CaptureStatistics: EventReader {
         countsByRequest[request.opcode]?.addUnanswered(after: wait)
         guard let observed else { return }
         list.find(observed)?.counts.addUnanswered(after: wait)
-        if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) {
-            attributes[key]?.counts.addUnanswered(after: wait)
+        if let handle = request.handle {
+            let server = Self.server(observed, isHost: request.isServerHost)
+            attributes[AttributeKey(server: server, handle: handle)]?.counts.addUnanswered(after: wait)
         }
     }
 
@@ -242,10 +243,6 @@ package final class CaptureStatistics: EventReader {
         known.updateSide(side)
         lastAttribute = (key, known)
         return known
-    }
-
-    private func keys(_ handle: UInt16, _ connection: ObservedConnection) -> [AttributeKey] {
-        [false, true].map { AttributeKey(server: Self.server(connection, isHost: $0), handle: handle) }
     }
 
     private static func server(_ connection: ObservedConnection, isHost: Bool) -> UInt64 {

@@ -8,7 +8,11 @@ struct RequestPairs {
         var opcode: UInt8
         /// The handle in the request; `nil` without a handle, or for a range.
         var handle: UInt16?
+        var direction: TrafficDirection?
         var time: Duration?
+
+        /// Whether the capturing host is the server, which sends indications and receives requests.
+        var isServerHost: Bool { direction == (opcode == 0x1D ? .sent : .received) }
     }
 
     /// The relation of a PDU to earlier ones.
@@ -42,7 +46,9 @@ struct RequestPairs {
         guard let opcode = pdu.first else { return .other }
         if opcode == 0x1B || opcode == 0x52 { return .other }
         if TrafficKind.isRequest[Int(opcode)] || opcode == 0x1D {
-            let request = Request(opcode: opcode, handle: Self.handle(of: pdu, opcode), time: observation.time)
+            let request = Request(
+                opcode: opcode, handle: Self.handle(of: pdu, opcode), direction: observation.direction,
+                time: observation.time)
             let key = key(observation, observation.direction, isIndication: opcode == 0x1D)
             guard pending[key] != nil || pending.count < Self.maximumPending else {
                 return .request(request, unanswered: nil)
