@@ -15,17 +15,16 @@ package struct ClockReadings: Sendable {
         package var offset: Duration
     }
 
-    package internal(set) var count = 0
-    package internal(set) var first: Reading?
-    package internal(set) var last: Reading?
+    package private(set) var count = 0
+    package private(set) var last: Reading?
     /// The number of times that the host set the clock; `lastSet` is the last time.
-    package internal(set) var setCount = 0
-    package internal(set) var lastSet: Reading?
+    package private(set) var setCount = 0
+    private var lastSet: Reading?
     /// The record that is most ahead of its delivery time. The clock was ahead by at least this difference.
-    package internal(set) var latestRecord: Reading?
+    package private(set) var latestRecord: Reading?
     /// The rate error of the bottle's clock in parts per million (positive: fast), over the longest period in which the
     /// host did not set it.
-    package internal(set) var rate: Double?
+    package private(set) var rate: Double?
     private var reference: Reading?
     private var referenceSpan = Duration.zero
 
@@ -33,8 +32,11 @@ package struct ClockReadings: Sendable {
 
     /// The zone's offset from UTC, if the readings determine it.
     package var zone: Duration? {
-        guard let offset = lastSet?.offset ?? last?.offset ?? first?.offset else { return nil }
-        return Self.nearestZone(offset)
+        guard let offset = (lastSet ?? last)?.offset, abs(offset) <= Self.maximumZoneOffset + Self.maximumDrift else {
+            return nil
+        }
+        let quarterHours = (Double(offset.components.seconds) / 900).rounded()
+        return .seconds(Int64(quarterHours) * 900)
     }
 
     /// The bottle's clock minus the correct local time, at the last reading; `nil` if unknown, or if the clock is wrong
@@ -47,24 +49,18 @@ package struct ClockReadings: Sendable {
 
     /// The bottle's clock minus UTC, if the clock is wrong in every time zone; `nil` if it can be correct.
     package var error: Duration? {
-        guard let offset = last?.offset ?? latestRecord?.offset else { return nil }
-        if last == nil, offset <= Self.maximumZoneOffset { return nil }
-        return last == nil || drift == nil || abs(offset) > Self.maximumZoneOffset + Self.maximumDrift ? offset : nil
+        guard let last else {
+            return latestRecord.flatMap { $0.offset > Self.maximumZoneOffset ? $0.offset : nil }
+        }
+        return drift == nil || abs(last.offset) > Self.maximumZoneOffset + Self.maximumDrift ? last.offset : nil
     }
 
     private static let maximumZoneOffset = Duration.seconds(14 * 3600)
     private static let maximumDrift = Duration.seconds(450)
 
-    static func nearestZone(_ offset: Duration) -> Duration? {
-        guard abs(offset) <= maximumZoneOffset + maximumDrift else { return nil }
-        let quarterHours = (Double(offset.components.seconds) / 900).rounded()
-        return .seconds(Int64(quarterHours) * 900)
-    }
-
     mutating func read(_ clock: BottleClock, frame: Int, time: Duration?) {
         guard let reading = Self.reading(clock, frame: frame, time: time) else { return }
         count += 1
-        if first == nil { first = reading }
         last = reading
         guard let reference else { return reference = reading }
         let span = reading.time - reference.time
