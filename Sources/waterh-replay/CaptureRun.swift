@@ -59,6 +59,7 @@ final class CaptureRun {
     }
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
+    static func outputName(_ path: String) -> String { path == "-" ? "standard output" : path }
 
     /// Reads one capture. If its bytes have an error, prints the error after the output of the data before it.
     /// - Parameter reportsTruncation: whether to also print the reason if only a part was unpacked.

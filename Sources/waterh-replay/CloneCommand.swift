@@ -120,7 +120,7 @@ struct CloneCommand: ParsableCommand {
     }
 
     private static func names(_ files: [String]) -> String {
-        files.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
+        files.map(CaptureRun.name).joined(separator: ", ")
     }
 
     private static let maximumListed = 30
@@ -152,7 +152,7 @@ struct CloneCommand: ParsableCommand {
         let name = cloned.name.map { " \($0)" } ?? ""
         let result =
             """
-            \(found.label)\(name) to \(output == "-" ? "standard output" : output): \
+            \(found.label)\(name) to \(CaptureRun.outputName(output)): \
             \(counted(cloned.services.count, "service")), \
             \(counted(cloned.characteristics.count, "characteristic")) (\(discovered) discovered); \
             \(counted(cloned.exchangeCount, "request")) and \(counted(values, "value")) in \

@@ -59,8 +59,8 @@ struct ConvertCommand: ParsableCommand {
         let outcome = converter.outcome
         var result =
             """
-            \(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \
-            \(target): \(counted(outcome.written, "record"))
+            \(CaptureRun.name(input)) to \(CaptureRun.outputName(output)) as \(target): \
+            \(counted(outcome.written, "record"))
             """
         if outcome.isRegenerated { result += "; packets were generated from the ATT conversation" }
         if outcome.skipped > 0 {

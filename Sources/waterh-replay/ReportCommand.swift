@@ -62,7 +62,7 @@ struct ReportCommand: ParsableCommand {
         try destination.commit()
         run.note(
             """
-            \(contents.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \
+            \(contents.map(\.name).joined(separator: " and ")) to \(CaptureRun.outputName(output)): \
             \(contents.map(\.countText).joined(separator: "; "))
             """
         )

@@ -41,7 +41,7 @@ struct StatisticsReport {
     private var head: String {
         let total = statistics.total
         var text =
-            "\(file == "-" ? "standard input" : file): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
+            "\(CaptureRun.name(file)): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
         if let first = total.first, let last = total.last {
             text +=
                 ", \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"

@@ -10,10 +10,10 @@ struct SummaryReport {
 
     var text: String {
         guard content.facts.format != nil else {
-            return "\(file == "-" ? "standard input" : file): \(content.readingError ?? "no capture")\n"
+            return "\(CaptureRun.name(file)): \(content.readingError ?? "no capture")\n"
         }
         var lines: [String] = []
-        lines.append("\(file == "-" ? "standard input" : file): \(container)")
+        lines.append("\(CaptureRun.name(file)): \(container)")
         lines.append(packets)
         if let timeRange { lines.append(timeRange) }
         lines += bottles
