@@ -119,6 +119,16 @@ import Testing
         #expect(statistics.characteristics.map(\.counts.valueBytes) == [2 + 1, 1])
     }
 
+    @Test func `a request without a response counts for the server that got it`() throws {
+        var talk = Conversation()
+        talk.sent([0x0A, 0x06, 0x00])
+        talk.received([0x0B, 1])
+        talk.received([0x0A, 0x06, 0x00])  // the other side asks, too
+        let statistics = try Self.read(talk)
+        #expect(statistics.characteristics.map(\.peer.isHost) == [false, true])
+        #expect(statistics.characteristics.map(\.counts.unanswered) == [0, 1])
+    }
+
     @Test func `backward steps of the recorder's clock are counted`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])
