@@ -37,10 +37,8 @@ import TrackerService
 
     @Test func `drinks wait while the broker denies their topic, and arrive once afterwards`() async throws {
         let guarded = try await Guarded("topic read #\ntopic write h/state\ntopic write h/availability\n")
-        let rig = try PublisherRig(guarded.broker)
         let ear = try await guarded.broker.listen("h/sip", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let rig = try await guarded.broker.publisher()
         for ml in [100, 200, 300] { _ = try rig.tracker().logDrink(.ml(ml)) }
         #expect(await eventually { denials(rig).contains { $0.contains(" h/sip: Not authorized") } })
         #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
@@ -53,18 +51,15 @@ import TrackerService
         // A further attempt is not reported again.
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
-        #expect(await eventually(within: 60) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await rig.hasPublishedAll(within: 60))
         #expect(await eventually(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true })
-        let heard = await event { ear.payloads(at: "h/sip").count >= 3 ? ear.payloads(at: "h/sip") : nil }
-        #expect(heard?.compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
+        #expect(try await ear.payloads(3, at: "h/sip").compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
         await rig.stop()
     }
 
     @Test func `denied discovery and state topics are reported and published later`() async throws {
         let guarded = try await Guarded("topic read #\ntopic write h/sip\ntopic write h/availability\n")
-        let rig = try PublisherRig(guarded.broker)
-        rig.start()
-        try await rig.connected()
+        let rig = try await guarded.broker.publisher()
         let device = "homeassistant/device/waterh_\(try rig.store.openPublisher("mqtt", makeID: { "x" }).id)/config"
         for topic in ["h/state", "h/bridge/info", device] {
             #expect(
@@ -73,7 +68,7 @@ import TrackerService
             #expect(await eventually { troubles(rig).contains(" \(topic): Not authorized") }, "\(troubles(rig))")
         }
         #expect(await eventually { (try? rig.tracker().logDrink(.ml(120))) != nil })
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 }, "drinks are published")
+        #expect(await rig.hasPublishedAll())
         try guarded.allow("topic readwrite #\n")
         let isPublished = await eventually(within: 90) {
             guard let kept = try? await guarded.broker.retainedMessages() else { return false }
@@ -87,9 +82,7 @@ import TrackerService
 
     @Test func `a notification that the broker denies does not count as delivered`() async throws {
         let guarded = try await Guarded("topic read #\n")
-        let rig = try PublisherRig(guarded.broker)
-        rig.start()
-        try await rig.connected()
+        let rig = try await guarded.broker.publisher()
         let noon = try rig.trackerAtNoon()
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(denials(rig).contains { $0.contains(" h/notify: Not authorized") })
@@ -104,14 +97,12 @@ import TrackerService
         async throws
     {
         let broker = try await Broker { _ in ["allow_anonymous true", line] }
-        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#", qos: qos)
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher()
         _ = try rig.tracker().logDrink(.ml(150))
         #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
-        #expect(await eventually { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 })
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await eventually { ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 150 })
+        #expect(await rig.hasPublishedAll())
         #expect(denials(rig).contains { $0.contains("does not support \(reason)") }, "\(denials(rig))")
         #expect(await eventually { troubles(rig).contains(reason) }, "\(troubles(rig))")
         #expect(rig.connections == 1)
@@ -120,9 +111,7 @@ import TrackerService
 
     @Test func `a device is published in parts when the broker's limit is too small for it`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "message_size_limit 4000"] }
-        let rig = try PublisherRig(broker)
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher()
         _ = try rig.tracker().logDrink(.ml(150))
         let id = try rig.store.openPublisher("mqtt", makeID: { "x" }).id
         let kept: [String]? = await event {
@@ -141,13 +130,11 @@ import TrackerService
 
     @Test func `messages that fit are published when the broker limits packet size`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "max_packet_size 1000"] }
-        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/#")
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher()
         _ = try rig.tracker().logDrink(.ml(150))
         #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await rig.hasPublishedAll())
         #expect(await eventually { denials(rig).contains { $0.contains(" h/state: ") } })
         #expect(ear.payloads(at: "h/availability").last == "online" && rig.connections == 1)
         await rig.stop()
@@ -155,10 +142,8 @@ import TrackerService
 
     @Test func `a purge while the broker is away clears its messages at the next connection`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, isInFile: true)
-        rig.start()
-        try await rig.connected()
-        #expect(await eventually { (try? rig.store.retainedTopics(of: "mqtt").count >= 4) == true } == true)
+        let rig = try await broker.publisher(isInFile: true)
+        #expect(await rig.hasRetainedTopics())
         let old = try #require(try rig.store.identity(of: "mqtt")).id
         try await broker.stop(SIGTERM)
         _ = await eventually { await !rig.channel.canShow() }

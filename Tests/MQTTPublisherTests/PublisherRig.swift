@@ -68,10 +68,7 @@ final class PublisherRig: Sendable {
     /// A publisher that is connected to a new broker.
     static func connected(_ settings: [(String, String)] = []) async throws -> (Broker, PublisherRig) {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, settings)
-        rig.start()
-        try await rig.connected()
-        return (broker, rig)
+        return (broker, try await broker.publisher(settings))
     }
 
     /// A publisher that is connected to a new broker, and a subscriber that was there before.
@@ -80,16 +77,28 @@ final class PublisherRig: Sendable {
         listen topic: String, as client: String? = nil, _ settings: [(String, String)] = []
     ) async throws -> (Broker, PublisherRig, RunningProgram) {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, settings)
         let ear = try await broker.listen(topic, as: client)
-        rig.start()
-        try await rig.connected()
-        return (broker, rig, ear)
+        return (broker, try await broker.publisher(settings), ear)
     }
 
-    /// Waits for an event of the publisher.
-    func logs(_ isMeant: @Sendable (MQTTPublisher.LogEvent) -> Bool) async -> Bool {
-        await eventually { events.withLock { $0.contains(where: isMeant) } }
+    /// Expects that the publisher logs an event with this case name and these texts.
+    func expectEvent(_ name: String, _ texts: String..., at location: SourceLocation = #_sourceLocation) async {
+        let isLogged = await eventually {
+            events.withLock { $0.map { "\($0)" } }.contains { event in
+                event.hasPrefix("\(name)(") && texts.allSatisfy { event.contains($0) }
+            }
+        }
+        #expect(isLogged, "\(events.withLock { $0 })", sourceLocation: location)
+    }
+
+    /// Waits until the broker has confirmed all drinks.
+    func hasPublishedAll(within limit: Double = 20) async -> Bool {
+        await eventually(within: limit) { (try? store.waitingChanges(for: "mqtt")) == 0 }
+    }
+
+    /// Waits until the broker has the state and the devices of the store.
+    func hasRetainedTopics() async -> Bool {
+        await eventually { (try? store.retainedTopics(of: "mqtt").count >= 4) == true }
     }
 
     private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
@@ -128,6 +137,35 @@ final class PublisherRig: Sendable {
     /// Waits for `count` connections.
     func connected(_ count: Int = 1) async throws {
         #expect(await eventually { connections >= count }, "\(events.withLock { $0 })")
+    }
+}
+
+extension Broker {
+    /// Starts a publisher and waits for its connection.
+    /// - Parameter bottles: the addresses of bottles that the store adopts before.
+    func publisher(
+        _ settings: [(String, String)] = [], store: TrackerStore? = nil, bottles: [String] = [],
+        limit: Duration = .seconds(6), isInFile: Bool = false
+    ) async throws -> PublisherRig {
+        let rig = try PublisherRig(self, settings, store: store, limit: limit, isInFile: isInFile)
+        for bottle in bottles { try rig.store.adoptBottle(bottle) }
+        rig.start()
+        try await rig.connected()
+        return rig
+    }
+}
+
+extension RunningProgram {
+    /// The JSON objects of a topic in the output of `Broker.listen`, oldest first.
+    func objects(at topic: String) -> [[String: Any]] { payloads(at: topic).map { object($0) } }
+
+    /// The last JSON object of a topic; empty if there is none.
+    func lastObject(at topic: String) -> [String: Any] { object(payloads(at: topic).last) }
+
+    /// Waits for `count` messages of a topic.
+    func payloads(_ count: Int, at topic: String) async throws -> [String] {
+        let received = await event { payloads(at: topic).count >= count ? payloads(at: topic) : nil }
+        return try #require(received, "\(output)")
     }
 }
 

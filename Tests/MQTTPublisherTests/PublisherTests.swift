@@ -22,25 +22,23 @@ import TrackerSupport
         #expect(
             sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230
                 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
-        #expect(await eventually { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 })
+        #expect(await eventually { ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 230 })
         // Edits and deletions are published.
         _ = try rig.tracker().edit("d1", EntryChange(ml: 200))
         #expect(
             await eventually {
                 ear.payloads(at: "h/sip").count == 3
-                    && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200
+                    && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 200
             }, "\(ear.output)")
-        #expect(
-            Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == [
-                "sip", "deleted",
-            ])
+        let changes = ear.objects(at: "h/sip").suffix(2).compactMap { $0["event_type"] as? String }
+        #expect(Set(changes) == ["sip", "deleted"])
         await rig.stop()
         // A new subscriber gets the offline state and the last state of the day.
         let late = try await broker.listen("h/#")
         _ = try await late.line { $0 == "1 h/availability offline" }
         #expect(
             late.payloads(at: "h/sip").isEmpty && late.payloads(at: "h/notify").isEmpty
-                && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
+                && late.lastObject(at: "h/state")["shouldNotify"] as? Bool == false)
     }
 
     @Test func `drinks wait while the broker is away`() async throws {
@@ -48,7 +46,7 @@ import TrackerSupport
         _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await rig.hasPublishedAll())
         try await broker.stop()
         let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
         for number in 0..<50 {
@@ -65,7 +63,7 @@ import TrackerSupport
             })
         #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
         // The broker's confirmation can arrive after its delivery to subscribers.
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await rig.hasPublishedAll())
         await rig.stop()
     }
 
@@ -73,10 +71,8 @@ import TrackerSupport
     /// published.
     @Test func `a drink whose delivery cannot be stored is not published again`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let rig = try PublisherRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let ear = try await broker.listen("h/sip", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher(store: TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let full =
             """
             BEFORE UPDATE OF position ON outlet WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, \
@@ -86,12 +82,12 @@ import TrackerSupport
         for ml in [1, 2, 3] {
             _ = try rig.tracker().logDrink(.ml(ml))
             #expect(
-                await eventually { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } },
+                await eventually { ear.objects(at: "h/sip").contains { $0["ml"] as? Int == ml } },
                 "\(ml): \(ear.output) \(rig.events.withLock { $0 })")
         }
-        #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
+        #expect(ear.objects(at: "h/sip").compactMap { $0["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await rig.hasPublishedAll())
         await rig.stop()
         #expect(ear.payloads(at: "h/sip").count == 3)
     }
@@ -106,7 +102,7 @@ import TrackerSupport
             try await rig.connected(2 + round)
         }
         let all: [Int]? = await event {
-            let seen = ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int }
+            let seen = ear.objects(at: "h/sip").compactMap { $0["ml"] as? Int }
             return Set(seen).count == 20 ? seen : nil
         }
         let seen = try #require(all, "\(ear.output)")
@@ -124,42 +120,37 @@ import TrackerSupport
         #expect(
             await eventually {
                 ear.payloads(at: "h/sip").count == 1
-                    && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
-                    && !ear.payloads(at: "h/bridge/health").isEmpty && (try? rig.store.waitingChanges(for: "mqtt")) == 0
+                    && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 5
+                    && !ear.payloads(at: "h/bridge/health").isEmpty
             }, "\(ear.output)")
+        #expect(await rig.hasPublishedAll())
         broker.signal(SIGSTOP)
         _ = try rig.tracker().logDrink(.ml(77))
-        #expect(
-            await !eventually(within: 2) { (try? rig.store.waitingChanges(for: "mqtt")) == 0 },
-            "the broker has confirmed nothing")
+        #expect(await !rig.hasPublishedAll(within: 2), "the broker has confirmed nothing")
         try await broker.stop()
         try await broker.start()
         try await rig.connected(2)
-        #expect(
-            await eventually { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } }, "\(ear.output)")
-        #expect(await eventually { (try? rig.store.waitingChanges(for: "mqtt")) == 0 })
+        #expect(await eventually { ear.objects(at: "h/sip").contains { $0["ml"] as? Int == 77 } }, "\(ear.output)")
+        #expect(await rig.hasPublishedAll())
         await rig.stop()
     }
 
     @Test func `a command runs once per transaction and is answered`() async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
-        let answers = try #require(
-            await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil },
-            "\(ear.output)")
+        let answers = try await ear.payloads(3, at: "h/response/log")
         #expect(Set(answers).count == 1)
         #expect(object(answers[0])["transaction"] as? String == "t1" && object(answers[0])["status"] as? String == "ok")
         #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
         try await broker.publish("h/cmd/log", #"{"ml": 300, "transaction": "t1"}"#)
         try await broker.publish("h/cmd/log", "cup")
-        let more = try #require(
-            await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
+        let more = try await ear.payloads(5, at: "h/response/log")
         #expect(object(more[3])["code"] as? String == "transactionReused")
         #expect(try rig.tracker().state().pace.dailyTotalMl == 500)
         // The stored response is only for the access of the first request.
         rig.sharesWaterline.withLock { $0 = true }
         try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#)
-        let other = try #require(await event { ear.payloads(at: "h/response/log").dropFirst(5).first })
+        let other = try await ear.payloads(6, at: "h/response/log")[5]
         #expect(object(other)["code"] as? String == "transactionReused")
         #expect(try rig.tracker().day(rig.tracker().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
         await rig.stop()
@@ -234,21 +225,16 @@ import TrackerSupport
         ] {
             try await broker.publish(topic, topic == "h/cmd/log" ? "500" : "\u{0}rubbish", more: ["-r"])
         }
-        let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher([("mqtt.commands", "true")])
         try await broker.publish("h/cmd/log", "100")
         try await broker.publish("h/cmd/log", "100")
         #expect(await eventually { ear.payloads(at: "h/response/log").count == 2 })
         #expect(try rig.tracker().state().pace.dailyTotalMl == 200)
-        #expect(
-            rig.events.withLock {
-                $0.contains { if case .ignored(let text) = $0 { text.contains(" h/cmd/log:") } else { false } }
-            })
+        await rig.expectEvent("ignored", " h/cmd/log:")
         #expect(
             await eventually {
-                object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
+                ear.lastObject(at: "h/state")["dailyTotalMl"] != nil
                     && ear.payloads(at: "h/availability").last == "online"
             }, "\(ear.output)")
         await rig.stop()
@@ -306,11 +292,9 @@ import TrackerSupport
     /// times. Expired ones are not sent.
     @Test func `notifications wait for the broker`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
-        let rig = try PublisherRig(broker)
         let ear = try await broker.listen("h/notify", as: "ear")
-        rig.start()
-        try await rig.connected()
-        func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
+        let rig = try await broker.publisher()
+        func heard() -> [[String: Any]] { ear.objects(at: "h/notify") }
         // The broker gets it before other sinks.
         try await rig.tracker(hours: 3.5).deliver([rig.channel, MemorySink()])
         #expect(await eventually { heard().count == 1 }, "\(ear.output)")
@@ -368,9 +352,7 @@ import TrackerSupport
     /// On a stalled network a sent message is not sent again until its result is known.
     @Test func `a slow broker receives each notification once`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, limit: .milliseconds(300))
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher(limit: .milliseconds(300))
         let ear = try await listens(broker)
         func heard() -> Int { ear.payloads(at: "h/notify").count { $0.contains("hydration-reminder") } }
         let noon = try rig.trackerAtNoon()
@@ -391,10 +373,8 @@ import TrackerSupport
             try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"),
             try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
         )
-        let rig = try PublisherRig(broker, store: store)
         let ear = try await broker.listen("h/sip")
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher(store: store)
         _ = await eventually { (try? store.retainedTopics(of: "mqtt"))?.isEmpty == false }
         var took: [Duration] = []
         for ml in 1...5 {
@@ -424,12 +404,9 @@ import TrackerSupport
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         let without = try PublisherRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
-        #expect(
-            await without.logs { if case .dataRemains(let text) = $0 { text.contains("1 drink wait") } else { false } },
-            "\(without.events.withLock { $0 })")
+        await without.expectEvent("dataRemains", "1 drink wait")
         await without.stop()
-        let again = try PublisherRig(broker, store: rig.store)
-        again.start()
+        let again = try await broker.publisher(store: rig.store)
         #expect(await eventually { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } })
         await again.stop()
     }
@@ -446,11 +423,9 @@ import TrackerSupport
 
     @Test func `published devices follow the bottles and settings`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker)
-        try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("#")
-        rig.start()
-        let id = try #require(await event { try? rig.store.openPublisher("mqtt", makeID: { "never" }).id })
+        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"])
+        let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
         _ = try await ear.line { $0.contains(" \(bottle) {") }
         _ = try await ear.line { $0.contains(" h/bottle/a4c138010203 {") }
@@ -484,11 +459,9 @@ import TrackerSupport
 
     @Test func `a released bottle is removed from the broker`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker)
-        for number in 1...2 { try rig.store.adoptBottle("A4:C1:38:00:00:0\(number)") }
         let ear = try await broker.listen("#")
-        rig.start()
-        let id = try #require(await event { try? rig.store.openPublisher("mqtt", makeID: { "never" }).id })
+        let rig = try await broker.publisher(bottles: ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
+        let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         @Sendable func topics(_ number: Int) -> [String] {
             ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"]
         }
@@ -509,11 +482,8 @@ import TrackerSupport
     /// broker keeps only that one's topics.
     @Test func `a purge clears the broker`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, isInFile: true)
-        try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("#")
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"], isInFile: true)
         let before = try #require(try rig.store.identity(of: "mqtt")).id
         _ = try await ear.line { $0.contains("waterh_\(before)_a4c138010203/config {") }
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
@@ -526,7 +496,7 @@ import TrackerSupport
         #expect(after != before)
         _ = try await ear.line { $0.contains("waterh_\(after)/config {") }
         _ = try rig.tracker().logDrink(.ml(250))
-        let sips = try #require(await event { ear.payloads(at: "h/sip").count >= 2 ? ear.payloads(at: "h/sip") : nil })
+        let sips = try await ear.payloads(2, at: "h/sip")
         #expect(sips.count == 2 && sips[1].contains(#""ml":250"#), "\(sips)")
         let left = try await broker.retainedMessages()
         #expect(
@@ -537,11 +507,9 @@ import TrackerSupport
 
     @Test func `a notification after a purge is published although its id was used before`() async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker, isInFile: true)
-        rig.start()
-        try await rig.connected()
+        let rig = try await broker.publisher(isInFile: true)
         let ear = try await listens(broker)
-        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
+        func heard() -> [String] { ear.objects(at: "h/notify").compactMap { $0["notificationId"] as? String } }
         #expect(try await rig.trackerAtNoon().deliver([rig.channel]).notifications.map(\.isShown) == [true])
         try rig.store.purge()
         await rig.publisher.checkNow()
@@ -552,70 +520,52 @@ import TrackerSupport
         await rig.stop()
     }
 
-    @Test(arguments: ["off", "stopped"]) func `removing the store leaves no retained topic`(_ how: String) async throws
-    {
+    @Test(arguments: [true, false]) func `retained topics are deleted if the settings name no broker, not at a stop`(
+        isOff: Bool
+    ) async throws {
         let broker = try await Broker()
-        let rig = try PublisherRig(broker)
-        try rig.store.adoptBottle("A4:C1:38:01:02:03")
         let ear = try await broker.listen("h/#")
-        rig.start()
+        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"])
         // The last one of all retained topics.
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
-        switch how {
-        case "off":
+        if isOff {
             _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
             #expect(await eventually { rig.events.withLock { $0.contains(.off) } })
-            await rig.stop()
-        default: await rig.stop()
         }
+        await rig.stop()
         let left = try await broker.retainedMessages()
-        guard how == "stopped" else {
-            #expect(left.isEmpty, "\(left)")
-            return #expect(try rig.store.retainedTopics(of: "mqtt").isEmpty)
+        if isOff {
+            #expect(try left.isEmpty && rig.store.retainedTopics(of: "mqtt").isEmpty, "\(left)")
+        } else {
+            #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
         }
-        #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
     }
 
     @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
         let (broker, rig) = try await PublisherRig.connected()
-        _ = await eventually { (try? rig.store.retainedTopics(of: "mqtt").count >= 4) == true }
+        _ = await rig.hasRetainedTopics()
         try await broker.stop()
         _ = await eventually { await !rig.channel.canShow() }
         _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
-        #expect(
-            await rig.logs {
-                if case .dataRemains(let text) = $0 {
-                    text.contains("h/") || text.contains("homeassistant/")
-                } else {
-                    false
-                }
-            },
-            "\(rig.events.withLock { $0 })")
+        await rig.expectEvent("dataRemains", "of this store (h")
         await rig.stop()
         try await broker.start()
-        let again = try PublisherRig(broker, [("mqtt.prefix", "new")], store: rig.store)
-        again.start()
-        try await again.connected()
-        #expect(
-            await eventually {
-                (try? again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") }) == false
-            })
+        let again = try await broker.publisher([("mqtt.prefix", "new")], store: rig.store)
+        let isCleared = try await eventually {
+            try !again.store.retainedTopics(of: "mqtt").contains { $0.hasPrefix("h/") }
+        }
+        #expect(isCleared)
         #expect(try await broker.retainedMessages().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
     }
 
     @Test func `another store with the same topics is reported`() async throws {
         let broker = try await Broker()
-        let (first, second) = (try PublisherRig(broker), try PublisherRig(broker))
-        first.start()
-        try await first.connected()
-        _ = await eventually { (try? first.store.retainedTopics(of: "mqtt").count >= 4) == true }
-        second.start()
-        try await second.connected()
+        let first = try await broker.publisher()
+        _ = await first.hasRetainedTopics()
+        let second = try await broker.publisher()
         for rig in [first, second] {
-            #expect(
-                await rig.logs { if case .prefixShared(let text) = $0 { text.contains("at h/…") } else { false } },
-                "\(rig.events.withLock { $0 })")
+            await rig.expectEvent("prefixShared", "at h/…")
             #expect(try rig.store.publisherErrors().map(\.publisher) == ["mqtt"])
         }
         await second.stop()
@@ -629,10 +579,8 @@ import TrackerSupport
         #expect(isBack)
         await first.stop()
         // The topics of the stopped store are not a client.
-        let third = try PublisherRig(broker)
-        third.start()
-        try await third.connected()
-        _ = await eventually { (try? third.store.retainedTopics(of: "mqtt").count >= 4) == true }
+        let third = try await broker.publisher()
+        _ = await third.hasRetainedTopics()
         #expect(third.events.withLock { $0.count } == 1, "\(third.events.withLock { $0 })")
         await third.stop()
     }
@@ -642,19 +590,13 @@ import TrackerSupport
         let (broker, rig) = try await PublisherRig.connected()
         let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         for round in 1...2 {
-            let other = try MQTTConnection(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id)))
-            {
-                _ in
-            }
-            try await other.connected()
+            let options = MQTTOptions(address: try MQTTAddress(broker.url), clientID: MQTTPlan.client(id))
+            let other = try MQTTConnection(options) { _ in }
+            _ = try await other.connected()
             try await rig.connected(round + 1)
             await other.close()
         }
-        #expect(
-            await rig.logs {
-                if case .clientIDShared(let text) = $0 { text.contains(MQTTAdvice.otherClient) } else { false }
-            },
-            "\(rig.events.withLock { $0 })")
+        await rig.expectEvent("clientIDShared", MQTTAdvice.otherClient)
         await rig.stop()
     }
 
@@ -669,10 +611,9 @@ import TrackerSupport
         #expect(ear.payloads(at: "h/waterline").isEmpty)
         rig.sharesWaterline.withLock { $0 = true }
         try await broker.publish("h/cmd/water", "")
-        #expect(
-            await eventually { object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 }, "\(ear.output)")
+        #expect(await eventually { ear.lastObject(at: "h/waterline")["waters"] as? Int == 1 }, "\(ear.output)")
         try await broker.publish("h/cmd/end", "")
-        #expect(await eventually { object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false })
+        #expect(await eventually { ear.lastObject(at: "h/waterline")["isActive"] as? Bool == false })
         rig.sharesWaterline.withLock { $0 = false }
         _ = try rig.tracker().logDrink(.ml(1))
         #expect(await eventually { ear.payloads(at: "h/waterline").last == "" })
@@ -683,15 +624,7 @@ import TrackerSupport
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try PublisherRig(broker)
         rig.start()
-        #expect(
-            await rig.logs {
-                if case .failed(let text) = $0 {
-                    text.contains("rejects") && text.contains("mqtt.user")
-                } else {
-                    false
-                }
-            },
-            "\(rig.events.withLock { $0 })")
+        await rig.expectEvent("failed", "rejects", "mqtt.user")
         _ = await eventually(within: 3) { rig.events.withLock { $0.count > 1 } }
         #expect(rig.events.withLock { $0.count } == 1)
         await rig.stop()
