@@ -84,9 +84,7 @@ import TrackerSupport
         rig.start()
         #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
         let last = try #require(try rig.store.deliveries(after: 0).last?.decision)
-        #expect(
-            try peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
-        )
+        #expect(try peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"])
         await rig.stop()
     }
 

@@ -43,6 +43,20 @@ final class PhoneRig: Sendable {
         try PhoneRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water")] + more, store: store)
     }
 
+    /// A new server and a started rig with an ntfy topic there.
+    /// - Parameters:
+    ///   - rule: the server's rule for its responses.
+    ///   - once: whether the rule is for the first request only.
+    static func started(_ settings: [(name: String, text: String)] = [], rule: String? = nil, once: Bool = false)
+        async throws -> (WebPeer, PhoneRig)
+    {
+        let peer = try await WebPeer()
+        if let rule { try peer.rule(rule, once: once) }
+        let rig = try ntfy(peer, settings)
+        rig.start()
+        return (peer, rig)
+    }
+
     private final class Boxed: @unchecked Sendable { weak var rig: PhoneRig? }
 
     private static func tracker(_ store: TrackerStore, _ skew: Double) -> TrackerAPI {
@@ -72,6 +86,9 @@ final class PhoneRig: Sendable {
 
     var events: [NotificationSender.LogEvent] { log.withLock { $0 } }
     var problems: [String] { events.compactMap { if case .failed(let text) = $0 { text } else { nil } } }
+
+    /// Waits for the report of a failure with this text.
+    func fails(_ text: String) async -> Bool { await eventually { problems.contains { $0.contains(text) } } }
 
     /// Waits for a matching message.
     func logs(_ isMatch: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
