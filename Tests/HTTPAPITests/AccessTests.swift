@@ -93,10 +93,7 @@ import TrackerService
     ])
     func `a cookie is ignored in requests of another origin`(headers: [String: String]) async throws {
         let isVisible = Mutex(0)
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
-            noteViewer: { _ in isVisible.withLock { $0 += 1 } })
-        let server = try await TestServer(service: service)
+        let server = try await TestServer(service: .stub(noteViewer: { _ in isVisible.withLock { $0 += 1 } }))
         for path in ["state", "events", "events?shows=notifications"] {
             #expect(try await server.get("\(path)", headers: headers).status == 401, "\(path)")
         }
@@ -160,14 +157,9 @@ import TrackerService
         let server = try await TestServer()
         let token = try server.token(.read)
         var streams: [EventStream] = []
-        for _ in 0..<32 {
-            let stream = try EventStream(server, headers: token)
-            _ = try await stream.events { $0.kind == "state" }
-            streams.append(stream)
-        }
+        for _ in 0..<32 { streams.append(try await EventStream.opened(server, headers: token)) }
         #expect(try await server.get("events", headers: token).code == "tooManyStreams")
-        let other = try EventStream(server, headers: try server.token(.read))
-        _ = try await other.events { $0.kind == "state" }
+        _ = try await EventStream.opened(server, headers: try server.token(.read))
         withExtendedLifetime(streams) {}
     }
 
@@ -259,7 +251,7 @@ import TrackerService
             """)
         let reply = try RawHTTP.reply(try await client.read { _ in false })
         #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 
     /// Setting names are case-insensitive, so the filter is too.
@@ -435,8 +427,7 @@ import TrackerService
         let server = try await TestServer(store)
         let token = try server.token(.read)
         for _ in 0..<2 { #expect(try await server.get("state", headers: token).status == 200) }
-        _ = try other.revokeTokens(
-            nil, WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { "x" }))
+        _ = try other.revokeTokens(nil, .noon)
         #expect(try await server.get("state", headers: token).status == 401)
     }
 
@@ -451,8 +442,7 @@ import TrackerService
             """)
         _ = try await client.read { $0.contains("dailyTotalMl") }
         client.forget()
-        _ = try server.store.revokeTokens(
-            nil, WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { "x" }))
+        _ = try server.store.revokeTokens(nil, .noon)
         _ = try await server.post("drinks", #"{"ml": 250}"#)
         #expect(try await !client.read { $0.contains("250") || $0.hasSuffix("0\r\n\r\n") }.contains("250"))
     }
@@ -497,7 +487,7 @@ import TrackerService
             let client = try RawHTTP(port: server.port)
             client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
         }
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 }
 

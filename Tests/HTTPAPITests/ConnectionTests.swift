@@ -65,9 +65,7 @@ import Testing
             ("::ffff:192.168.1.5", "192.168.1.5"), ("2001:db8:1:2:3:4:5:6", "20.1.d.b8.0.1.0.2"),
             ("2001:db8:1:2::9", "20.1.d.b8.0.1.0.2"), ("::2", "0.0.0.0.0.0.0.0"),
         ] as [(String, String)])
-    func `a client is identified by its IPv4 address or IPv6 network`(address: String, name: String)
-        throws
-    {
+    func `a client is identified by its IPv4 address or IPv6 network`(address: String, name: String) throws {
         let request = Request(
             head: .init(method: .get, scheme: nil, authority: nil, path: "/"), body: .init(buffer: ByteBuffer()))
         #expect(Access.rateLimitKey(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)

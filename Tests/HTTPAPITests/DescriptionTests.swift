@@ -104,15 +104,12 @@ struct APIDescription {
 @Suite struct DescribedAnswerTests {
     @Test func `the state matches the OpenAPI description on every kind of day`() async throws {
         let description = try APIDescription()
-        let busy = ServiceClient(
-            status: {
-                ServiceStatus(
-                    version: "0", stage: "polling", lastPoll: TestServer.noon, nextPoll: TestServer.noon,
-                    pollSentence: "done", trying: "again", storedRecords: 3, setupDone: false, speed: 720)
-            }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
-        let quiet = ServiceClient(
-            status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
-        for (name, service) in [("no service", nil), ("an idle one", quiet), ("one that polls", busy)] {
+        let busy = ServiceStatus(
+            version: "0", stage: "polling", lastPoll: TestServer.noon, nextPoll: TestServer.noon,
+            pollSentence: "done", trying: "again", storedRecords: 3, setupDone: false, speed: 720)
+        for (name, service) in [
+            ("no service", nil), ("an idle one", ServiceClient.stub()), ("one that polls", .stub(status: busy)),
+        ] {
             let server = try await TestServer(service: service)
             func look(_ at: String, headers: [String: String] = [:]) async throws {
                 let state = try await server.get("state", headers: headers)
@@ -193,9 +190,7 @@ struct APIDescription {
             PollLine(at: TestServer.noon, report, sentence: "1 new", seconds: 1.5),
             PollLine(at: TestServer.noon, failed, sentence: "Bottle not found", seconds: 10),
         ]
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { polls },
-            send: { _ in "The goal is 2500 ml." })
+        let service = ServiceClient.stub(recentPolls: polls, send: { _ in "The goal is 2500 ml." })
         let server = try await TestServer(service: service)
         @discardableResult
         func ask(

@@ -28,7 +28,7 @@ import TrackerService
                 "import", export.body, headers: ["Content-Type": "application/octet-stream"])
             #expect(taken.status == 200 && taken.json["added"] as? Int == added, "\(taken.body)")
         }
-        #expect(try await other.get("state").json["dailyTotalMl"] as? Int == 580)
+        #expect(try await other.total() == 580)
     }
 
     @Test func `a repeated upload returns the first response, and its key is rejected for another file`() async throws {
@@ -50,7 +50,7 @@ import TrackerService
         let server = try await TestServer()
         let reply = try await server.post("\(path)", file, headers: ["Content-Type": type])
         #expect(reply.status == 422 && reply.json["detail"] as? String != nil, "\(reply.status) \(reply.body)")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 
     @Test func `a backup needs administrator access`() async throws {

@@ -23,8 +23,7 @@ import WebServer
     /// Tracker spec B7: a notification is sent on its channel once, and again only to a client that missed it.
     @Test func `a notification is one event and not part of the state`() async throws {
         let client = try await CheckedDay().serve()
-        let page = try EventStream(client.server, "shows=notifications")
-        _ = try await page.events { $0.kind == "state" }
+        let page = try await EventStream.opened(client.server, "shows=notifications")
         try await client.deliver()
         try await client.deliver()
         try await client.drink(10)
@@ -54,11 +53,7 @@ import WebServer
     }
 
     @Test(arguments: ["-5", "abc", "99999", "9000000000000", "9223372036854775808"])
-    func `an unknown Last-Event-ID causes a gap event`(
-        id: String
-    )
-        async throws
-    {
+    func `an unknown Last-Event-ID causes a gap event`(id: String) async throws {
         let client = try await CheckedDay().serve()
         let events = try await EventStream(client.server, "shows=notifications", lastID: id).events { $0.kind == "gap" }
         #expect(events.map(\.kind) == ["state", "gap"] && events[0].id == "0", "\(events)")
@@ -154,8 +149,7 @@ import WebServer
     }
 
     @Test func `a client that reconnects too late receives a gap event`() async throws {
-        let day = try CheckedDay()
-        try day.set("08:00")
+        let day = try CheckedDay(at: "08:00")
         try await day.tracker().deliver([MemorySink("desktop")])
         let client = try await day.serve()
         try await sqlite(
@@ -168,8 +162,7 @@ import WebServer
 
     /// A remote page without Waterline showed nothing, so the reminder does not count as shown.
     @Test func `a page without Waterline does not count as a viewer of it`() async throws {
-        let day = try CheckedDay()
-        try day.set("20:00")
+        let day = try CheckedDay(at: "20:00")
         let client = try await day.serve()
         let away = try EventStream(client.server, "shows=notifications", headers: try client.server.token(.read))
         _ = try await away.events { $0.kind == "state" }
@@ -179,8 +172,7 @@ import WebServer
         try await client.deliver()
         let waterline = { try client.server.store.notifications().filter { $0.kind.hasPrefix("waterline") } }
         #expect(try waterline().isEmpty)
-        let here = try EventStream(client.server, "shows=notifications")
-        _ = try await here.events { $0.kind == "state" }
+        let here = try await EventStream.opened(client.server, "shows=notifications")
         try await client.deliver()
         _ = try await here.events { $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true }
         #expect(try !waterline().isEmpty)
@@ -188,11 +180,9 @@ import WebServer
 
     /// US-032: also each of its entries.
     @Test func `the session is in the stream from start to end`() async throws {
-        let day = try CheckedDay()
-        try day.set("20:00")
+        let day = try CheckedDay(at: "20:00")
         let client = try await day.serve()
-        let page = try EventStream(client.server)
-        _ = try await page.events { $0.kind == "state" }
+        let page = try await EventStream.opened(client.server)
         let id = try #require((try await client.post("session")["session"] as? [String: Any])?["id"] as? String)
         let started = try await page.events { $0.kind == "session" }.last
         #expect(started?.json["id"] as? String == id && started?.json["isActive"] as? Bool == true)
@@ -211,8 +201,7 @@ import WebServer
 
     /// US-029: pages, widgets, and other programs on the store.
     @Test func `the end of a session reaches every client within two seconds`() async throws {
-        let day = try CheckedDay()
-        try day.set("20:00")
+        let day = try CheckedDay(at: "20:00")
         let client = try await day.serve()
         _ = try await client.post("session")
         let pages = try (0..<3).map { _ in try EventStream(client.server, "fields=waterline") }
@@ -302,10 +291,9 @@ import WebServer
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "0", lastPoll: TestServer.noon) }, pollNow: {}, recentPolls: { [] },
-            send: { _ in "" }, noteViewer: { event in isVisible.withLock { $0.append(event) } })
-        let server = try await TestServer(service: service)
+        let status = ServiceStatus(version: "0", lastPoll: TestServer.noon)
+        let server = try await TestServer(
+            service: .stub(status: status, noteViewer: { event in isVisible.withLock { $0.append(event) } }))
         for query in ["", "?looks=no"] {
             let client = try RawHTTP(port: server.port)
             client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")

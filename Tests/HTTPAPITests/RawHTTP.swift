@@ -128,6 +128,15 @@ final class EventStream: Sendable {
     private let client: RawHTTP
     private let server: TestServer
 
+    /// A stream after its first event, which has the state.
+    static func opened(_ server: TestServer, _ query: String = "", headers: [String: String] = [:]) async throws
+        -> EventStream
+    {
+        let stream = try EventStream(server, query, headers: headers)
+        _ = try await stream.events { $0.kind == "state" }
+        return stream
+    }
+
     /// - Parameter query: `shows=notifications&fields=…`
     init(_ server: TestServer, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws {
         self.server = server

@@ -62,8 +62,7 @@ final class TestServer: Sendable {
 
     func token(_ scope: Scope) throws -> [String: String] {
         let token = "wt_test_\(UUID().uuidString)"
-        let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
-        _ = try store.addToken(token, label: "test", scope: scope.rawValue, context)
+        _ = try store.addToken(token, label: "test", scope: scope.rawValue, .noon)
         return ["Authorization": "Bearer \(token)"]
     }
 
@@ -101,10 +100,32 @@ final class TestServer: Sendable {
         try await ask("DELETE", "/api/v1/" + path, body, headers: headers)
     }
 
+    /// Today's total as the administrator reads it.
+    func total() async throws -> Int? { try await get("state").json["dailyTotalMl"] as? Int }
+
     /// Sends a request with these headers only.
     func askUnsigned(
         _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
     ) async throws -> RawHTTP.Reply { try await RawHTTP.ask(port, method, path, body, headers: headers, host: host) }
+}
+
+extension ServiceClient {
+    /// A service that only does what a test gives it.
+    static func stub(
+        status: ServiceStatus = ServiceStatus(version: "test"), pollNow: @escaping @Sendable () -> Void = {},
+        recentPolls: [PollLine] = [], send: @escaping @Sendable ([String]) async throws -> String = { _ in "" },
+        noteViewer: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+    ) -> ServiceClient {
+        ServiceClient(
+            status: { status }, pollNow: pollNow, recentPolls: { recentPolls }, send: send, noteViewer: noteViewer)
+    }
+}
+
+extension WriteContext {
+    /// The context of a write at noon.
+    static var noon: WriteContext {
+        WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
+    }
 }
 
 extension Logger { static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } } }
@@ -132,9 +153,10 @@ final class CheckedDay: Sendable {
     let folder: TemporaryFolder
     private let clock: Mutex<Instant>
 
-    init() throws {
+    init(at time: String = "12:00") throws {
         folder = try TemporaryFolder()
         clock = Mutex(TestServer.noon)
+        try set(time)
     }
 
     var path: String { folder.file("waterh.sqlite") }

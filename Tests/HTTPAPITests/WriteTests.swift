@@ -21,7 +21,7 @@ import TrackerService
             let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: headers)
             #expect(reply.status == 201)
             answers.append(reply.body)
-            #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 250)
+            #expect(try await server.total() == 250)
             await server.stop()
         }
         #expect(Set(answers).count == 1)
@@ -40,7 +40,7 @@ import TrackerService
         let server = try await TestServer()
         let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": key])
         #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 
     @Test(arguments: [
@@ -59,8 +59,7 @@ import TrackerService
         async throws
     {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        let context = WriteContext(now: TestServer.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
-        _ = try store.startSession(context)
+        _ = try store.startSession(.noon)
         let key = String(repeating: "a", count: 64)
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
         _ = try store.enqueue(words, to: "ntfy", sendsLate: false, at: TestServer.noon) { key }
@@ -72,11 +71,10 @@ import TrackerService
     @Test func `a request is not executed again when its response was lost`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let server = try await TestServer(store)
-        let context = WriteContext(now: TestServer.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
         let idempotentRequest = IdempotentRequest(
             key: "tap-9", content: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: TestServer.noon)
         // As after a kill between the commit and the response.
-        _ = try store.executing(idempotentRequest).logDrink(ml: 250, context)
+        _ = try store.executing(idempotentRequest).logDrink(ml: 250, .noon)
         let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
         #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
         #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
@@ -137,7 +135,7 @@ import TrackerService
         #expect(
             reply.status == 422 && reply.code == "repeatedField"
                 && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 
     /// In UTF-16 a key could occur twice undetected.
@@ -147,7 +145,7 @@ import TrackerService
         let server = try await TestServer()
         let reply = try await server.post("drinks", body)
         #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 0)
+        #expect(try await server.total() == 0)
     }
 
     @Test(
@@ -164,9 +162,7 @@ import TrackerService
 
     @Test func `undo reverts the latest entry that the page shows`() async throws {
         let server = try await TestServer()
-        func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
-            try await server.post("\(path)", body)
-        }
+        func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply { try await server.post(path, body) }
         func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
         _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
         let first = try #require(
@@ -198,13 +194,12 @@ import TrackerService
         #expect(
             try await server.post("purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"]
                 == "true")
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 300)
+        #expect(try await server.total() == 300)
     }
 
     @Test func `a repeated command reaches the bottle once`() async throws {
         let sent = Mutex<[[String]]>([])
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
+        let service = ServiceClient.stub(
             send: { words in
                 guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
                 sent.withLock { $0.append(words) }
@@ -224,8 +219,7 @@ import TrackerService
     @Test func `a pending command is not reported as done`() async throws {
         let (asked, deliver) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
+        let service = ServiceClient.stub(
             send: { _ in
                 deliver.yield()
                 for await _ in isDone { break }
@@ -251,10 +245,7 @@ import TrackerService
     @Test func `a repeated command reports an unknown result after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
-        let service = ServiceClient(
-            status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
-            send: { _ in "done" })
-        let server = try await TestServer(store, service: service)
+        let server = try await TestServer(store, service: .stub(pollNow: { polls.withLock { $0 += 1 } }))
         try store.begin(
             IdempotentRequest(
                 key: "killed", content: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
@@ -298,17 +289,14 @@ import TrackerService
             let headers = ["Idempotency-Key": "tap-\(tap)"]
             #expect(try await server.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
         }
-        #expect(try await server.get("state").json["dailyTotalMl"] as? Int == 500)
+        #expect(try await server.total() == 500)
     }
 
     @Test func `a token appears only in the response that created it`() async throws {
         let server = try await TestServer()
         let made = try await server.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
-        #expect(
-            made.json["token"] != nil && made.json["scope"] as? String == "log",
-            "the default scope is log")
-        let known = try #require(try server.store.request("tk"))
-        #expect(known.answer == nil)
+        #expect(made.json["token"] != nil && made.json["scope"] as? String == "log", "the default scope is log")
+        #expect(try #require(try server.store.request("tk")).answer == nil)
     }
 
     /// A remote administrator must not read files of the service's machine with these settings.
