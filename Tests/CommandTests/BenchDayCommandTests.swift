@@ -100,9 +100,7 @@ import Testing
             let result = try await Program.gateway.run(
                 "bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))",
                 input: Array("s\ns\ns\ns\nn\n".utf8), limit: 120)
-            #expect(
-                result.exitCode == 0 && result.output.contains("5-acknowledgements: skipped"), "\(result.error)"
-            )
+            result.expect(0, output: "5-acknowledgements: skipped")
             #expect(try pair.records() == 40)
         }()
         async let disconnected: Void = {
@@ -136,7 +134,7 @@ import Testing
             let poll = try await pair.poll()
             #expect((poll.object["received"] as? Int ?? 0) >= 40)
             let again = try await Program.gateway.run(Self.line(pair))
-            #expect(again.exitCode == 2 && again.error.contains("not empty"))
+            again.expect(2, error: "not empty")
         }
     }
 
@@ -148,6 +146,6 @@ import Testing
         #expect(recording.exitCode == 2)
         let none = "--link unix:\(folder.file("none.sock")) --rehearse unix:\(folder.file("c.sock"))"
         let absent = try await Program.gateway.run("bench-day \(none) --folder \(folder.file("b"))")
-        #expect(absent.exitCode == 5 && absent.error.contains("is in \(folder.file("b"))"), "\(absent.error)")
+        absent.expect(5, error: "is in \(folder.file("b"))")
     }
 }

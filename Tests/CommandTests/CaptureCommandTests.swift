@@ -185,7 +185,7 @@ import Testing
     @Test func `the report page contains the capture and loads nothing`() async throws {
         let folder = try TemporaryFolder()
         let result = try await replay.run("report \(Self.twoDays) -o \(folder.file("page.html"))")
-        #expect(result.exitCode == 0 && result.output.isEmpty && result.error.contains("113 ATT PDUs"))
+        result.expect(0, output: "", error: "113 ATT PDUs")
         let page = try String(contentsOfFile: folder.file("page.html"), encoding: .utf8)
         let capture = try #require(try data(page).first)
         #expect((capture["total"] as? [String: Any])?["pdus"] as? Int == 113)
@@ -291,8 +291,7 @@ import Testing
             Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4) + record(time ^ 1 << 63, 0, 0, [0x12, 3, 0, 1, 0])
             + record(time + 86_700, 1, 2, [0x13])
         let result = try await replay.run("stats -", input: file)
-        #expect(
-            result.exitCode == 0 && result.output.contains("1 × Write Response"), "\(result.exitCode): \(result.error)")
+        result.expect(0, output: "1 × Write Response")
         let latency = try #require(
             (try await json(["-"], input: file)["total"] as? [String: Any])?["latency"] as? [String: Any])
         #expect(latency["medianMs"] as? Double == latency["worstMs"] as? Double, "\(latency)")
@@ -441,7 +440,7 @@ import Testing
         #expect(both.exitCode == 4 && both.lines.count == 2)
         try Data(try Data(contentsOf: URL(fileURLWithPath: Self.twoDays)).prefix(4000)).write(to: folder.url("cut"))
         let cut = try await replay.run("stats \(folder.file("cut"))")
-        #expect(cut.exitCode == 4 && cut.output.contains("ATT PDUs") && cut.error.contains("cut"), "\(cut.error)")
+        cut.expect(4, output: "ATT PDUs", error: "cut")
     }
 
     @Test func `advertised names cannot control a terminal`() async throws {

@@ -91,7 +91,7 @@ import Testing
         let capture = "capture:" + Program.repository + "/captures/boost_two-days.btsnoop"
         let poll = try await Program.gateway.run(
             ["poll", "--link", capture], environment: environment.merging(["WATERH_NOW": "2026-11-22T23:00"]) { $1 })
-        #expect(poll.exitCode == 0 && poll.error.contains("Skipped settings removed in 0.10"), "\(poll.error)")
+        poll.expect(0, error: "Skipped settings removed in 0.10")
         #expect(try await history() == read)
         try await Program.tracker.succeed(["status", "--store", store + "-schema-30"], environment: environment)
     }
@@ -282,7 +282,7 @@ import Testing
             let taken = try await Program.gateway.run(
                 words + ["--store", folder.file("other.sqlite")],
                 environment: environment("ben").merging(["WATERH_INSTANCE": ""]) { $1 })
-            #expect(taken.exitCode == 3 && taken.error.contains("belongs to another gateway"), "\(taken.error)")
+            taken.expect(3, error: "belongs to another gateway")
         }
         try await Program.gateway.succeed("adopt A4:C1:38:00:00:02", environment: environment("ben"))
         try await Program.gateway.succeed("nudge", environment: environment("ben"))

@@ -165,12 +165,12 @@ private struct Bottle {
     @Test func `a control socket does not replace another socket`() async throws {
         let bottle = try Bottle()
         let own = try await bottle.refused(["--control", "unix:" + bottle.link])
-        #expect(own.exitCode == 1 && own.error.contains("--control"), "\(own.error)")
+        own.expect(1, error: "--control")
         let (program, _) = try await bottle.run()
         let second = try await bottle.refused([
             "--link", "unix:" + bottle.folder.file("b2.sock"), "--control", "unix:" + bottle.link,
         ])
-        #expect(second.exitCode == 1 && second.error.contains(bottle.link), "\(second.error)")
+        second.expect(1, error: bottle.link)
         let phone = try Phone(bottle.link)
         _ = try await phone.connect()
         await phone.close()
@@ -295,7 +295,7 @@ private struct Bottle {
         let second = try await bottle.refused([
             "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
-        #expect(second.exitCode == 1 && second.error.contains("another emulator"))
+        second.expect(1, error: "another emulator")
         try await program.kill()
     }
 
@@ -335,7 +335,7 @@ private struct Bottle {
         let file = bottle.folder.file("precious")
         try Data(content.utf8).write(to: URL(fileURLWithPath: file))
         let result = try await bottle.refused(["--record", file])
-        #expect(result.exitCode == 2 && result.error.contains("is not replaced"), "\(result)")
+        result.expect(2, error: "is not replaced")
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(content.utf8))
     }
 
@@ -345,7 +345,7 @@ private struct Bottle {
         let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
         try #require(mkfifo(pipe, 0o600) == 0)
         let refused = try await bottle.refused(["--store", pipe])
-        #expect(refused.exitCode == 1 && refused.error.contains("not a regular file"), "\(refused.error)")
+        refused.expect(1, error: "not a regular file")
         var status = stat()
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
         try await bottle.run(["--store", bottle.store]).program.kill()
@@ -358,7 +358,7 @@ private struct Bottle {
         let second = try await bottle.refused([
             "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
-        #expect(second.exitCode == 1 && second.error.contains("another emulator"), "\(second.error)")
+        second.expect(1, error: "another emulator")
         try await program.kill()
     }
 }

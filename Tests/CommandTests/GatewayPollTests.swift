@@ -38,7 +38,7 @@ import Testing
         // Ten years back.
         try shift.set(seconds: -3650 * 86_400)
         let wrong = try await Program.gateway.run(pair.pollArguments, environment: shift.environment)
-        #expect(wrong.exitCode == 3 && wrong.error.contains("Clock not trusted: "), "\(wrong.error)")
+        wrong.expect(3, error: "Clock not trusted: ")
         let right = try await pair.poll()
         #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")
     }
@@ -170,7 +170,7 @@ import Testing
         #expect(try await pair.gateway("adopt A4:C1:38:00:00:01").exitCode == 0)
         let config = try pair.configure("bottle = \"\(Self.address)\"")
         let named = try await Program.gateway.run("adopt --config \(config) --release \(Self.address)")
-        #expect(named.exitCode == 3 && named.error.contains("the configuration names it"), "\(named.error)")
+        named.expect(3, error: "the configuration names it")
         let released = try await pair.gateway("adopt --release \(Self.address.lowercased())")
         #expect(
             released.exitCode == 0 && released.output == "Released \(Self.address). Its drinks stay.\n",
@@ -196,7 +196,7 @@ import Testing
     ) async throws {
         let folder = try TemporaryFolder()
         let result = try await Program.gateway.run(["adopt", name, "--store", folder.file("s.sqlite")])
-        #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")
+        result.expect(2, output: "")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
@@ -211,7 +211,7 @@ import Testing
     ])
     func `an invalid send command prints its syntax`(words: String, syntax: String) async throws {
         let result = try await Program.gateway.run("send --link unix:/x \(words)")
-        #expect(result.exitCode == 2 && result.error.contains(syntax), "\(result.error)")
+        result.expect(2, error: syntax)
     }
 
     @Test func `an invalid store causes exit code 4 and no acknowledgement`() async throws {
@@ -219,10 +219,10 @@ import Testing
         try await pair.sip(100)
         try pair.folder.write("this is no database, and it is longer than a header", to: "waterh.sqlite")
         let result = try await Program.gateway.run(pair.pollArguments)
-        #expect(result.exitCode == 4 && result.error.contains(pair.store))
+        result.expect(4, error: pair.store)
         // The doctor reports it before the missing bottle.
         let doctor = try await pair.gateway("doctor --link unix:\(pair.folder.file("none.sock"))")
-        #expect(doctor.exitCode == 1 && doctor.output.contains("BAD  store: "), "\(doctor.output)")
+        doctor.expect(1, output: "BAD  store: ")
         try FileManager.default.removeItem(atPath: pair.store)
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
@@ -233,9 +233,7 @@ import Testing
         #expect(try await Program.gateway.succeed(send).output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
         #expect(try await pair.gateway("adopt A4:C1:38:01:02:03").exitCode == 0)
         let refused = try await pair.gateway(send)
-        #expect(
-            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("Nothing was sent to it"),
-            "\(refused.error)")
+        refused.expect(3, output: "", error: "Nothing was sent to it")
         #expect(try await pair.gateway("\(send) --bottle \(Self.address)").exitCode == 0)
         #expect(try await pair.gateway("adopt \(Self.address)").exitCode == 0)
         #expect(try await pair.gateway(send).exitCode == 0)
@@ -331,7 +329,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.file("w.sqlite")
         let result = try await Program.gateway.run(words + ["--link", link, "--store", store])
-        #expect(result.exitCode == 3 && result.error.contains("no bottle"), "\(result.error)")
+        result.expect(3, error: "no bottle")
         let options = "--store \(store) --link \(link)"
         #expect(result.error.contains("waterh-gateway poll \(options) --bottle ADDRESS\n"), "\(result.error)")
         #expect(result.error.contains("waterh-gateway scan \(options)\n"), "\(result.error)")
@@ -358,8 +356,7 @@ import Testing
         let result = try await Program(path: "/bin/sh").run([
             "-c", "ulimit -n \(limit); exec \(gateway) poll --link unix:\(folder.path)/b.sock --store \(folder.path)/w",
         ])
-        #expect(
-            result.exitCode == 1 && result.error.contains("the limit of open files is \(limit)"), "\(result.error)")
+        result.expect(1, error: "the limit of open files is \(limit)")
     }
 }
 
@@ -393,7 +390,7 @@ import Testing
                 try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode, "\(path)")
         }
         let att = try await Program.replay.run(["att", kept + "/" + capture])
-        #expect(att.exitCode == 0 && att.output.contains("Notification"), "\(att.output)\(att.error)")
+        att.expect(0, output: "Notification")
         try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
         let tar = try #require(Program(system: "tar"))
         let polls = try await tar.run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])

@@ -58,9 +58,7 @@ import Testing
                 "poll --json --config \(pair.folder.file("waterh.toml")) --store \(pair.store)")
         }
         let kept = try await poll("keep = true\n")
-        #expect(
-            kept.exitCode == 0 && kept.output.contains(#""acknowledged":0"#) && kept.output.contains(#""new":1"#),
-            "\(kept.error)")
+        kept.expect(0, output: #""acknowledged":0"#, #""new":1"#)
         let other = try await poll("bottle = \"A4:C1:38:00:00:99\"\n")
         #expect(other.exitCode == 5, "\(other.output)")
         let all = try await poll("")

@@ -70,16 +70,14 @@ import Testing
             [source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
         #expect(again.exitCode == 0, "\(again.error)")
         let gone = try await shell.run([root.file("opt/waterh/share/waterh/uninstall.sh")], environment: environment)
-        #expect(
-            gone.exitCode == 0 && gone.output.contains("The drinks in /var/lib/waterh are kept"),
-            "\(gone.output)\(gone.error)")
+        gone.expect(0, output: "The drinks in /var/lib/waterh are kept")
         let left = try files.subpathsOfDirectory(atPath: root.path).filter { path in
             var isFolder: ObjCBool = false
             return files.fileExists(atPath: root.file(path), isDirectory: &isFolder) && !isFolder.boolValue
         }
         #expect(left.sorted() == ["etc/waterh/waterh.toml", "var/lib/waterh/waterh.sqlite"])
         let none = try await shell.run([source.file("install.sh"), "--prefix", "here"], environment: environment)
-        #expect(none.exitCode == 1 && none.error.contains("invalid --prefix here: expected an absolute path"))
+        none.expect(1, error: "invalid --prefix here: expected an absolute path")
     }
 
     /// The installed file in /etc has only comments; each line is valid once uncommented.
@@ -133,7 +131,7 @@ import Testing
                 manual.check(sys.argv[3], manual.help_tree(sys.argv[2], 'waterh-gateway'))
                 """
             let refused = try await Self.python(["-c", script, Self.folder, Program.products, example])
-            #expect(refused.exitCode == 1 && refused.error.contains(why), "\(refused.error)")
+            refused.expect(1, error: why)
         }
     }
 

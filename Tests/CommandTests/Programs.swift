@@ -60,6 +60,23 @@ extension Program {
 }
 
 extension Program.Result {
+    /// Expects an exit code, and texts in the output and on standard error.
+    /// - Parameters:
+    ///   - output: texts that the output contains. An empty text means that there is no output.
+    ///   - error: the same for standard error.
+    ///   - input: the input, for the message of a failed test.
+    func expect(
+        _ code: Int32, output: String..., error: String..., for input: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        func hold(_ texts: [String], _ stream: String) -> Bool {
+            texts.allSatisfy { $0.isEmpty ? stream.isEmpty : stream.contains($0) }
+        }
+        #expect(
+            exitCode == code && hold(output, self.output) && hold(error, self.error),
+            "\(input): exit code \(exitCode)\n\(self.output)\n\(self.error)", sourceLocation: location)
+    }
+
     func object() throws -> [String: Any] {
         guard let object = try? JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any] else {
             throw CommandFailed(description: "not a JSON object: \(output)\nstandard error: \(error)")

@@ -54,7 +54,7 @@ import Testing
         #expect(try await home.tracker("settings hydration.goalMl").output == "2500\n")
         #expect(try await home.tracker("session 3f2a").exitCode == 3)
         let wrong = try await home.tracker("settings hydration.goalMl --bad")
-        #expect(wrong.exitCode == 2 && wrong.error.contains("--bad"))
+        wrong.expect(2, error: "--bad")
     }
 
     @Test(arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
@@ -87,7 +87,7 @@ import Testing
                 " yet: the output is that of an empty store"))
         try home.folder.write("stoer = 1\n", to: "config/waterh/waterh.toml")
         let wrong = try await home.tracker("status")
-        #expect(wrong.exitCode == 4 && wrong.error.contains("unknown key 'stoer'"))
+        wrong.expect(4, error: "unknown key 'stoer'")
     }
 
     // MARK: - A system service beside an ordinary user
@@ -157,7 +157,7 @@ import Testing
                 result = try await home.tracker(verb)
                 chmod(home.folder.file("service"), 0o700)
             }
-            #expect(result.exitCode == 1 && result.output.isEmpty, "\(result.output)")
+            result.expect(1, output: "")
             #expect(
                 result.error.contains(" \(service): it belongs to a service") && result.error.contains("sudo -u "),
                 "\(result.error)")

@@ -16,7 +16,7 @@ import Testing
     private func unpacked(_ archive: String, into folder: TemporaryFolder) async throws -> [String: String] {
         let tar = try #require(Program(system: "tar"))
         let listed = try await tar.run(["-tvzf", archive])
-        #expect(listed.exitCode == 0 && listed.output.contains("0/0"), "\(listed.output)\(listed.error)")
+        listed.expect(0, output: "0/0")
         _ = try await tar.run(["-xzf", archive, "-C", folder.path])
         let inner = folder.file("waterh-report")
         let names = try FileManager.default.contentsOfDirectory(atPath: inner)

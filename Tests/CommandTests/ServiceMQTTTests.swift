@@ -160,7 +160,7 @@ import Testing
             #expect(second.error.contains(" identity new --store \(copy)"), "\(second.error)")
             // A known store needs no new identity.
             let needless = try await Program.gateway.run("identity new --store \(original)")
-            #expect(needless.exitCode == 3 && needless.error.contains("keeps its client ID"), "\(needless.error)")
+            needless.expect(3, error: "keeps its client ID")
             let newIdentity = try await Self.identity(copy, "new")
             #expect(
                 newIdentity.hasPrefix("waterh-") && newIdentity.prefix { $0 != "," } != name.prefix { $0 != "," }
@@ -197,10 +197,7 @@ import Testing
         try await service.stop()
         try await Self.copyStore(in: folder)
         let rejected = try await Program.gateway.run("identity new --config \(config("b.sqlite", "water"))")
-        #expect(
-            rejected.exitCode == 3 && rejected.error.contains("\(prefix)/…")
-                && rejected.error.contains(prefixSource == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"),
-            "\(rejected.error)")
+        rejected.expect(3, error: "\(prefix)/…", prefixSource == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME")
         // The identity is still unassigned, and the original's topics are unchanged.
         let shown = try await Program.gateway.run("identity --config \(config("b.sqlite", "water"))")
         #expect(shown.output.contains("a.sqlite"), "\(shown.output)")

@@ -68,9 +68,7 @@ private struct PageService {
         try files.moveItem(atPath: folder.file("copy"), toPath: pageService.store)
         try await pageService.pair.sip(250)
         let nudge = try await Program.gateway.run("nudge --store \(pageService.store)")
-        #expect(
-            nudge.exitCode == 1 && nudge.error.contains("Store file missing or replaced (\(pageService.store))"),
-            "\(nudge.error)")
+        nudge.expect(1, error: "Store file missing or replaced (\(pageService.store))")
         #expect(try await pageService.curl("readyz").status == 500)
         try await pageService.service.stop()
         // A new process uses the current file and reads the drink that is still in the bottle.
@@ -85,7 +83,7 @@ private struct PageService {
         #expect(try await pageService.tracker("backup \(pageService.pair.folder.file("backup"))").exitCode == 0)
         #expect(try await pageService.tracker("log 100").exitCode == 0)
         let refused = try await pageService.tracker(restore)
-        #expect(refused.exitCode == 3 && refused.error.contains("systemctl stop waterh-gateway"), "\(refused.error)")
+        refused.expect(3, error: "systemctl stop waterh-gateway")
         #expect(try await pageService.total() == 100)
         try await pageService.service.stop()
         #expect(try await pageService.tracker(restore).exitCode == 0)
@@ -177,14 +175,14 @@ private struct PageService {
         address: String
     ) async throws {
         let result = try await Program.gateway.run("run --listen \(address) --store /nowhere/x.sqlite")
-        #expect(result.exitCode == 2 && result.error.contains("expected an address with a port"), "\(result.error)")
+        result.expect(2, error: "expected an address with a port")
     }
 
     @Test func `commands without a service print how to start it`() async throws {
         let folder = try TemporaryFolder()
         for line in ["nudge", "invite", "open"] {
             let result = try await Program.gateway.run("\(line) --store \(folder.file("w.sqlite"))")
-            #expect(result.exitCode == 1 && result.error.contains("Start it with: waterh-gateway"), "\(result.error)")
+            result.expect(1, error: "Start it with: waterh-gateway")
         }
     }
 }

@@ -72,9 +72,7 @@ import Testing
                 "XDG_STATE_HOME": folder.file("state"),
             ])
         let socketFolder = ["nothing", "own", "readable"].contains(found) ? usual : folder.file("state/waterh/run")
-        #expect(
-            result.exitCode == 1 && result.error.contains("nothing listens at \(socketFolder)/waterh-"),
-            "\(result.error)")
+        result.expect(1, error: "nothing listens at \(socketFolder)/waterh-")
         var status = stat()
         #expect(lstat(socketFolder, &status) == 0 && status.st_mode & 0o777 == 0o700 && status.st_uid == geteuid())
     }
@@ -173,9 +171,7 @@ import Testing
         let undone = try await bench.runAsMember("undo")
         #expect(undone.exitCode == 0 && undone.output.hasPrefix("Undid: "), "\(undone)")
         let json = try await bench.runAsMember("log 300 --json")
-        #expect(
-            json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
-            "\(json)")
+        json.expect(0, output: "\"ml\":300", "\"dailyTotalMl\":")
         // Status bar: one line now, and one after each change.
         let statusBar = try bench.startAsMember("status --follow --format plain")
         let first = try await statusBar.line { $0.contains(" / ") }
@@ -186,10 +182,7 @@ import Testing
         try await bench.service.stop()
         for line in ["log cup", "status"] {
             let withoutService = try await bench.runAsMember(line)
-            #expect(
-                withoutService.exitCode == 1 && withoutService.output.isEmpty
-                    && withoutService.error.contains("it belongs to a service"),
-                "\(withoutService)")
+            withoutService.expect(1, output: "", error: "it belongs to a service")
         }
     }
 }

@@ -181,11 +181,9 @@ import TrackerCore
                 ] + arguments)
         }
         let refused = try await mounted(["log", "200", "--store", other])
-        #expect(
-            refused.exitCode == 1 && refused.error.contains("is mounted without its directory")
-                && refused.error.contains("Mount its directory"), "\(refused)")
+        refused.expect(1, error: "is mounted without its directory", "Mount its directory")
         let looked = try await mounted(["status", "--store", other])
-        #expect(looked.exitCode == 0 && looked.output.contains("100 ml"), "\(looked)")
+        looked.expect(0, output: "100 ml")
         // The name without a mount accepts writes, and so does a file in a mounted folder.
         #expect(try await mounted(["log", "300", "--store", store]).exitCode == 0)
         #expect(try await tracker.run("status --store \(store)").output.contains("400 ml"))
@@ -208,9 +206,7 @@ import TrackerCore
             [Program.repository + "/Tests/System/disk_faults.py", Program.products] + arguments,
             environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"],
             limit: 300)
-        #expect(
-            result.exitCode == 0 && result.output.contains("disk faults: 0 bad of "), "\(result.output) \(result.error)"
-        )
+        result.expect(0, output: "disk faults: 0 bad of ")
     }
 }
 

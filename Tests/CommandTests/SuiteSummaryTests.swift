@@ -72,7 +72,7 @@ import Testing
         runs: [String], options: [String], status: Int32, line: String
     ) async throws {
         let verdict = try await Bench().verdict(runs, options)
-        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+        verdict.expect(status, output: line)
         #expect(verdict.lines.last == (status == 0 ? "passed" : "FAILED"))
     }
 
@@ -88,18 +88,15 @@ import Testing
         let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.split(separator: " ")[2]
         #expect(state == nil || state == "Z")
         let verdict = try await bench.suite(["verdict", bench.report])
-        #expect(
-            verdict.exitCode == 1
-                && verdict.output.contains(
-                    "failed: pages\n    exit code 1, and its last lines:\n    it hangs: it was ended after 1 s"),
-            "\(verdict.output)")
+        verdict.expect(
+            1, output: "failed: pages\n    exit code 1, and its last lines:\n    it hangs: it was ended after 1 s")
     }
 
     @Test func `a test that is flaky twice in a row fails`() async throws {
         let bench = try Bench()
         #expect(try await bench.verdict(["pf", "pp"], ["--once-more"]).exitCode == 0)
         let second = try await bench.verdict(["pf", "pp"], ["--once-more"])
-        #expect(second.exitCode == 1 && second.output.contains("flaky, as in the run before"), "\(second.output)")
+        second.expect(1, output: "flaky, as in the run before")
     }
 
     /// A test outside all lanes would never run.
@@ -147,7 +144,7 @@ import Testing
             """
         _ = try await bench.suite(["part", "chaos", "--once-more", bench.report, "--", "bash", "-c", script])
         let verdict = try await bench.suite(["verdict", bench.report])
-        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+        verdict.expect(status, output: line)
     }
 }
 

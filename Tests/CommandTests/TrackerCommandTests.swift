@@ -97,7 +97,7 @@ import TrackerService
             ("--goal 100", "hydration.goalMl"),
         ] {
             let refused = try await home.tracker("setup --yes --water-every 2 \(wrong)")
-            #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
+            refused.expect(3, error: name)
         }
         #expect(try await home.tracker("preset list").output.contains("No presets"), "a rejected setup changes nothing")
         let given = "--water-every 3 --time-reminders off --interval 45 --threshold 4 --units ml --goal 2200"
@@ -125,7 +125,7 @@ import TrackerService
                 pacing nudges.
                 """)
         let result = try await home.tracker("setup --yes --notifications enable")
-        #expect(result.exitCode == 0 && result.output.contains("Notifications disabled: "), "\(result.output)")
+        result.expect(0, output: "Notifications disabled: ")
         #expect(result.output.contains("dunst"), "the output names a notification server to start")
     }
 
@@ -173,7 +173,7 @@ import TrackerService
 
     @Test func `an unknown subcommand is named`() async throws {
         let refused = try await home.tracker("goal 3000")
-        #expect(refused.exitCode == 2 && refused.error.contains("unknown subcommand 'goal'\n"), "\(refused.error)")
+        refused.expect(2, error: "unknown subcommand 'goal'\n")
     }
 
     @Test func `missing prerequisites are reported with an action`() async throws {
@@ -227,7 +227,7 @@ import TrackerService
             #expect(try await Program.emulator.succeed(control).output.contains("\"amountMl\":\(total)"), "\(amount)")
         }
         let wrong = try await Program.emulator.run(["control", "--control", pair.control, "sip", "4 cups"])
-        #expect(wrong.exitCode == 2 && wrong.error.contains("expected sip ML"), "\(wrong.error)")
+        wrong.expect(2, error: "expected sip ML")
     }
 
     @Test func `every command accepts amounts in ounces`() async throws {
@@ -277,7 +277,7 @@ import TrackerService
         #expect(status.contains("0.237 l / 2.5 l"), "\(status)")
         try pair.folder.write("units = \"cups\"\n", to: "waterh.toml")
         let wrong = try await Program.tracker.run("status --config \(config)")
-        #expect(wrong.exitCode == 4 && wrong.error.contains(": expected \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
+        wrong.expect(4, error: ": expected \"ml\", \"l\" or \"oz\"")
     }
 
     @Test func `bottle commands accept ounces`() async throws {

@@ -12,9 +12,7 @@ import Testing
     @Test func `a reminder that was not shown does not count as sent`() async throws {
         for minute in 10..<12 {
             let result = try await home.tracker("check", at: "12:\(minute)")
-            #expect(
-                result.exitCode == 0 && result.output.isEmpty && result.error.contains("--show"),
-                "\(result.output)\(result.error)")
+            result.expect(0, output: "", error: "--show")
         }
         var state = try await home.object("status", at: "12:30")
         #expect(state["remindersSent"] as? Int == 0 && state["notifications"] as? String == "disabled")
@@ -46,7 +44,7 @@ import Testing
             try await desktop.tracker("check --doctor", at: "12:00").output.contains("no notification server responds"))
         #expect(try await home.tracker("check --doctor", at: "12:00").output.contains("no session bus"))
         let setup = try await desktop.tracker("setup --yes --notifications enable", at: "12:00")
-        #expect(setup.exitCode == 0 && setup.output.contains("Notifications disabled"), "\(setup.output)\(setup.error)")
+        setup.expect(0, output: "Notifications disabled")
         let server = try await FakeNotificationServer(bus)
         #expect(
             try await desktop.tracker("setup --yes --notifications enable", at: "12:01").output.contains(
@@ -60,9 +58,7 @@ import Testing
     ])
     func `times out of range are rejected`(line: String) async throws {
         let result = try await home.tracker(line)
-        #expect(
-            result.exitCode == 2 && result.output.isEmpty && result.error.contains("1970-01-01"),
-            "\(result.exitCode) \(result.error)")
+        result.expect(2, output: "", error: "1970-01-01")
         #expect(!result.error.contains("T19:0:"))
     }
 }

@@ -28,7 +28,7 @@ import TrackerCore
             """)
         #expect(other.exitCode == 0 && other.output.hasSuffix(before), "\(other)")
         let refused = try await home.shell("waterh-tracker log 1; waterh-tracker restore b.sqlite")
-        #expect(refused.exitCode == 3 && refused.error.contains("--yes"))
+        refused.expect(3, error: "--yes")
         let replaced = try await home.shell(
             "waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
         #expect(
@@ -94,9 +94,7 @@ import TrackerCore
             try await home.shell("waterh-tracker export --json --store empty.sqlite").output == "{\"drinks\": []\n}\n")
         for format in ["csv", "apple-health"] {
             let refused = try await home.shell("waterh-tracker export --json --format \(format)")
-            #expect(
-                refused.exitCode == 2 && refused.output.isEmpty && refused.error.contains("--output"),
-                "\(refused.error)")
+            refused.expect(2, output: "", error: "--output")
             #expect(
                 try await home.shell("waterh-tracker export --json --format \(format) --output f").output
                     == "{\"drinks\":2}\n")
@@ -126,9 +124,7 @@ import TrackerCore
             ("lowered", "update it with 0.9 first"),
         ] {
             let result = try await home.shell("waterh-tracker restore \(file) --yes")
-            #expect(
-                result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"),
-                "\(file): \(result.error)")
+            result.expect(4, error: words, "(\(file))", for: "\(file)")
             #expect(
                 result.error.contains("The store was not changed.") && !result.error.contains("--store")
                     && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
@@ -252,7 +248,7 @@ import TrackerCore
         let rest = try await tracker("export --format csv --after \(position)")
         #expect(rest.lines.map { $0.split(separator: ",")[1] } == ["deleted", "corrected", "added"])
         let none = try await Program.tracker.run("export --after 999 --store \(store)")
-        #expect(none.exitCode == 4 && none.error.contains("999"), "\(none.error)")
+        none.expect(4, error: "999")
     }
 
     /// A reader that resumes at a position in another store must get an error, not the rest of that store.
@@ -276,9 +272,7 @@ import TrackerCore
             "\(stream.output) \(stream.error)")
         #expect(stream.error.contains("Sending all drinks again"))
         let late = try await Program.tracker.run(["export", "--format", "csv", "--after", position, "--store", store])
-        #expect(
-            late.exitCode == 4 && late.output.isEmpty && late.error.contains(position)
-                && late.error.contains("without --after"), "\(late.output)\(late.error)")
+        late.expect(4, output: "", error: position, "without --after")
         // A replaced file of the same store: the reader gets the entries that the first file did not have.
         try await tracker("backup \(folder.file("copy"))")
         try await tracker("log 204")
@@ -400,7 +394,7 @@ import TrackerCore
         #expect((json["junk"] as? [[String: Any]])?.first?["raw"] as? String == "0102ab")
         #expect(try await tracker("journal show r2").output.contains("written while the bottle's clock was wrong"))
         let missing = try await tracker("journal show r9")
-        #expect(missing.exitCode == 3 && missing.error.contains("journal list"))
+        missing.expect(3, error: "journal list")
         #expect(try await tracker("journal show nonsense").exitCode == 2)
         let doctor = try await tracker("check --doctor").output
         #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker journal list"))
@@ -421,7 +415,7 @@ import TrackerCore
                 bottle: "A4:C1:38:00:00:01", endedAt: try #require(Instant(iso: "2026-09-01T00:00:00Z")), complete: true
             ))
         let refused = try await tracker("journal resolve")
-        #expect(refused.exitCode == 3 && refused.error.contains("2026-09-01"))
+        refused.expect(3, error: "2026-09-01")
     }
 
     @Test func `journal set gives a record a permanent date`() async throws {
@@ -451,16 +445,14 @@ import TrackerCore
         try await second.sip(200)
         let gateway = Program.gateway
         let adopted = try await gateway.run("poll --link \(first.socket) --store \(path)")
-        #expect(adopted.exitCode == 0 && adopted.output.contains("Adopted: WaterH-Boost-24oz"))
+        adopted.expect(0, output: "Adopted: WaterH-Boost-24oz")
         let refused = try await gateway.run("poll --link \(second.socket) --store \(path)")
-        #expect(
-            refused.exitCode == 3 && refused.error.contains("waterh-gateway adopt --store \(path) 'A4:C1:38:00:00:77'"),
-            "\(refused.error)")
+        refused.expect(3, error: "waterh-gateway adopt --store \(path) 'A4:C1:38:00:00:77'")
         #expect(try TrackerStore(path: path).journalCounts().drinks == 1)
         #expect(
             try await gateway.run("adopt a4:c1:38:00:00:77 --store \(path)").output == "Adopted A4:C1:38:00:00:77.\n")
         let drained = try await gateway.run("poll --link \(second.socket) --store \(path) --json")
-        #expect(drained.exitCode == 0 && drained.output.contains(#""new":1"#))
+        drained.expect(0, output: #""new":1"#)
         #expect(!drained.output.contains("adopted"))
         try await gateway.succeed("poll --link \(first.socket) --store \(path)")
         #expect(try await gateway.run("adopt X --as nobody --store \(path)").exitCode == 3)
