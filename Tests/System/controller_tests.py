@@ -20,10 +20,9 @@ from bumble.link import LocalLink
 from bumble.transport.common import AsyncPipeSink
 from bumble.transport.tcp_server import open_tcp_server_transport_with_socket
 
-from programs import ROOT, Programs, free_port, retail, wait_for
+from programs import LIMIT, ROOT, Programs, free_port, retail, wait_for
 
 CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
-LIMIT = 60
 # Static random addresses: Bumble's link delivers no others.
 THEIR_BOTTLE, THEIR_HOST = "C4:C1:38:00:00:01", "F0:F1:F2:F3:F4:F5"
 COMMAND, RESPONSE = UUID.from_16_bits(0xFFE9), UUID.from_16_bits(0xFFE4)

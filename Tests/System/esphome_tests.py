@@ -17,11 +17,10 @@ from aioesphomeapi import APIClient, api_pb2 as api
 from aioesphomeapi.core import MESSAGE_TYPE_TO_PROTO
 from noise.connection import NoiseConnection
 
-from programs import ROOT, Programs, retail, wait_for
+from programs import LIMIT, ROOT, Programs, retail, wait_for
 from att_central import Central, Refused
 
 CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
-LIMIT = 60
 ADDRESS = 0xA4C138010203
 KEY = base64.b64encode(bytes(range(32))).decode()
 NUMBERS = {message: number for number, message in MESSAGE_TYPE_TO_PROTO.items()}
@@ -157,8 +156,7 @@ class Proxy:
         self.bottle, self.flags, self.is_encrypted, self.free, self.cut_after = bottle, flags, is_encrypted, free, cut_after
         self.subscriber, self.air, self.services, self.subscriptions, self.tasks, self.clients = None, None, None, set(), set(), set()
         self.worker = concurrent.futures.ThreadPoolExecutor(1)
-        self.values = 0
-        self.connects = 0
+        self.values, self.connects = 0, 0
 
     async def open(self, port=0):
         self.loop = asyncio.get_running_loop()
@@ -180,6 +178,9 @@ class Proxy:
 
     def leave(self, client):
         self.clients.discard(client)
+        self.unsubscribe(client)
+
+    def unsubscribe(self, client):
         if self.subscriber is client:
             self.subscriber = None
             self.disconnect()
@@ -224,9 +225,7 @@ class Proxy:
 
     async def device(self, request):
         if request.request_type == 1:
-            air, self.air = self.air, None
-            if air:
-                air.socket.shutdown(2)
+            self.disconnect()
             return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False))
         assert request.request_type == 5 and request.has_address_type, request
         if self.free == 0 or request.address != ADDRESS:
@@ -279,9 +278,7 @@ class Proxy:
                     self.subscriber = client
                     self.tasks.add(asyncio.create_task(self.advertise(client)))
             case api.UnsubscribeBluetoothLEAdvertisementsRequest():
-                if self.subscriber is client:
-                    self.subscriber = None
-                    self.disconnect()
+                self.unsubscribe(client)
             case api.BluetoothDeviceRequest():
                 await self.device(message)
             case _ if type(message).__name__.startswith("BluetoothGATT"):
@@ -296,11 +293,10 @@ class Proxy:
                     await self.send_services(client)
                 case api.BluetoothGATTReadRequest():
                     client.send(api.BluetoothGATTReadResponse(address=ADDRESS, handle=message.handle, data=await self.work(self.air.read, message.handle)))
-                case api.BluetoothGATTWriteRequest():
-                    await self.work(self.air.write if message.response else self.air.command, message.handle, message.data)
-                    client.send(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
-                case api.BluetoothGATTWriteDescriptorRequest():
-                    await self.work(self.air.write, message.handle, message.data)
+                case api.BluetoothGATTWriteRequest() | api.BluetoothGATTWriteDescriptorRequest():
+                    # The write of a descriptor always has a response.
+                    write = self.air.write if getattr(message, "response", True) else self.air.command
+                    await self.work(write, message.handle, message.data)
                     client.send(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
                 case api.BluetoothGATTNotifyRequest():
                     (self.subscriptions.add if message.enable else self.subscriptions.discard)(message.handle)
