@@ -7,6 +7,7 @@ FOLDER: where `hardware/bench package` put the packages. SUITE: bookworm (defaul
 Fresh systems are kept below WATERH_PACKAGE_SYSTEMS (default /var/tmp/waterh-package): each run works in a copy. Such a folder has no
 systemd, and the package's scripts have to work without it. systemd_tests.py tests the service's life with systemd.
 """
+import contextlib
 import glob
 import os
 import pathlib
@@ -100,14 +101,6 @@ def repackaged(package, folder, name, version, step=None):
     subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", work_folder, os.path.join(folder, f"{name}.deb")], check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(work_folder)
     return os.path.join(folder, f"{name}.deb")
-
-
-def debian(suite, package, archive, symbols):
-    system = System(suite)
-    try:
-        check_package(system, suite, package, archive, symbols)
-    finally:
-        system.close()
 
 
 def check_package(system, suite, package, archive, symbols):
@@ -291,7 +284,8 @@ def main():
     folder, suites = sys.argv[1], sys.argv[2:] or ["bookworm"]
     package, archive, symbols = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz"), newest(folder, "waterh-dbgsym_*.deb")
     for suite in suites:
-        debian(suite, package, archive, symbols)
+        with contextlib.closing(System(suite)) as system:
+            check_package(system, suite, package, archive, symbols)
     end()
 
 
