@@ -3,6 +3,7 @@
 `hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of docs/benchmarks.md.
 """
 import asyncio
+import contextlib
 import datetime
 import http.client
 import os
@@ -160,8 +161,11 @@ def measure(products, folder, say, limit):
     def quietly(command, **environment):
         return running(command, env=programs.environment | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def service(port):
-        return quietly(programs.command("waterh-gateway", ["run", "--link", programs.link, "--listen", f"127.0.0.1:{port}"]))
+    @contextlib.contextmanager
+    def service():
+        port = free_port()
+        with quietly(programs.command("waterh-gateway", ["run", "--link", programs.link, "--listen", f"127.0.0.1:{port}"])) as process:
+            yield port, process, wait_until_ready(port, "/healthz", process)
 
     try:
         programs.run("waterh-tracker", "import", f"{folder}/year.csv")
@@ -169,13 +173,10 @@ def measure(products, folder, say, limit):
         programs.emulator("--quiet")
         starts = []
         for _ in range(ROUNDS + 2):
-            port = free_port()
-            with service(port) as process:
-                starts.append(wait_until_ready(port, "/healthz", process))
+            with service() as (_, _, seconds):
+                starts.append(seconds)
         limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
-        port = free_port()
-        with service(port) as process:
-            wait_until_ready(port, "/healthz", process)
+        with service() as (port, process, _):
             status, state = get(port, "/api/v1/state", headers)
             if status != 200:
                 raise SystemExit(f"no state: {status}")
@@ -202,9 +203,7 @@ def measure(products, folder, say, limit):
             limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
 
         tokens = [programs.token("read") for _ in range(-(-CLIENTS // STREAMS))]
-        port = free_port()
-        with service(port) as process:
-            wait_until_ready(port, "/healthz", process)
+        with service() as (port, process, _):
             delay, memory = asyncio.run(event_clients(port, lambda: programs.run("waterh-tracker", "log", 100), process, tokens))
             limit(f"an update at all of {CLIENTS} event clients", delay, 0.5, "s")
             limit(f"resident with {CLIENTS} event clients", memory, 120, "MiB")
