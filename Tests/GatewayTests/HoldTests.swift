@@ -16,7 +16,7 @@ private func at(_ seconds: Double) -> MonotonicInstant {
 private struct Shelf {
     var machine = ServiceMachine()
     var now = 0.0
-    var plans = [one]
+    let plans: [BottlePlan]
     var interval = PollSchedule.every(seconds: 600)
     /// The time ranges with a viewer, by bottle.
     var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
@@ -30,6 +30,13 @@ private struct Shelf {
     private(set) var polls: [(at: Double, id: BottlePlan.ID)] = []
     private(set) var disconnect: [Double] = []
     private(set) var seen: [Double] = []
+    private var reported = -1.0
+
+    /// - Parameter viewers: the time range in which each bottle has a viewer.
+    init(_ plans: [BottlePlan] = [one], viewers: ClosedRange<Double>? = nil) {
+        self.plans = plans
+        for plan in plans { watched[plan.id] = viewers }
+    }
 
     mutating func run(until end: Double) {
         while now < end {
@@ -74,8 +81,6 @@ private struct Shelf {
         }
     }
 
-    private var reported = -1.0
-
     func polls(of plan: BottlePlan, from start: Double = 0, to end: Double = .infinity) -> [Double] {
         polls.filter { $0.id == plan.id && (start...end).contains($0.at) }.map(\.at)
     }
@@ -90,15 +95,13 @@ private struct Shelf {
     }
 
     @Test func `a new viewer starts a poll at once`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 100...130
+        var shelf = Shelf(viewers: 100...130)
         shelf.run(until: 105)
         #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isKeepingConnection)
     }
 
     @Test func `the bottle is disconnected a minute after the last viewer`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 100...130
+        var shelf = Shelf(viewers: 100...130)
         shelf.run(until: 600)
         #expect(shelf.disconnect == [190])
         #expect(shelf.polls(of: one, from: 190.1).isEmpty, "\(shelf.polls)")
@@ -106,9 +109,8 @@ private struct Shelf {
 
     @Test func `a sip is read within a second if the bottle reports it, else within seconds`() {
         for isReporting in [true, false] {
-            var shelf = Shelf()
+            var shelf = Shelf(viewers: 100...290)
             shelf.isReporting = isReporting
-            shelf.watched[one.id] = 100...290
             shelf.sips = [110.1, 111, 150.2, 200.7, 280]
             shelf.run(until: 300)
             let limit = isReporting ? 1.2 : 5.5
@@ -118,16 +120,14 @@ private struct Shelf {
 
     /// A reading costs battery: a bottle that notifies its drinks is not polled every few seconds.
     @Test func `a bottle that reports its drinks is read rarely`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 100...390
+        var shelf = Shelf(viewers: 100...390)
         shelf.sips = [110]
         shelf.run(until: 390)
         #expect(shelf.polls(of: one, from: 112).count <= 5, "\(shelf.polls)")
     }
 
     @Test func `a bottle that reports often without drinks is read every few seconds`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 100...200
+        var shelf = Shelf(viewers: 100...200)
         shelf.run(until: 110)
         for second in 110..<200 {
             _ = shelf.machine.handle(.liveReport, at: at(Double(second)))
@@ -137,8 +137,7 @@ private struct Shelf {
     }
 
     @Test func `the gateway disconnects every few minutes, so that a phone can connect`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 0...2000
+        var shelf = Shelf(viewers: 0...2000)
         shelf.run(until: 1900)
         #expect(shelf.disconnect.count >= 5)
         for start in shelf.disconnect { #expect(shelf.polls(of: one, from: start, to: start + 29.9).isEmpty) }
@@ -147,8 +146,7 @@ private struct Shelf {
     }
 
     @Test func `a requested poll runs during the pause for the phone`() {
-        var shelf = Shelf()
-        shelf.watched[one.id] = 0...2000
+        var shelf = Shelf(viewers: 0...2000)
         shelf.run(until: 305)
         #expect(!shelf.machine.isKeepingConnection)
         _ = shelf.machine.handle(.pollNow(nil), at: at(shelf.now))
@@ -157,9 +155,7 @@ private struct Shelf {
     }
 
     @Test func `a lost connection is reopened with growing pauses`() {
-        var shelf = Shelf()
-        shelf.interval = .every(seconds: 600)
-        shelf.watched[one.id] = 100...2000
+        var shelf = Shelf(viewers: 100...2000)
         shelf.run(until: 101)
         var pauses: [Double] = []
         for _ in 0..<6 {
@@ -174,9 +170,8 @@ private struct Shelf {
     }
 
     @Test func `an absent bottle is scanned for with pauses`() {
-        var shelf = Shelf()
+        var shelf = Shelf(viewers: 100...700)
         shelf.absent = [one.id]
-        shelf.watched[one.id] = 100...700
         shelf.run(until: 700)
         let tries = shelf.polls(of: one, from: 100)
         let pauses = zip(tries, tries.dropFirst()).map { $1 - $0 - 30 }
@@ -184,9 +179,7 @@ private struct Shelf {
     }
 
     @Test func `two bottles with viewers are connected in turn`() {
-        var shelf = Shelf()
-        shelf.plans = [one, two]
-        shelf.watched = [one.id: 100...500, two.id: 100...500]
+        var shelf = Shelf([one, two], viewers: 100...500)
         shelf.run(until: 500)
         for plan in [one, two] {
             let polls = shelf.polls(of: plan, from: 100)
@@ -195,10 +188,8 @@ private struct Shelf {
     }
 
     @Test func `an absent bottle takes no time from a bottle that responds`() {
-        var shelf = Shelf()
-        shelf.plans = [one, two]
+        var shelf = Shelf([one, two], viewers: 100...500)
         shelf.absent = [two.id]
-        shelf.watched = [one.id: 100...500, two.id: 100...500]
         shelf.run(until: 500)
         #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
     }
