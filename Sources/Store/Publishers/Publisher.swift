@@ -30,6 +30,11 @@ extension TrackerStore {
         if let known = try read({ db in try Self.publisher(name, db) }) { return known }
         return try write { db in
             if let known = try Self.publisher(name, db) { return known }
+            if try db.has("FROM outlet WHERE name = ?", [name]) {
+                // Changes were not recorded while the publisher was closed: no earlier position is valid now.
+                try db.run("INSERT INTO drink_change (key) VALUES ('')")
+                try db.run("DELETE FROM drink_change WHERE key = ''")
+            }
             let sendsAll = try includesStored && !db.has("FROM outlet WHERE name = ?", [name])
             try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
