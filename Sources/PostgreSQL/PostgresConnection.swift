@@ -115,7 +115,7 @@ actor PostgresConnection {
             fd: PQsocket(pointer), events: Int16(POLLIN) | (isSending ? Int16(POLLOUT) : 0), revents: 0)
         while true {
             try Task.checkCancellation()
-            guard ContinuousClock.now < deadline else { throw PostgresFailure("the database did not respond in time") }
+            guard ContinuousClock.now < deadline else { throw PostgresFailure(PostgresFailure.timeout) }
             let ready = poll(&descriptor, 1, 100)
             if ready > 0 { return }
             guard ready == 0 || errno == EINTR else { throw PostgresFailure(String(cString: strerror(errno))) }

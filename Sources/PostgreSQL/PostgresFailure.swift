@@ -24,6 +24,14 @@ package struct PostgresFailure: Problem, Hashable {
 
     static let initialise = "An administrator of the database runs: waterh-gateway postgres init URL"
 
+    static let otherStore = PostgresFailure(
+        "another store writes as this role",
+        advice: "Each store needs a role of its own. To replace the other store: \(initialise) --gateway NAME.")
+    static let timeout = "the database did not respond in time"
+
+    /// Whether a statement took too long.
+    var isTimeout: Bool { state == "57014" || cause == Self.timeout }
+
     private static func advice(state: String) -> String? {
         switch state {
         case "3F000", "42P01", "42703", "42883": "The database has no schema of this version. \(initialise)."
@@ -39,6 +47,9 @@ package struct PostgresFailure: Problem, Hashable {
     /// The advice for an error of the connection, which has no code.
     private static func advice(_ message: String) -> String? {
         func has(_ words: String...) -> Bool { words.contains(where: message.contains) }
+        if has("too many clients", "too many connections", "connection slots") {
+            return "The database has reached a limit, for example max_connections."
+        }
         if has("password", "role \"", "not permitted to log in", "pg_hba.conf") {
             return "Check the role in url and the password (password-file). A new password: "
                 + "waterh-gateway postgres init URL --gateway NAME."

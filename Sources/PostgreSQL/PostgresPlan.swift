@@ -68,6 +68,16 @@ package struct PostgresPlan: Hashable, Sendable, CustomStringConvertible {
         return defaults + (password.map { [("password", $0)] } ?? [])
     }
 
+    /// The database, the hosts and the role, which identify a person or a site.
+    package var privateNames: [String] {
+        let options = (try? Self.options(url)) ?? [:]
+        let hosts = [options["host"], options["hostaddr"]].compactMap(\.self).flatMap { $0.split(separator: ",") }
+        return hosts.map(String.init) + [options["user"], options["dbname"]].compactMap(\.self)
+    }
+
+    /// The password of the table or of the address.
+    package var knownPassword: String? { password ?? (try? Self.options(url))?["password"] }
+
     /// Database, hosts and role, without the password.
     package var description: String {
         let options = (try? Self.options(url)) ?? [:]
@@ -75,12 +85,20 @@ package struct PostgresPlan: Hashable, Sendable, CustomStringConvertible {
         return "\(options["dbname"] ?? "") on \(hosts)" + (options["user"].map { " as \($0)" } ?? "")
     }
 
-    /// The address with another role and its password.
+    /// The address with another role and its password, without other credentials.
     package func url(role: String, password: String) -> String {
         let scheme = url.hasPrefix("postgres://") ? "postgres://" : "postgresql://"
         let rest = url.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        return "\(scheme)\(role):\(password)@\(host)\(rest.dropFirst(authority.count))"
+        let parts = rest.dropFirst(authority.count).split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let credentials: Set = ["user", "password", "passfile", "sslcert", "sslkey", "sslpassword"]
+        let options = (parts.count > 1 ? parts[1].split(separator: "&") : []).filter { option in
+            let key = String(option.prefix { $0 != "=" })
+            return !credentials.contains(key.removingPercentEncoding ?? key)
+        }
+        return "\(scheme)\(role):\(password)@\(host)\(parts.first ?? "")"
+            + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
     }
 }

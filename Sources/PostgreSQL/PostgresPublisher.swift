@@ -49,6 +49,8 @@ package actor PostgresPublisher {
     private let pause = Pause()
     private var lastProblem: String?
     private var lastReport: ContinuousClock.Instant?
+    /// The number of drinks in a transaction: smaller after a timeout.
+    private var limit = PostgresSession.limit
 
     package init(_ dependencies: Dependencies) { self.dependencies = dependencies }
 
@@ -79,11 +81,13 @@ package actor PostgresPublisher {
                     try await send()
                     resumed()
                     backoff.reset()
+                    limit = PostgresSession.limit
                 }
                 let length = following == nil ? Self.checkInterval : Self.reportInterval
                 await pause.wait { try? await Task.sleep(for: length) }
             } catch {
                 report(error)
+                if (error as? PostgresFailure)?.isTimeout == true { limit = max(100, limit / 4) }
                 try? await Task.sleep(for: backoff.next(jitter: dependencies.randomFraction()))
             }
         }
@@ -97,23 +101,11 @@ package actor PostgresPublisher {
         let tracker = try dependencies.tracker()
         let (store, publisher) = (tracker.store, try Self.open(tracker))
         var session = try await PostgresSession(dependencies.plan)
-        if let other = session.store, other != publisher.id {
-            throw PostgresFailure(
-                "another store writes as this role",
-                advice: """
-                    Each store needs a role of its own. To replace the other store: \(PostgresFailure.initialise) \
-                    --gateway NAME.
-                    """)
-        }
+        if let other = session.store, other != publisher.id { throw PostgresFailure.otherStore }
         let isKnown =
-            try session.store != nil && session.epoch == store.drinkEpoch()
-            && session.position >= publisher.position && session.position <= store.lastChange()
-        if !isKnown {
-            try await sendAll(of: store, as: publisher.id, over: &session)
-        } else if session.position > publisher.position {
-            try store.confirmChanges(of: Self.name, through: session.position)
-        }
-        while case let changes = try store.changes(for: Self.name, limit: PostgresSession.limit),
+            try session.store != nil && session.epoch == store.drinkEpoch() && session.position == publisher.position
+        if !isKnown { try await sendAll(of: store, as: publisher.id, over: &session) }
+        while case let changes = try store.changes(for: Self.name, limit: limit),
             let last = changes.last
         {
             try await session.write(
@@ -129,31 +121,32 @@ package actor PostgresPublisher {
     private func sendAll(of store: TrackerStore, as id: String, over session: inout PostgresSession) async throws {
         // Later changes are sent after this.
         let (epoch, position) = (try store.drinkEpoch(), try store.lastChange())
+        try await session.claim(id)
         let isFirst = try await session.isEmpty()
         var others = isFirst ? [] : try await session.keys()
-        var next = try Self.batch(of: store, after: 0)
+        var next = try Self.batch(of: store, after: 0, limit: limit)
         while let part = next {
             // The database writes a batch while the next one is read.
-            async let following = Self.batch(of: store, after: part.last)
+            async let following = Self.batch(of: store, after: part.last, limit: limit)
             try await session.write(part.batch, isFirst: isFirst, position: nil)
             others.subtract(part.keys)
             next = try await following
         }
         while !others.isEmpty {
-            let part = others.prefix(PostgresSession.limit)
+            let part = others.prefix(limit)
             try await session.write(.init(part.map { ($0, nil) }), isFirst: false, position: nil)
             others.subtract(part)
         }
-        try await session.adopt(id, epoch: epoch, position: position)
+        try await session.adopt(epoch: epoch, position: position)
         try store.confirmChanges(of: Self.name, through: position)
         dependencies.log(.complete("\(dependencies.plan)"))
     }
 
     /// The drinks after a number; `nil` if there are none.
-    private static func batch(of store: TrackerStore, after number: Int64) throws
+    private static func batch(of store: TrackerStore, after number: Int64, limit: Int) throws
         -> (batch: PostgresSession.Batch, keys: [String], last: Int64)?
     {
-        let drinks = try store.countedDrinks(after: number, limit: PostgresSession.limit)
+        let drinks = try store.countedDrinks(after: number, limit: limit)
         return drinks.last.map {
             (PostgresSession.Batch(drinks.map { ($0.key, $0) }), drinks.map(\.key), $0.number)
         }

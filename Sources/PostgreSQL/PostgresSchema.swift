@@ -71,7 +71,10 @@ package enum PostgresSchema {
         let verifier = try await connection.quoted(connection.verifier(password, role: name))
         let role = try await connection.quoted(name, isName: true)
         let rows = try await connection.run(
-            "SELECT pg_has_role(oid, $2, 'MEMBER') FROM pg_roles WHERE rolname = $1", [.text(name), .text(group)])
+            """
+            SELECT NOT r.rolsuper AND EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid
+                WHERE m.member = r.oid AND g.rolname = $2) FROM pg_roles r WHERE r.rolname = $1
+            """, [.text(name), .text(group)])
         guard rows.first?[0] != "f" else {
             throw PostgresFailure(
                 "the role \(name) exists and is not a member of \(group)", advice: "Choose another name.")

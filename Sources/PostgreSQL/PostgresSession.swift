@@ -33,6 +33,17 @@ struct PostgresSession: Sendable {
     /// Orders the transactions of a gateway: a killed process can have one that is still running.
     private static let lock = "SELECT pg_advisory_xact_lock(hashtext('waterh.journal'), hashtext(current_user))"
 
+    /// Makes this store the one that writes. Its transfer is complete after `adopt`.
+    mutating func claim(_ store: String) async throws {
+        let rows = try await connection.run(
+            """
+            UPDATE waterh.gateway SET store = $1, epoch = NULL
+            WHERE name = current_user::text AND (store IS NULL OR store = $1) RETURNING name
+            """, [.text(store)])
+        guard !rows.isEmpty else { throw PostgresFailure.otherStore }
+        (self.store, epoch) = (store, nil)
+    }
+
     /// Whether the journal has no row of this gateway.
     func isEmpty() async throws -> Bool {
         try await connection.run(Self.lock)
@@ -77,24 +88,34 @@ struct PostgresSession: Sendable {
             try await connection.run("SELECT waterh.prepare($1)", [.days(Array(unprepared.values))])
             preparedMonths.formUnion(unprepared.keys)
         }
-        // Small partitions must be read by index, too.
+        // A lost connection must not keep the lock. Small partitions must be read by index, too.
         try await connection.run(
             """
-            BEGIN; SET LOCAL statement_timeout = '\(PostgresConnection.serverLimit)'; SET LOCAL enable_seqscan = off;
-            \(Self.lock)
+            BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '\(PostgresConnection.serverLimit)';
+            SET LOCAL idle_in_transaction_session_timeout = '\(PostgresConnection.serverLimit)';
+            SET LOCAL tcp_keepalives_idle = 10; SET LOCAL tcp_keepalives_interval = 5;
+            SET LOCAL tcp_keepalives_count = 3; SET LOCAL enable_seqscan = off; \(Self.lock)
             """)
         try await connection.run(isFirst ? Self.insertFirst : Self.insertChanges, batch.parameters)
-        let update = position.map { "UPDATE waterh.gateway SET position = \($0) WHERE name = current_user::text;" }
-        try await connection.run("\(update ?? "") COMMIT")
+        let rows = try await connection.run(
+            """
+            UPDATE waterh.gateway SET position = coalesce($1, position)
+            WHERE name = current_user::text AND store = $2 RETURNING name
+            """, [.integer(position), .text(store)])
+        guard !rows.isEmpty else { throw PostgresFailure.otherStore }
+        try await connection.run("COMMIT")
         if let position { self.position = position }
     }
 
-    /// Records that the journal has all drinks of a store up to a position.
-    mutating func adopt(_ store: String, epoch: Int64, position: Int64) async throws {
-        try await connection.run(
-            "UPDATE waterh.gateway SET store = $1, epoch = $2, position = $3 WHERE name = current_user::text",
-            [.text(store), .integer(epoch), .integer(position)])
-        (self.store, self.epoch, self.position) = (store, epoch, position)
+    /// Records that the journal has all drinks of the store up to a position.
+    mutating func adopt(epoch: Int64, position: Int64) async throws {
+        let rows = try await connection.run(
+            """
+            UPDATE waterh.gateway SET epoch = $1, position = $2
+            WHERE name = current_user::text AND store = $3 RETURNING name
+            """, [.integer(epoch), .integer(position), .text(store)])
+        guard !rows.isEmpty else { throw PostgresFailure.otherStore }
+        (self.epoch, self.position) = (epoch, position)
     }
 
     /// Reports the state of the gateway, for the dashboard.

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS waterh.journal_other PARTITION OF waterh.journal DEFA
 
 -- Creates the partitions of these days. A gateway calls it before it writes them.
 CREATE OR REPLACE FUNCTION waterh.prepare(days date[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     first date;
     name text;
@@ -58,8 +58,11 @@ BEGIN
         name := to_char(first, '"journal_"YYYY_MM');
         CONTINUE WHEN to_regclass('waterh.' || name) IS NOT NULL;
         -- Inserts continue. Another gateway that creates the same partition waits.
-        LOCK TABLE waterh.journal IN SHARE UPDATE EXCLUSIVE MODE;
+        LOCK TABLE ONLY waterh.journal IN SHARE UPDATE EXCLUSIVE MODE;
         CONTINUE WHEN to_regclass('waterh.' || name) IS NOT NULL;
+        IF EXISTS (SELECT FROM waterh.journal_other WHERE day >= first AND day < first + interval '1 month') THEN
+            LOCK TABLE ONLY waterh.journal IN SHARE ROW EXCLUSIVE MODE; -- No gateway plans with the old partitions.
+        END IF;
         EXECUTE format('CREATE TABLE waterh.%I (LIKE waterh.journal INCLUDING ALL)', name);
         EXECUTE format(
             'WITH moved AS (DELETE FROM waterh.journal_other WHERE day >= %L AND day < %L RETURNING *) '
@@ -96,6 +99,15 @@ CREATE OR REPLACE VIEW waterh.totals WITH (security_invoker = true) AS
     ) AS j ON j.gateway = g.name
     GROUP BY g.person;
 
+-- The local time of a zone; UTC if this server does not know the zone.
+CREATE OR REPLACE FUNCTION waterh.local_time(zone text) RETURNS timestamp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN now() AT TIME ZONE coalesce(zone, 'UTC');
+EXCEPTION WHEN OTHERS THEN
+    RETURN now() AT TIME ZONE 'UTC';
+END $$;
+
 -- One row for each gateway: the state of today. `behind_ml` compares with a steady pace from wake to sleep.
 CREATE OR REPLACE VIEW waterh.today WITH (security_invoker = true) AS
     SELECT g.name AS gateway, g.person, g.seen, g.polled, g.battery, g.goal_ml, coalesce(d.ml, 0)::bigint AS ml,
@@ -103,10 +115,10 @@ CREATE OR REPLACE VIEW waterh.today WITH (security_invoker = true) AS
             extract(epoch FROM l.now::time - g.wake) / nullif(extract(epoch FROM g.sleep - g.wake), 0)))
             - coalesce(d.ml, 0)))::bigint AS behind_ml
     FROM waterh.gateway AS g
-    CROSS JOIN LATERAL (SELECT now() AT TIME ZONE coalesce(g.zone, 'UTC') AS now) AS l
+    CROSS JOIN LATERAL (SELECT waterh.local_time(g.zone) AS now) AS l
     LEFT JOIN (SELECT gateway, day, sum(ml) AS ml FROM waterh.journal
-        WHERE day BETWEEN current_date - 1 AND current_date + 1 GROUP BY gateway, day) AS d
-        ON d.gateway = g.name AND d.day = (l.now - make_interval(hours => coalesce(g.day_hour, 0)))::date;
+        WHERE day BETWEEN current_date - 2 AND current_date + 2 GROUP BY gateway, day) AS d
+        ON d.gateway = g.name AND d.day = (l.now - make_interval(hours => least(23, greatest(0, coalesce(g.day_hour, 0)))))::date;
 
 -- Rights. A gateway adds and reads its own rows. A viewer reads all rows.
 DO $$

@@ -66,6 +66,18 @@ import TrackerService
         #expect(try await rig.days(in: database) == rig.days())
     }
 
+    @Test func `drinks arrive when they were logged while the publisher was off`() async throws {
+        let database = try await TestDatabase()
+        let rig = try await GatewayRig(database.gateway())
+        let keys = try rig.drink(5)
+        try await rig.publisher.send()
+        PostgresPublisher.turnOff(rig.store)
+        try rig.drink(3, every: 1)
+        _ = try rig.tracker.delete(keys[0])
+        try await rig.publisher.send()
+        #expect(try await rig.days(in: database) == rig.days())
+    }
+
     @Test func `a restored store withdraws the drinks that it lost`() async throws {
         let database = try await TestDatabase()
         let rig = try await GatewayRig(database.gateway())
@@ -95,6 +107,39 @@ import TrackerService
         await #expect { try await third.publisher.send() } throws: {
             "\($0)".contains("another store writes as this role")
         }
+    }
+
+    @Test func `only one of two new stores writes when both have the same role`() async throws {
+        let database = try await TestDatabase()
+        let plan = try await database.gateway()
+        let rigs = try [GatewayRig(plan), GatewayRig(plan)]
+        for rig in rigs { try rig.drink(20) }
+        let failures = await withTaskGroup(of: String?.self) { group in
+            for rig in rigs {
+                group.addTask {
+                    do { try await rig.publisher.send() } catch { return "\(error)" }; return nil
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.compactMap(\.self)
+        }
+        #expect(failures.count == 1 && failures[0].contains("another store writes as this role"), "\(failures)")
+        #expect(try await database.value("SELECT sum(1 - 2 * (n & 1)) FROM waterh.journal") == "20")
+    }
+
+    @Test func `a gateway's role cannot be one of an administrator`() async throws {
+        let database = try await TestDatabase()
+        await #expect(throws: PostgresFailure.self) { try await database.gateway("admin") }
+    }
+
+    @Test func `the view of today has all people if one has an unknown zone`() async throws {
+        let database = try await TestDatabase()
+        for zone in ["Europe/Berlin", "Nowhere/Else"] {
+            let role = TestDatabase.unusedName()
+            _ = try await database.gateway(role)
+            try await database.run(
+                "UPDATE waterh.gateway SET zone = '\(zone)', day_hour = 2147483647 WHERE name = '\(role)'")
+        }
+        #expect(try await database.value("SELECT count(*) FROM waterh.today") == "2")
     }
 
     @Test func `a day outside the known months moves into its month when the month is created`() async throws {
@@ -213,7 +258,8 @@ import TrackerService
             message: "Check the role in url and the password"),
     ]
 
-    @Test(arguments: faults) func `a fault is reported once, and ends without a loss`(_ fault: Fault) async throws {
+    @Test(arguments: faults) func `all drinks arrive after a fault, which is reported once`(_ fault: Fault) async throws
+    {
         let database = try await TestDatabase()
         let rig = try await GatewayRig(database.gateway())
         func run(_ script: String) async throws {
@@ -245,6 +291,8 @@ import TrackerService
         let server = try await PostgresServer("restart")
         let database = try await TestDatabase(on: server)
         let rig = try await GatewayRig(database.gateway())
+        try rig.drink(10)
+        try await rig.publisher.send()
         try rig.drink(200, every: 3)
         let lock = try await RowLock(database)
         rig.start()
@@ -282,7 +330,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `a host that accepts the connection and does not respond is given up`() async throws {
+    @Test func `a transfer fails if the host accepts the connection and does not respond`() async throws {
         let folder = try TemporaryFolder()
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -321,6 +369,16 @@ import TrackerService
         #expect(plan.url(role: "ben", password: "p") == "postgresql://ben:p@a,b:5433/water?sslmode=require")
     }
 
+    @Test(arguments: [
+        ("postgresql://h/d?user=admin&password=secret&sslmode=require", "postgresql://anna:pw@h/d?sslmode=require"),
+        ("postgres://admin:secret@h:5433/d", "postgres://anna:pw@h:5433/d"),
+        ("postgresql:///d?host=/run/p&ssl%6Bey=/root/key", "postgresql://anna:pw@/d?host=/run/p"),
+    ]) func `an address for another role has no credentials of the administrator`(address: String, expected: String)
+        throws
+    {
+        #expect(try PostgresPlan(url: address).url(role: "anna", password: "pw") == expected)
+    }
+
     @Test func `address and password come from files`() throws {
         let folder = try TemporaryFolder()
         try Data("postgresql://anna@h/d\n".utf8).write(to: folder.url("url"))
@@ -334,7 +392,7 @@ import TrackerService
         #expect(throws: WrongInput.self) { try PostgresPlan(["password": "x"]) }
     }
 
-    @Test func `the name of a role is checked`() {
+    @Test func `a role name is rejected if it has other characters or a reserved prefix`() {
         for name in ["", "Anna", "pg_x", "waterh_x", "a b", "a\"b", "1a"] {
             #expect(throws: WrongInput.self, "\(name)") { try PostgresSchema.checkName(name) }
         }

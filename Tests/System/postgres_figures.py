@@ -48,7 +48,7 @@ def measure(products, folder, say, limit):
         def sql(*statements, database="water", role="admin", settings=()):
             command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", socket, "-U", role, "-d", database]
             command += [word for statement in statements for word in ("-c", statement)]
-            return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | dict(settings)).stdout.strip()
+            return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | dict(settings)).stdout.strip()
 
         def url(role):
             return f"postgresql://{role}@/water?host={socket}"
