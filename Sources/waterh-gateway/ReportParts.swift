@@ -69,6 +69,7 @@ enum ReportParts {
         lines += file.settings.sorted { $0.key < $1.key }.map {
             "  \($0.key) = \(shown($0.key, $0.value))"
         }
+        lines += file.postgres.keys.sorted().map { "  postgres.\($0) = (set)" }
         if let store {
             lines.append("settings of the store that differ from the defaults:")
             let settings = (try? store.settings())?.stored.sorted { $0.key < $1.key }

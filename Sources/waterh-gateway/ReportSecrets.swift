@@ -2,6 +2,7 @@ import BlueZ
 import CommandSupport
 import Foundation
 import Gateway
+import PostgreSQL
 import Store
 import TrackerCore
 import TrackerService
@@ -32,6 +33,13 @@ struct ReportSecrets {
             }
         }
         redact(file.settings)
+        // Also if a file that the table names cannot be read.
+        names.formUnion(["url", "url-file", "password-file"].compactMap { file.postgres[$0] })
+        secrets.formUnion([file.postgres["password"]].compactMap(\.self))
+        if let database = try? PostgresPlan(file.postgres) {
+            names.formUnion(database.privateNames)
+            secrets.formUnion([database.knownPassword].compactMap(\.self))
+        }
         // A directory name can contain the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)

@@ -10,7 +10,7 @@ import Testing
         "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12", "fe80::1234:5678",
         "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret",
         "1A 02 02 16 15 0F 00 10", "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792",
-        "kitchen-proxy", "Chatham",
+        "kitchen-proxy", "Chatham", "db.example", "anna-role", "anna-water", "pw-8842",
     ]
 
     private func unpacked(_ archive: String, into folder: TemporaryFolder) async throws -> [String: String] {
@@ -50,6 +50,8 @@ import Testing
             [webhook]
             url = "https://hook.example/annegret"
             secret = "whsec_bW9yZSB3YXRlcg=="
+            [postgres]
+            url = "postgresql://anna-role:pw-8842@db.example/anna-water?connect_timeout=1"
             """, to: "waterh.toml")
         try folder.write(
             """
@@ -60,6 +62,7 @@ import Testing
             anne@mail.example
             2026-11-23 10:00:04 /org/bluez/hci0/dev_a4_c1_38_0a_0b_0c, store /home/annegret/.local/state, record 1A 02 \
             02 16 15 0F 00 10 00 00 01 61 00
+            2026-11-23 10:00:05 PostgreSQL: all drinks are in anna-water on db.example as anna-role.
             2026-11-23 10:00:05 what matters: Connection lost
             2026-11-23 10:00:06 password=hunter2 token=wht_abcdef Authorization: Bearer abcdef0123 {"secret": \
             "mumble"} dailyTotal=4070, 8781 millilitres, 8792 ML, esphome:kitchen-proxy.local
@@ -92,7 +95,8 @@ import Testing
                 && parts["versions.txt"]?.contains("BlueZ: ") == true)
         #expect(
             parts["settings.txt"]?.contains("reminders.engine = interval") == true
-                && parts["settings.txt"]?.contains("hydration.goalMl = (set)") == true)
+                && parts["settings.txt"]?.contains("hydration.goalMl = (set)") == true
+                && parts["settings.txt"]?.contains("postgres.url = (set)") == true)
         #expect(
             parts["store.txt"]?.contains("integrity: good") == true
                 && parts["doctor.txt"]?.contains("ok   store") == true)
