@@ -55,8 +55,6 @@ struct PostgresCommand: AsyncParsableCommand {
                 }
             } catch let failure as PostgresFailure {
                 throw CommandFailure(.failed, failure.cause, advice: failure.advice)
-            } catch let problem as any Problem {
-                throw CommandFailure(problem)
             }
         }
     }

@@ -17,11 +17,9 @@ extension Configuration {
 }
 
 extension ServicePlan {
-    func postgres() throws -> PostgresPlan? { try file.postgresPlan() }
-
     /// The publisher of the database; `nil` if the configuration has none.
     func postgresPublisher(_ store: TrackerStore, _ watch: StoreWatch?, log: Logger) -> PostgresPublisher? {
-        guard let database = (try? postgres()) ?? nil else {
+        guard let database else {
             PostgresPublisher.turnOff(store)
             return nil
         }

@@ -1,6 +1,7 @@
 import BottleProtocol
 import CommandSupport
 import Foundation
+import PostgreSQL
 import Store
 import WebServer
 import TrackerService
@@ -19,6 +20,8 @@ struct ServicePlan: Sendable {
     let dialect: RecordDialect?
     let keep: Bool
     let listen: String?
+    /// The PostgreSQL database of the configuration; `nil` if it has none.
+    let database: PostgresPlan?
     /// Messages for the user who started the service.
     let remarks: [String]
 
@@ -71,8 +74,8 @@ struct ServicePlan: Sendable {
         }
         // Fail at the start if the zone or the link is invalid.
         _ = (try StoreProvider.choice(zone), try link.name)
+        database = try file.postgresPlan()
         try checkNotifications()
-        _ = try postgres()
     }
 
     /// Validates the notification settings of the file.
