@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Store
 
 /// Splits a configuration of 0.9 with several people. The Debian package runs this on an upgrade.
 struct SplitPeople: ParsableCommand {
@@ -23,11 +24,19 @@ struct SplitPeople: ParsableCommand {
         let owner: Set<FileAttributeKey> = [.ownerAccountID, .groupOwnerAccountID, .posixPermissions]
         for part in try SplitConfiguration(text: text, name: config)?.parts ?? [] {
             if !FileManager.default.fileExists(atPath: part.path) {
-                let file = try OutputFile(part.path)
+                // The file gets its name last, so that an interrupted run leaves none that the service cannot read.
+                let temporary = part.path + ".new"
+                let file = try OutputFile(temporary)
                 try file.write(Array(part.text.utf8))
                 try file.commit()
-                try FileManager.default.setAttributes(
-                    attributes.filter { owner.contains($0.key) }, ofItemAtPath: part.path)
+                do {
+                    try FileManager.default.setAttributes(
+                        attributes.filter { owner.contains($0.key) }, ofItemAtPath: temporary)
+                    try FileManager.default.moveItem(atPath: temporary, toPath: part.path)
+                } catch {
+                    throw CommandFailure(
+                        .failed, "cannot write the configuration \(part.path): \(FileErrorText.text(error))")
+                }
             }
             TextOutput.standard.line(part.name)
         }
