@@ -97,9 +97,15 @@ struct BenchDayCommand: AsyncParsableCommand {
         do {
             if stopped == nil { try outcome.get() }
         } catch let error as LinkError {
+            let advice = LinkAdvice(linkName: "\(try link.name)", hasRadio: hasRadio).about(error.code)
             throw CommandFailure(
                 .noLink, "\(asSentence(error.description)) The recording is in \(folder.path).",
-                advice: LinkAdvice(linkName: "\(try link.name)", hasRadio: hasRadio).about(error.code))
+                // Do not advise a poll: it would acknowledge the log.
+                advice: error.code == .disconnected
+                    ? """
+                    Nothing was acknowledged: the bottle still has its log. Bring it nearer, and start a new session.
+                    """
+                    : advice)
         }
         try written.get()
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
