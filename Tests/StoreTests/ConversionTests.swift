@@ -229,7 +229,8 @@ import TrackerCore
             try db.execute(
                 sql: """
                     INSERT INTO outlet (name, id, position, place) VALUES ('mqtt', 'm', 0, :broker);
-                    INSERT INTO leaving (place, id, topic) VALUES (:broker, 'old', 't'), ('', 'old', 'u')
+                    INSERT INTO leaving (place, id, topic) VALUES (:broker, 'old', 't'), ('', 'old', 'u');
+                    INSERT INTO outlet_topic (outlet, topic) VALUES ('mqtt', 'v')
                     """, arguments: ["broker": broker])
         }
         let store = try TrackerStore(path: scratch.store)
@@ -239,6 +240,7 @@ import TrackerCore
                 StaleTopics(brokerAddress: "mqtt://h:1883", id: "old", topics: ["t"]),
             ])
         #expect(try store.read { try String.fetchOne($0, sql: "SELECT place FROM outlet") } == "mqtt://h:1883")
+        #expect(try store.retainedTopics(of: "mqtt") == ["v"])
     }
 
     @Test func `publishers of removed features keep no changes`() throws {

@@ -85,6 +85,9 @@ extension Schema {
                 UPDATE drink SET deleted = 1 WHERE deleted = 0
                     AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
                 """)
+        guard try columns(of: "outlet_topic", db) == ["outlet", "topic"] else {
+            throw wrongTable("outlet_topic", path: path)
+        }
         // 0.9 stored a broker as JSON with its URL and possibly the password.
         try db.execute(
             sql: """

@@ -111,10 +111,10 @@ extension Schema {
             position INTEGER NOT NULL,            -- changes up to here have arrived
             lifetimeMl INTEGER NOT NULL DEFAULT 0, -- the largest sum that was sent: a meter never decreases
             home TEXT,                            -- machine and file of the store; NULL: never connected
-            place TEXT                            -- address of the receiver; NULL: unknown
+            place TEXT                            -- address of the receiver; NULL: unknown, or switched off
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE leaving (                    -- retained topics: without their outlet they are to be deleted
+        CREATE TABLE leaving (                    -- retained topics; to be deleted if no outlet has this place and id
             place TEXT NOT NULL,                  -- address of the receiver; empty: unknown
             id TEXT NOT NULL,                     -- the client identifier
             topic TEXT NOT NULL,
