@@ -253,6 +253,11 @@ final class ConversationReader {
             sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
         }
         guard let (request, sent) = side.takeRequest(of: pdu, observation.bearer) else { return }
+        // With several bearers, another read can be waiting for its next part.
+        switch request {
+        case .readRequest, .readByTypeRequest: try deliverReading(side)
+        default: break
+        }
         onTransaction?(
             ATTTransaction(side: side, request: request, sent: sent, response: pdu, received: observation))
         switch (pdu, request) {
