@@ -160,10 +160,16 @@ final class Unpacker {
         }
     }
 
-    /// Whether another capture can be stored, which stays open. If not, stores the reason.
+    /// Whether the limit of captures was reported.
+    private var isFull = false
+
+    /// Whether the limit allows another capture: each one keeps a file open. If not, stores the reason once.
     private func hasPlace(for entry: String) -> Bool {
         if found.count < budget.limits.captures { return true }
-        reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
+        if !isFull {
+            reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)
+        }
+        isFull = true
         return false
     }
 
@@ -216,7 +222,7 @@ final class Unpacker {
 
     private var reportedRejections: [String] {
         let count = rejections.count - Self.maximumReported
-        return rejections.prefix(Self.maximumReported) + (count > 0 ? ["\(count) more files in it were not read"] : [])
+        return rejections.prefix(Self.maximumReported) + (count > 0 ? ["\(counted(count, "more part")) not read"] : [])
     }
 
     private var skippedText: String { Self.list(skipped, atMost: Self.maximumReported) }
