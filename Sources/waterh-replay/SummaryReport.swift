@@ -133,12 +133,12 @@ struct SummaryReport {
             if connection.isEncrypted { text += ", encrypted" }
             if connection.hasEnded { text += ", ended" }
             if connection.hasEnded, let reason = connection.reason {
-                text += " (\(disconnectReasonText(reason)), code 0x\(String(reason, radix: 16, uppercase: true)))"
+                text += " (\(disconnectReasonText(reason)), code 0x\(reason.hexDigits))"
             }
             return text
         }
-        let count = content.statistics.connectionCount
-        if count > Self.maximumListed {
+        if content.connections.count > Self.maximumListed {
+            let count = content.statistics.connectionCount
             lines.append("connections: \(count) in all; --json lists \(content.connections.count)")
         }
         return lines.isEmpty ? ["connections: none"] : lines
