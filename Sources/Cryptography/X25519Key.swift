@@ -39,12 +39,14 @@ package struct X25519Key: Sendable {
         _ raw: [UInt8], _ compute: (OpaquePointer, inout [UInt8], inout Int) -> Bool
     ) throws(CryptographyError) -> [UInt8] {
         guard let key = EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
-            throw CryptographyError("invalid X25519 private key")
+            throw CryptographyError(
+                raw.count == size
+                    ? "X25519 is not available" : "an X25519 private key has \(size) bytes, not \(raw.count)")
         }
         defer { EVP_PKEY_free(key) }
         var (output, count) = ([UInt8](repeating: 0, count: size), size)
         guard compute(key, &output, &count), count == size else {
-            throw CryptographyError("invalid X25519 public key of the peer")
+            throw CryptographyError("X25519 key agreement failed")
         }
         return output
     }
