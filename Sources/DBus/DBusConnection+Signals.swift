@@ -56,7 +56,11 @@ extension DBusConnection {
             // A signal that arrived during the call is not older than the reply.
             if names[name]?.isKnown == false { setOwner(owner, of: name) }
         }
-        return names[name]?.owner
+        // Another task watched the name first, and failed.
+        guard let watched = names[name] else {
+            throw DBusFailure(DBusFailure.failed, "cannot follow the owner of \(name)")
+        }
+        return watched.owner
     }
 
     private func setOwner(_ owner: String?, of name: String) {
