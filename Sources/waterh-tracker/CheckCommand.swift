@@ -244,7 +244,8 @@ struct OutputSink: NotificationSink {
 
     func canShow() async -> Bool { hasReader }
 
-    /// Prints the notification and returns whether the write succeeded.
+    /// Prints the notification, and returns whether the write succeeded. With `--json` it is printed afterwards and
+    /// counts at once, even if the write then fails.
     func deliver(_ notification: TrackerNotification) async -> Bool {
         guard !isJSON else { return true }
         console.line(notification.title)

@@ -3,7 +3,8 @@ import BottleProtocol
 
 /// The attributes of one GATT server, as far as the discovery in a capture shows them.
 ///
-/// Handles belong to the server that assigned them. Both ends of a connection can be servers.
+/// Handles belong to the server that assigned them. Both ends of a connection can be servers. A class, because a
+/// connection shares its table with its peer and with later connections.
 package final class AttributeTable {
     /// A characteristic. The key in `characteristics` is its value handle.
     package struct Characteristic: Sendable, Equatable {

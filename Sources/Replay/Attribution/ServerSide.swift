@@ -8,7 +8,7 @@ final class ServerSide {
     /// Whether the server is the capturing host, as in a recording on the computer that emulates the bottle.
     let isHost: Bool
     let table = AttributeTable()
-    /// The table from discovery on an earlier connection to the same address.
+    /// The table from discovery on another connection to the same address, which can still be open.
     private let earlierTable: AttributeTable
     /// The client's request on each bearer that has no response yet.
     private var pending: [UInt16: (request: ATTPDU, observation: ATTObservation)] = [:]

@@ -50,7 +50,7 @@ package final class CaptureContent {
     }
 
     package let statistics: CaptureStatistics
-    /// The connections with traffic or with a start or end in the capture; at most 1,000.
+    /// The connections with traffic, or whose start, end or encryption is in the capture; at most 1,000.
     package var connections: [ConnectionStatistics] {
         statistics.connections.filter { $0.counts.pdus > 0 || $0.sawBeginning || $0.hasEnded || $0.isEncrypted }
     }

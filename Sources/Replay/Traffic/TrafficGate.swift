@@ -46,7 +46,8 @@ package struct TrafficGate {
         return connection.map { $0.peer == device || $0.central == device } ?? false
     }
 
-    /// Like `selects`, but also passes the PDUs that identify characteristics, so that discovery is complete.
+    /// Like `selects`, but also passes all PDUs of the device that identify characteristics, so that discovery is
+    /// complete.
     package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if selects(event, pdu) { return true }
         guard case .att(let observation) = event, isOfDevice(observation.connection), let opcode = pdu.first else {

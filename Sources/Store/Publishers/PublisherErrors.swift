@@ -37,7 +37,8 @@ extension TrackerStore {
         }
     }
 
-    /// Clears the error, unless it is from these settings; `nil` always clears it.
+    /// Clears the error of a publisher.
+    /// - Parameter settings: keeps an error that was recorded with these settings; `nil` always clears it.
     package func clearProblem(of name: String, unlessWith settings: String? = nil) throws {
         let arguments: StatementArguments = [name, settings.map(Self.hash)]
         let old = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"

@@ -150,6 +150,8 @@ final class RouteTable {
         }
     }
 
+    /// - Parameter waitsForStore: if `false`, a known token is accepted first; only for routes with
+    ///   `access.caller(of:)`.
     private func route(
         _ method: HTTPRequest.Method, _ path: String, _ caller: @escaping @Sendable (Request) throws -> Caller,
         waitsForStore: Bool = true, _ answer: @escaping Handler
