@@ -24,6 +24,8 @@ struct DemoService: Sendable {
     let speed: Double
     let control: String?
 
+    // Swift 6.3.1 crashes in a release build when it optimises this function.
+    @_optimize(none)
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
         let socket = control ?? Paths.ofSession("waterh-emulator.sock")
