@@ -14,7 +14,9 @@ actor BottleScanner {
     private let tracker: ServiceStore
     private let log: Logger
     private let notify: @Sendable (TrackerNotification) async -> Bool
+    /// The bottles that the log has. The limit is for devices that change their address.
     private var logged: Set<String> = []
+    private static let maximumLogged = 100
     /// The bottles of the last scan; `nil` while the store has a bottle.
     private(set) var found: [BottleInRange]?
     private var lastError: String?
@@ -72,7 +74,7 @@ actor BottleScanner {
 
     private func notifyUnadopted(_ bottles: [BottleInRange]) async {
         let tracker = await tracker.tracker()
-        for bottle in bottles where logged.insert(bottle.address).inserted {
+        for bottle in bottles where logged.count < Self.maximumLogged && logged.insert(bottle.address).inserted {
             log.notice(
                 "Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
         }
