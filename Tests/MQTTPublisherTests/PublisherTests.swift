@@ -55,7 +55,10 @@ import TrackerSupport
         try await broker.start()
         try await rig.connected(2)
         let all = await event { Set(ear.payloads(at: "h/sip")).count == 51 ? ear.payloads(at: "h/sip") : nil }
+        // The broker repeats a message if it stopped before the subscriber's PUBACK.
+        var amounts: Set<Int> = []
         let sips = try #require(all, "\(ear.output)").map { object($0) }
+            .filter { amounts.insert($0["ml"] as? Int ?? 0).inserted }
         #expect(sips.compactMap { $0["ml"] as? Int } == Array(1...51))
         #expect(
             sips.dropFirst().allSatisfy {
