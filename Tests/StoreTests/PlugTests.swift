@@ -49,7 +49,7 @@ import TrackerCore
                 [("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "session entry") {
-            _ = try $0.addLog(.drink(), id: "new", try context("2026-02-03T13:00:00Z"))
+            _ = try $0.addLog(.drink(), try context("2026-02-03T13:00:00Z", counted: true))
         },
         Step(testDescription: "session end") { _ = try $0.endSession(try context("2026-02-03T13:00:00Z")) },
         Step(testDescription: "late sip in an ended session") {

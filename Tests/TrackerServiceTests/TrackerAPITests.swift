@@ -64,8 +64,7 @@ import TrackerSupport
         #expect(beer.log.presetID != nil && beer.session.view.logs.count == 1)
         let long = try fixture.tracker("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
-        let water = try fixture.tracker("20:40").water(id: "tap-1")
-        #expect(try fixture.tracker("20:41").water(id: "tap-1").log == water.log, "a repeated request adds one entry")
+        _ = try fixture.tracker("20:40").water()
         guard case .session(let edited) = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
             throw Unexpected()
         }

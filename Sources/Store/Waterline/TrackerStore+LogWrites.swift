@@ -35,18 +35,14 @@ package struct LogDraft: Hashable, Sendable {
 
 extension TrackerStore {
     /// Adds an entry to the active session.
-    /// - Parameter id: the caller's id, so that a repeated request adds one entry.
     /// - Throws: `WaterlineSession.Refusal`: no active session, a time outside it, an estimate out of range.
-    package func addLog(
-        _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
-    ) throws -> LogEntry {
+    package func addLog(_ draft: LogDraft, at instant: Instant? = nil, _ context: WriteContext) throws -> LogEntry {
         try write { db in
             guard let session = try SessionTable.active(db) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
-            if let id, let log: LogEntry = try db.first("\(LogTable.rows) WHERE id = ?", [id]) { return log }
             let log = LogEntry(
-                id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
+                id: context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
                 drinkType: draft.drinkType, sizeOz: draft.sizeOz, abv: draft.abv,
                 standardDrinkEstimate: draft.standardDrinkEstimate, presetID: draft.presetID, amountOz: draft.amountOz,
                 source: DrinkSource(rawValue: context.source), updatedAt: context.now, seq: 0)

@@ -92,11 +92,9 @@ extension TrackerAPI {
     /// - Parameters:
     ///   - preset: the name or id of a preset.
     ///   - estimate: standard drinks, instead of the computed value.
-    ///   - id: the caller's id for the entry; a repeated request adds nothing.
     package func drink(
         preset: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil,
-        estimate: Double? = nil, at instant: Instant? = nil,
-        id: String? = nil
+        estimate: Double? = nil, at instant: Instant? = nil
     ) throws -> LogOutcome {
         try change {
             let draft: LogDraft
@@ -110,18 +108,16 @@ extension TrackerAPI {
                     estimate: estimate ?? PresetValues.estimate(sizeOz, abv) ?? 1, drinkType: type, sizeOz: sizeOz,
                     abv: abv)
             }
-            return try outcome(store.addLog(draft, at: instant, id: id, context))
+            return try outcome(store.addLog(draft, at: instant, context))
         }
     }
 
     /// Logs a water in the active session.
-    /// - Parameters:
-    ///   - oz: in US fluid ounces; `nil` means the setting `waterline.defaultWaterOz`.
-    ///   - id: the caller's id for the entry; a repeated request adds nothing.
-    package func water(oz: Double? = nil, at instant: Instant? = nil, id: String? = nil) throws -> LogOutcome {
+    /// - Parameter oz: in US fluid ounces; `nil` means the setting `waterline.defaultWaterOz`.
+    package func water(oz: Double? = nil, at instant: Instant? = nil) throws -> LogOutcome {
         try change {
             let ounces = try Self.checkedWater(oz) ?? Double(try store.settings().defaultWaterOz)
-            return try outcome(store.addLog(.water(oz: ounces), at: instant, id: id, context))
+            return try outcome(store.addLog(.water(oz: ounces), at: instant, context))
         }
     }
 
