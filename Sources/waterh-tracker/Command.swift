@@ -128,11 +128,11 @@ struct LoggedEntry: Decodable {
     var id: String
     var logs: [Entry]
 
-    static func stored(_ response: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
+    static func stored(_ response: Data, _ context: CommandContext) throws -> (session: SessionView, log: LogEntry)? {
         let entry = try JSONDecoder().decode(Self.self, from: response)
         let last = entry.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
         let session = try context.tracker.session(entry.id)
-        return session.view.logs.first { $0.shortName == last?.name }.map { (session, $0) }
+        return session.logs.first { $0.shortName == last?.name }.map { (session, $0) }
     }
 }
 

@@ -83,7 +83,7 @@ struct SessionCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             let start = try context.tracker.startSession()
             try context.printReport(start) {
-                let when = "at \(context.time(start.session.view.session.startTime))"
+                let when = "at \(context.time(start.session.session.startTime))"
                 return start.started
                     ? [
                         """
@@ -146,7 +146,7 @@ struct SessionCommand: ParsableCommand {
                 guard !list.sessions.isEmpty else {
                     return ["No past sessions yet. Start one with: waterh-tracker session start"]
                 }
-                return list.sessions.map(\.view.session).map { session in
+                return list.sessions.map(\.session).map { session in
                     let summary = session.computedSummary
                     return """
                         \(session.id.prefix(8))  \(context.dateTime(session.startTime))  \
@@ -183,12 +183,11 @@ struct SessionCommand: ParsableCommand {
 
 enum SessionText {
     /// Prints the result of a change: the new state of the session.
-    static func report(_ context: CommandContext, _ session: SessionReport, _ text: String) throws {
+    static func report(_ context: CommandContext, _ session: SessionView, _ text: String) throws {
         try context.printReport(session) { change(context, session, text) }
     }
 
-    static func change(_ context: CommandContext, _ session: SessionReport, _ text: String) -> [String] {
-        let view = session.view
+    static func change(_ context: CommandContext, _ view: SessionView, _ text: String) -> [String] {
         let due = view.session.isActive ? " " + view.state.waterDueText(everyNDrinks: view.everyNDrinks) : ""
         return [text, counts(view.state) + due] + (view.session.isActive ? warning(view.state, context) : [])
     }
@@ -203,8 +202,7 @@ enum SessionText {
         state.isWarning ? [context.console.paint(WaterlineState.warningText, .amber)] : []
     }
 
-    static func lines(_ report: SessionReport, _ context: CommandContext) throws -> [String] {
-        let view = report.view
+    static func lines(_ view: SessionView, _ context: CommandContext) throws -> [String] {
         let session = view.session
         let state = view.state
         var lines = [

@@ -17,7 +17,7 @@ import TrackerService
         guard case .session(let report) = try fixture.tracker("12:03").edit("w1", EntryChange(estimate: 1)) else {
             return #expect(Bool(false), "w1 is an entry")
         }
-        #expect(report.view.logs.count == 1)
+        #expect(report.logs.count == 1)
     }
 
     @Test func `undo skips changes of a hidden session`() throws {

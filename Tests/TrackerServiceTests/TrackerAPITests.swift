@@ -61,17 +61,17 @@ import TrackerSupport
         #expect(try fixture.tracker("20:00").startSession().started)
         #expect(try !fixture.tracker("20:01").startSession().started)
         let beer = try fixture.tracker("20:10").drink(preset: "beer")
-        #expect(beer.log.presetID != nil && beer.session.view.logs.count == 1)
+        #expect(beer.log.presetID != nil && beer.session.logs.count == 1)
         let long = try fixture.tracker("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
         _ = try fixture.tracker("20:40").water()
         guard case .session(let edited) = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
             throw Unexpected()
         }
-        #expect(edited.view.logs.first?.standardDrinkEstimate == 1.5)
+        #expect(edited.logs.first?.standardDrinkEstimate == 1.5)
         let ended = try fixture.tracker("23:00").endSession()
-        #expect(!ended.view.session.isActive && ended.view.session.computedSummary?.drinks == 2)
-        #expect(try fixture.tracker("23:01").sealLastSession().view.session.sealed)
+        #expect(!ended.session.isActive && ended.session.computedSummary?.drinks == 2)
+        #expect(try fixture.tracker("23:01").sealLastSession().session.sealed)
         #expect(try fixture.tracker("23:02").sessions().sessions.count == 1)
         #expect(
             try keys(ended) == [
@@ -149,7 +149,7 @@ import TrackerSupport
         try await fixture.tracker("20:10").deliver([sink])
         #expect(sink.shown["waterline-live"] != nil)
         #expect(sink.shown.keys.contains { ["waterline-per-drink", "waterline-warning"].contains($0) } == (drinks > 0))
-        let summary = try fixture.tracker("20:15").endSession().view.session.computedSummary
+        let summary = try fixture.tracker("20:15").endSession().session.computedSummary
         #expect(summary?.drinks == drinks && summary?.durationSeconds == 900)
         let before = sink.delivered.count
         for minute in stride(from: 15, to: 14 * 60, by: 45) {

@@ -131,12 +131,12 @@ extension TrackerAPI {
 
     /// Ends the active session.
     /// - Parameter atLastLog: `true` ends the session at the time of its last entry instead of now.
-    package func endSession(atLastLog: Bool = false) throws -> SessionReport {
-        try change { SessionReport(view: try store.endSession(atLastLog: atLastLog, context)) }
+    package func endSession(atLastLog: Bool = false) throws -> SessionView {
+        try change { try store.endSession(atLastLog: atLastLog, context) }
     }
 
     /// Suppresses the question about an abandoned session for 12 hours.
-    package func keepGoing() throws -> SessionReport {
+    package func keepGoing() throws -> SessionView {
         try change {
             try store.keepGoing(context)
             return try latestSession()
@@ -144,41 +144,39 @@ extension TrackerAPI {
     }
 
     /// Seals the last session: its entries can no longer be changed.
-    package func sealLastSession() throws -> SessionReport {
+    package func sealLastSession() throws -> SessionView {
         try change {
             guard let last = try store.pastSessions(limit: 1).first else {
                 throw Refusal("noSuchSession", "There is no ended session.", category: .notFound)
             }
             try store.sealSession(last.id, context)
-            guard let view = try store.session(named: last.id, at: now) else {
-                throw WaterlineSession.Refusal.noActiveSession
-            }
-            return SessionReport(view: view)
+            return try Self.required(store.session(named: last.id, at: now))
         }
     }
 
-    package func activeSession() throws -> SessionReport {
-        guard let view = try store.activeSession(at: now) else { throw WaterlineSession.Refusal.noActiveSession }
-        return SessionReport(view: view)
+    package func activeSession() throws -> SessionView { try Self.required(store.activeSession(at: now)) }
+
+    private static func required(_ session: SessionView?) throws -> SessionView {
+        guard let session else { throw WaterlineSession.Refusal.noActiveSession }
+        return session
     }
 
     /// The session with this id or unambiguous prefix of an id; `nil` means the active session, else the last one.
-    package func session(_ name: String? = nil) throws -> SessionReport {
+    package func session(_ name: String? = nil) throws -> SessionView {
         guard let name else { return try latestSession() }
-        guard let view = try store.session(named: name, at: now) else {
+        guard let session = try store.session(named: name, at: now) else {
             throw Refusal(
                 "noSuchSession", "No session, or more than one, has an id that begins with \"\(name)\".",
                 category: .notFound,
                 values: ["given": name])
         }
-        return SessionReport(view: view)
+        return session
     }
 
     /// The sessions, newest first.
     package func sessions(limit: Int = 5) throws -> SessionList {
         SessionList(
-            sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
-                SessionReport.init(view:)))
+            sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) })
     }
 
     /// Throws unless the volume is more than 0 and at most 100 oz.
@@ -191,12 +189,8 @@ extension TrackerAPI {
     }
 
     /// The active session, else the last one, else the one with the id.
-    func latestSession(else id: String? = nil) throws -> SessionReport {
-        if let session = try sessionIfAny() { return session }
-        guard let id, let view = try store.session(named: id, at: now) else {
-            throw WaterlineSession.Refusal.noActiveSession
-        }
-        return SessionReport(view: view)
+    func latestSession(else id: String? = nil) throws -> SessionView {
+        try Self.required(sessionIfAny() ?? id.flatMap { try store.session(named: $0, at: now) })
     }
 
     private func outcome(_ log: LogEntry) throws -> LogOutcome {

@@ -132,11 +132,8 @@ extension TrackerAPI {
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
     /// The active session, else the last one; `nil` if there is none.
-    package func sessionIfAny() throws -> SessionReport? {
-        if let active = try store.activeSession(at: now) { return SessionReport(view: active) }
-        guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now)
-        else { return nil }
-        return SessionReport(view: view)
+    package func sessionIfAny() throws -> SessionView? {
+        try store.activeSession(at: now) ?? sessions(limit: 1).sessions.first
     }
 
     /// The entries of the active session, oldest first; empty without one.

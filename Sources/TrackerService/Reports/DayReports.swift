@@ -43,7 +43,7 @@ package struct ResetOutcome: Hashable, Sendable, Encodable {
 package enum EntryOutcome: Hashable, Sendable, Encodable {
     case drink(DrinkOutcome)
     /// The active session, or the last one.
-    case session(SessionReport)
+    case session(SessionView)
 
     package func encode(to encoder: any Encoder) throws {
         switch self {
@@ -94,35 +94,33 @@ package struct StreakReport: Hashable, Sendable, Encodable {
     }
 }
 
-package struct SessionReport: Hashable, Sendable, Encodable {
-    package let view: SessionView
-
+extension SessionView: Encodable {
     package func encode(to encoder: any Encoder) throws {
-        let (session, state) = (view.session, view.state)
+        let state = state
         try encoder.encode([
             "id": session.id, "startTime": session.startTime.description, "endTime": session.endTime?.description,
             "isActive": session.isActive, "sealed": session.sealed, "value": state.value,
             "sinceWater": state.sinceWater, "isWarning": state.isWarning, "summary": session.computedSummary,
-            "logs": view.logs.map { LogReport($0, view) }, "carryMl": view.carryMl,
+            "logs": logs.map { LogReport($0, self) }, "carryMl": carryMl,
         ])
     }
 }
 
 package struct SessionStart: Hashable, Sendable, Encodable {
     /// The values of the response; `started` is `false` if a session was already active.
-    package let started: Bool, session: SessionReport
+    package let started: Bool, session: SessionView
 }
 
 /// The result of logging in a session: the new entry, and the session. The JSON is that of the session.
 package struct LogOutcome: Hashable, Sendable, Encodable {
-    package let log: LogEntry, session: SessionReport
+    package let log: LogEntry, session: SessionView
 
     package func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
 }
 
 /// The sessions, newest first.
 package struct SessionList: Hashable, Sendable, Encodable {
-    package let sessions: [SessionReport]
+    package let sessions: [SessionView]
 }
 
 package struct LogReport: Hashable, Sendable, Encodable {

@@ -130,7 +130,7 @@ private struct WidgetData {
             return
         }
         if state.waterline == nil {
-            last = try tracker.sessions(limit: 1).sessions.first?.view.session.computedSummary
+            last = try tracker.sessions(limit: 1).sessions.first?.session.computedSummary
         } else {
             logs = try tracker.activeLogs()
         }
