@@ -106,58 +106,63 @@ package struct TrackerStore: Sendable {
     // MARK: - Transactions
 
     /// Reads one consistent state without blocking writes.
-    func read<T>(_ body: (Database) throws -> T) throws -> T {
-        try requireSameFile()
-        return try Self.convertingErrors(at: path) { try database.read(body) }
-    }
+    func read<T>(_ body: (Database) throws -> T) throws -> T { try reading { try database.read(body) } }
 
     /// Reads one consistent state on a separate connection, for exports, so that other reads do not wait.
     func readSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
-        try requireSameFile()
-        return try Self.convertingErrors(at: path) { try pool.makeSnapshot().read(body) }
+        return try reading { try pool.makeSnapshot().read(body) }
     }
 
     /// Writes in one transaction, which is on disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
-        try requireWriteAccess()
-        let result = try Self.convertingErrors(at: path) {
-            try database.write { db in
+        try writing {
+            let result = try database.write { db in
                 let before = db.totalChangesCount
                 try pendingRequest?.store(db)
                 let result = try body(db)
                 if db.totalChangesCount > before { shared.hasChanged.withLock { $0 = true } }
                 return result
             }
+            pendingRequest?.isStored = true
+            return result
         }
-        pendingRequest?.isStored = true
-        // A commit to a file that was deleted in the meantime is lost.
-        try requireSameFile()
-        return result
     }
 
     /// Writes without a transaction, for statements that cannot run in one, and for the caller's transactions.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
-        try requireWriteAccess()
-        shared.hasChanged.withLock { $0 = true }
-        let result = try Self.convertingErrors(at: path) { try database.writeWithoutTransaction(body) }
-        try requireSameFile()
-        return result
+        try writing {
+            shared.hasChanged.withLock { $0 = true }
+            return try database.writeWithoutTransaction(body)
+        }
     }
 
     /// Writes as `writeWithoutTransaction` does, but on a separate connection, for a write with a long preparation.
     func writeSeparately<T>(_ body: (Database) throws -> T) throws -> T {
         guard database is DatabasePool else { return try writeWithoutTransaction(body) }
-        try requireWriteAccess()
-        shared.hasChanged.withLock { $0 = true }
-        let result = try Self.convertingErrors(at: path) {
-            try StoreOpening.connection(path, isReadOnly: false).writeWithoutTransaction { db in
+        return try writing {
+            shared.hasChanged.withLock { $0 = true }
+            return try StoreOpening.connection(path, isReadOnly: false).writeWithoutTransaction { db in
                 if let beforeStatement = shared.beforeStatement {
                     db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) }
                 }
                 return try body(db)
             }
         }
+    }
+
+    private func reading<T>(_ body: () throws -> T) throws -> T {
+        try requireSameFile()
+        return try Self.convertingErrors(at: path, body)
+    }
+
+    private func writing<T>(_ body: () throws -> T) throws -> T {
+        guard access == .writing else {
+            throw StoreError(
+                .readOnly, "The store was opened read-only, nothing was changed", at: path, code: "openedToLook")
+        }
+        let result = try reading(body)
+        // A commit to a file that was deleted in the meantime is lost.
         try requireSameFile()
         return result
     }
@@ -186,14 +191,6 @@ package struct TrackerStore: Sendable {
         for suffix in ["-wal", "-shm"] { unlink(StoreFile.target(of: path) + suffix) }
     }
 
-    private func requireWriteAccess() throws {
-        guard access == .writing else {
-            throw StoreError(
-                .readOnly, "The store was opened read-only, nothing was changed", at: path, code: "openedToLook")
-        }
-        try requireSameFile()
-    }
-
     /// Runs `body` and converts SQLite's errors to `StoreError`.
     static func convertingErrors<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
@@ -216,8 +213,7 @@ package struct TrackerStore: Sendable {
 
     /// A value that changes with every write by any process. Does not wait for writers.
     package func changeMark() throws -> ChangeMark {
-        try requireSameFile()
-        return try Self.convertingErrors(at: path) {
+        try reading {
             guard database is DatabasePool else { return try database.unsafeRead(Self.currentMark) }
             let observer = try shared.observer.withLock { observer in
                 let opened = try observer ?? StoreOpening.connection(path, isReadOnly: true)
