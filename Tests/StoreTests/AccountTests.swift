@@ -11,14 +11,15 @@ import TrackerSupport
 @Suite struct AccountTests {
     let scratch: TemporaryFolder
     let store: TrackerStore
+    let now: WriteContext
 
     init() throws {
         scratch = try TemporaryFolder()
         store = try TrackerStore(path: scratch.store)
+        now = try context()
     }
 
     @Test func `a token is valid until it is revoked`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let first = try store.addToken("secret one", label: "phone", now)
         _ = try store.addToken("secret two", label: "tablet", now)
         func isValid(_ token: String) throws -> Bool { try store.authenticate(token, at: now.now) != nil }
@@ -38,7 +39,6 @@ import TrackerSupport
 
     /// D4: a change of drinks replaces the files, and a modified file is repaired.
     @Test func `health files contain the stored drinks after each change`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let folder = scratch.url("health")
         func keys(_ name: String) throws -> [String] {
             let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
@@ -65,7 +65,6 @@ import TrackerSupport
 
     /// Service, poll and commands update the files concurrently after their commits.
     @Test func `health files written by several processes have each drink once`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let path = scratch.store
         try store.changeSettings([("health.enabled", "true")], now)
         let troubles = Mutex<[String]>([])
@@ -91,7 +90,6 @@ import TrackerSupport
     }
 
     @Test func `a health file that cannot be written is reported with the system's error`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)
         try Data().write(to: scratch.url("health"))
         _ = try store.logDrink(ml: 100, now)
@@ -121,7 +119,6 @@ import TrackerSupport
     }
 
     @Test func `a purge leaves empty tables and no bytes`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         _ = try store.finishOnboarding(now)
         _ = try store.append([try sip("2026-02-03T10:00:00", 50, bottle: "BOTTLE-TO-FORGET")])
         _ = try store.startSession(now)
@@ -140,7 +137,6 @@ import TrackerSupport
 
     /// D4: a store that is restored from its export knows the bottle's records, including tombstones.
     @Test func `an import of a full export restores a store`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
         _ = try store.append(batch)
         for format in HealthFiles.Format.allCases {
@@ -159,7 +155,6 @@ import TrackerSupport
 
     @Test func `a file with a future sample is rejected`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        let now = try context("2026-02-03T18:00:00Z")
         let allowed = HealthSample(at: now.now.advanced(seconds: 600), ml: 100)
         var tooLate = HealthSample(at: now.now.advanced(seconds: 601), ml: 100)
         #expect(throws: Refusal.self) { try store.importSamples([allowed, tooLate], now) }
@@ -173,7 +168,6 @@ import TrackerSupport
     /// bottle delivers them again.
     @Test(arguments: [true, false])
     func `an imported drink counts once under another bottle identity`(isCorrected: Bool) throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         let (store, other) = (try TrackerStore(inMemory: nil), try TrackerStore(inMemory: nil))
         _ = try other.append([try sip("2026-02-03T09:00:00", 101, bottle: old)])
@@ -193,7 +187,6 @@ import TrackerSupport
 
     /// Apple Health returns our drink with another app's name, before or after our sample in one file.
     @Test func `an exported drink returned by another app counts once`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
         let copy = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")
         let foreign = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k2", sourceName: "Another")

@@ -11,8 +11,14 @@ import TrackerSupport
 
 @Suite struct BackupTests {
     let scratch: TemporaryFolder
+    let store: TrackerStore
+    let now: WriteContext
 
-    init() throws { scratch = try TemporaryFolder() }
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+        now = try context()
+    }
 
     /// Every row of every table as text, except the positions of changes, which belong to one file.
     private func dump(_ store: TrackerStore, without: Set<String> = ["drink_sequence"]) throws -> [String] {
@@ -30,7 +36,6 @@ import TrackerSupport
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func `a random store has equal rows after a restore`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let store = try TrackerStore(path: scratch.store)
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
         var now = try #require(Instant(iso: "2026-02-03T18:00:00Z"))
         func context() throws -> WriteContext {
@@ -99,9 +104,8 @@ import TrackerSupport
     }
 
     @Test func `an invalid backup changes nothing`() throws {
-        let store = try TrackerStore(path: scratch.store)
         #expect(try !store.isUsed())
-        _ = try store.logDrink(ml: 250, try context("2026-02-03T18:00:00Z"))
+        _ = try store.logDrink(ml: 250, try context())
         let before = try dump(store)
         let intact = scratch.file("intact")
         try store.backUp(to: intact)
@@ -131,7 +135,6 @@ import TrackerSupport
 
     @Test func `a backup has no tokens, and passwords only on request`() throws {
         let store = try TrackerStore(path: scratch.file("secrets"))
-        let now = try context("2026-02-03T18:00:00Z")
         _ = try store.addToken("wt_secret", label: "phone", now)
         _ = try store.changeSettings([("mqtt.password", "hunter2"), ("hydration.goalMl", "2100")], now)
         for (name, secrets) in [("with", true), ("without", false)] {
@@ -152,9 +155,8 @@ import TrackerSupport
     /// current one.
     @Test func `a restore does not restore old errors`() throws {
         let (now, other) = (
-            try context("2026-02-03T18:00:00Z"), try TrackerStore(path: scratch.file("other.db"))
+            try context(), try TrackerStore(path: scratch.file("other.db"))
         )
-        let store = try TrackerStore(path: scratch.store)
         try store.recordConnection(ConnectionProblem(.notFound), at: now.now)
         let file = scratch.file("backup")
         try store.backUp(to: file)
@@ -166,7 +168,6 @@ import TrackerSupport
     }
 
     @Test func `a restore sends nothing that was pending in the backup`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         func words(_ id: String) -> Announcement {
             Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
         }
@@ -198,8 +199,6 @@ import TrackerSupport
 
     /// Records that the bottle has delivered since an old backup exist only in the replaced store.
     @Test func `a restore keeps the replaced store as a backup`() async throws {
-        let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.store)
         let old = scratch.file("old")
         try store.backUp(to: old)
         // A concurrent write of another program is in the restored store or in the kept copy.
@@ -245,8 +244,6 @@ import TrackerSupport
     }
 
     @Test func `a restore deletes the unfinished copy of a killed restore`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.store)
         let old = scratch.file("old")
         try store.backUp(to: old)
         _ = try store.logDrink(ml: 500, now)
@@ -267,8 +264,6 @@ import TrackerSupport
     // MARK: - Data that a restore does not revert
 
     @Test func `a restore does not revert deliveries, revocations and numbers`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.store)
         let first = try store.logDrink(ml: 100, now)
         _ = try store.addToken("secret", label: "phone", now)
         let backup = scratch.file("backup")
@@ -296,9 +291,7 @@ import TrackerSupport
 
     /// A folder `health` with other files is not deleted, and two stores write files of their own.
     @Test func `a purge deletes only files of its store`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let health = scratch.url("health")
-        let store = try TrackerStore(path: scratch.store)
         let other = try TrackerStore(path: scratch.file("other.db"))
         for (each, ml) in [(store, 100), (other, 200)] {
             try each.changeSettings([("health.enabled", "true")], now)
@@ -326,8 +319,6 @@ import TrackerSupport
     }
 
     @Test func `a purge waits for writers of health files`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
-        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("health.enabled", "true")], now)
         _ = try store.logDrink(ml: 777, now)
         try store.updateHealthFiles()

@@ -9,8 +9,12 @@ import TrackerSupport
 /// Tracker spec B7, B8: the process with the claim is the only sender of a notification.
 @Suite struct ClaimTests {
     let scratch: TemporaryFolder
+    let store: TrackerStore
 
-    init() throws { scratch = try TemporaryFolder() }
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+    }
 
     private func berlin(_ wall: String) throws -> WriteContext {
         try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
@@ -36,7 +40,6 @@ import TrackerSupport
 
     /// A process is killed between claim and delivery: after the lease the same id is offered again and counted once.
     @Test func `the claim of a killed process expires`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let killed = try store.offer(berlin("12:00"))
         #expect(try store.offer(berlin("12:00")).banners.isEmpty)
         let later = try berlin("12:01")
@@ -50,7 +53,6 @@ import TrackerSupport
 
     /// Each delivery renews the claim. A notification that another process claimed is not shown.
     @Test func `a claim is renewed during a delivery`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let slow = try store.offer(berlin("12:00"))
         let banner = try #require(slow.banners.first)
         let second = try #require(Instant(iso: "2026-06-15T12:00:50+02:00"))
@@ -61,13 +63,11 @@ import TrackerSupport
     }
 
     @Test func `a claim made with a wrong clock does not block other processes`() throws {
-        let store = try TrackerStore(path: scratch.store)
         _ = try store.offer(berlin("20:00"))
         #expect(try store.offer(berlin("12:00")).banners.count == 1)
     }
 
     @Test func `accepting a notification keeps concurrent changes`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let noon = try berlin("12:00")
         let offer = try store.offer(noon)
         _ = try store.logDrink(ml: 2000, noon)
@@ -82,7 +82,6 @@ import TrackerSupport
 
     /// With `discreet`, the per-drink reminder and the warning have the same text. One notification answers both.
     @Test func `decisions with the same text are shown as one notification`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let night = try berlin("23:00")
         _ = try store.startSession(night)
         for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
@@ -104,7 +103,6 @@ import TrackerSupport
     /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
     /// later, once.
     @Test func `the evaluation after a commit detects a drink that returns to pace`() throws {
-        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
         func decided(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
@@ -121,7 +119,6 @@ import TrackerSupport
 
     /// E4: the grid restarts at the change, independently of the next evaluation.
     @Test func `a new interval restarts the time grid`() throws {
-        let store = try TrackerStore(path: scratch.store)
         _ = try store.startSession(berlin("21:00"))
         try store.changeSettings([("waterline.intervalMinutes", "30")], berlin("21:07"))
         func next(_ wall: String) throws -> Double? {
@@ -139,7 +136,6 @@ import TrackerSupport
             let history = try store.history(from: days[0], through: days[6])
             return days.map { history[$0].goalMl }
         }
-        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("hydration.goalMl", "3000")], berlin("12:00"))
         #expect(try goals(store) == [2500, 2500, 2500, 2500, 2500, 3000, 3000])
         let fresh = try TrackerStore(inMemory: nil)
@@ -152,7 +148,6 @@ import TrackerSupport
     }
 
     @Test func `later drinks do not count with --now in the past`() throws {
-        let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
         _ = try store.logDrink(ml: 300, berlin("14:00"))
         func total(_ wall: String) throws -> Int { try store.preview(explicit(wall)).snapshot.pace.dailyTotalMl }
@@ -185,7 +180,6 @@ import TrackerSupport
     }
 
     @Test func `a clock set back removes no drink`() throws {
-        let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))
         _ = try store.startSession(berlin("17:30"))
         let before = try store.preview(berlin("16:00")).snapshot

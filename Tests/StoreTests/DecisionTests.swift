@@ -10,8 +10,12 @@ import TrackerSupport
 
 @Suite struct DecisionTests {
     let scratch: TemporaryFolder
+    let store: TrackerStore
 
-    init() throws { scratch = try TemporaryFolder() }
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+    }
 
     private func berlin(_ instant: Instant) throws -> WriteContext {
         WriteContext(
@@ -45,7 +49,6 @@ import TrackerSupport
     }
 
     @Test func `a repeated evaluation changes nothing`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
         _ = try store.startSession(noon)
         _ = try store.evaluate(noon, sinks: [MemorySink()])
@@ -58,7 +61,6 @@ import TrackerSupport
 
     /// D3: each day keeps the goal that it ended with. A streak survives a raised goal.
     @Test func `each day keeps its goal`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
         func noon(_ day: LocalDay) throws -> WriteContext {
             try berlin(try #require(Instant(iso: "\(day)T12:00:00+02:00")))
@@ -79,7 +81,6 @@ import TrackerSupport
 
     @Test func `settings are stored, and rejected with the rule`() throws {
         let context = try berlin(Instant(seconds: 1_780_000_000))
-        let store = try TrackerStore(path: scratch.store)
         try store.changeSettings([("schedule.wake", "06:30"), ("day.zone", "America/Nuuk")], context)
         let refusal = #expect(throws: SettingRefusal.self) {
             try store.changeSettings([("hydration.glassMl", "300"), ("hydration.goalMl", "100")], context)
@@ -94,7 +95,6 @@ import TrackerSupport
     }
 
     @Test func `an alias can be removed`() throws {
-        let store = try TrackerStore(path: scratch.store)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
         try store.changeSettings([("bottle.alias", "unset")], berlin(sampleInstant))

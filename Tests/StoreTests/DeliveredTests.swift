@@ -9,8 +9,12 @@ import TrackerCore
 /// Deliveries have one order and keep their text, for channels that were down and after a killed process.
 @Suite struct DeliveredTests {
     let scratch: TemporaryFolder
+    let store: TrackerStore
 
-    init() throws { scratch = try TemporaryFolder() }
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+    }
 
     private func berlin(_ wall: String) throws -> WriteContext {
         try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
@@ -28,7 +32,6 @@ import TrackerCore
     }
 
     @Test func `delivered notifications keep their order and text`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let through = try store.lastProcessed("mqtt")
         let first = try deliver(store, "08:00")
         let second = try deliver(store, "11:00")
@@ -52,7 +55,6 @@ import TrackerCore
 
     /// The clock is set back, and the position is in use: the order is that of delivery.
     @Test func `a clock set back does not change the order`() throws {
-        let store = try TrackerStore(path: scratch.store)
         try deliver(store, "12:00")
         _ = try store.logDrink(ml: 2000, berlin("08:00"))
         _ = try store.logDrink(ml: 600, berlin("08:00"))
@@ -63,7 +65,6 @@ import TrackerCore
     /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
     /// new ones, and counts.
     @Test func `the delivery of a killed process is completed with the same text`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
@@ -79,7 +80,6 @@ import TrackerCore
 
     /// The notification of a running session is a state, so only the last one is kept.
     @Test func `only the last resident notification of a session is kept`() throws {
-        let store = try TrackerStore(path: scratch.store)
         _ = try store.startSession(berlin("20:00"))
         try store.changeSettings([("waterline.discreet", "false"), ("reminders.enabled", "false")], berlin("20:00"))
         for minute in 1...3 {
@@ -99,7 +99,6 @@ import TrackerCore
         let first = try deliver(other, "08:00")
         _ = try other.offer(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
-        let store = try TrackerStore(path: scratch.store)
         #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
@@ -113,7 +112,6 @@ import TrackerCore
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
     @Test func `a new notification is kept although stored ones have later times`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let through = try store.lastProcessed("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
         try store.database.write { db in
@@ -132,7 +130,6 @@ import TrackerCore
     }
 
     @Test func `the position of the last deleted notification is stored`() throws {
-        let store = try TrackerStore(path: scratch.store)
         let first = try deliver(store, "08:00")
         #expect(try store.deliveryPositions().lastDeleted == 0)
         try store.database.write { db in

@@ -6,8 +6,9 @@ import Testing
 import TrackerCore
 
 /// A write at a time given as text, in a zone; `counted` gives the same identifiers in every call.
-func context(_ now: String, zone: String = "UTC", source: String = "cli", counted: Bool = false) throws -> WriteContext
-{
+func context(
+    _ now: String = "2026-02-03T18:00:00Z", zone: String = "UTC", source: String = "cli", counted: Bool = false
+) throws -> WriteContext {
     let count = Atomic(0)
     return WriteContext(
         now: try #require(Instant(iso: now)), zone: try Zone(zone), source: source,
@@ -39,7 +40,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     @Test func `scenario A6: a deleted drink stays deleted when it is ingested again`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
+        let now = try context()
         let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]
         _ = try store.append(first)
         #expect(try total("2026-02-03") == 300)
@@ -125,7 +126,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     @Test func `reset-today deletes only today's drinks`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
+        let now = try context()
         let rows = [
             try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T16:30:00", 100),
             try sip("2026-02-03T17:00:00", 200),
@@ -140,7 +141,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     @Test func `undo reverts manual changes, newest first`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
+        let now = try context()
         _ = try store.append([try sip("2026-02-03T16:00:00", 100)])
         let logged = try store.logDrink(ml: 250, now)
         _ = try store.editDrink("d\(logged.number)", ml: 300, at: Instant(iso: "2026-02-03T03:00:00Z"), now)
@@ -156,14 +157,14 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     @Test(arguments: [0, 2001, -5, Int.max]) func `amounts out of range are rejected`(ml: Int) throws {
-        let now = try context("2026-02-03T18:00:00Z")
+        let now = try context()
         let refusal = #expect(throws: Refusal.self) { try store.logDrink(ml: ml, now) }
         #expect(refusal?.rule == "amountRange")
         #expect(try total("2026-02-03") == 0)
     }
 
     @Test func `future times and unknown drinks are rejected`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
+        let now = try context()
         let later = try #require(Instant(iso: "2026-02-03T18:00:01Z"))
         #expect(throws: Refusal.self) { try store.logDrink(ml: 100, at: later, now) }
         #expect(throws: Refusal.self) { try store.deleteDrink("d99", now) }

@@ -31,22 +31,22 @@ import TrackerCore
             ])
         },
         Step(testDescription: "promote") { _ = try $0.append([entry("b2"), entry("b2", ml: 90)]) },
-        Step(testDescription: "log") { _ = try $0.logDrink(ml: 250, try context("2026-02-03T18:00:00Z")) },
+        Step(testDescription: "log") { _ = try $0.logDrink(ml: 250, try context()) },
         Step(testDescription: "edit") {
-            _ = try $0.editDrink("b1|2026-02-03T09:00:00|100", ml: 5, try context("2026-02-03T18:00:00Z"))
+            _ = try $0.editDrink("b1|2026-02-03T09:00:00|100", ml: 5, try context())
         },
         Step(testDescription: "delete") {
-            _ = try $0.deleteDrink("b1|2026-02-03T09:00:00|100", try context("2026-02-03T18:00:00Z"))
+            _ = try $0.deleteDrink("b1|2026-02-03T09:00:00|100", try context())
         },
-        Step(testDescription: "reset today") { _ = try $0.resetToday(try context("2026-02-03T18:00:00Z")) },
-        Step(testDescription: "undo") { _ = try $0.undo(try context("2026-02-03T18:00:00Z")) },
+        Step(testDescription: "reset today") { _ = try $0.resetToday(try context()) },
+        Step(testDescription: "undo") { _ = try $0.undo(try context()) },
         Step(testDescription: "rename") { try $0.changeSettings([("bottle.alias", "kitchen")], ofBottle: "b1") },
         Step(testDescription: "poll") {
             try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
         },
         Step(testDescription: "settings") {
             try $0.changeSettings(
-                [("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context("2026-02-03T18:00:00Z"))
+                [("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context())
         },
         Step(testDescription: "session entry") {
             _ = try $0.addLog(.drink(), try context("2026-02-03T13:00:00Z", counted: true))
@@ -61,7 +61,7 @@ import TrackerCore
         Step(testDescription: "import") {
             let sample = HealthSample(at: Instant(seconds: 1000), ml: 5)
             _ = try $0.importSamples(
-                [sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context("2026-02-03T18:00:00Z"))
+                [sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context())
         },
         Step(testDescription: "quarantine") {
             try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))

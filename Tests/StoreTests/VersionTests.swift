@@ -11,10 +11,12 @@ import TrackerCore
 @Suite struct VersionTests {
     let scratch: TemporaryFolder
     let store: TrackerStore
+    let now: WriteContext
 
     init() throws {
         scratch = try TemporaryFolder()
         store = try TrackerStore(path: scratch.store)
+        now = try context()
     }
 
     private func export(_ store: TrackerStore) throws -> [HealthSample] { try Self.samples(store) }
@@ -35,7 +37,6 @@ import TrackerCore
 
     @Test(arguments: [true, false])
     func `importing an earlier export of the store keeps later changes`(isCorrected: Bool) throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
         let backup = scratch.store + "-backup"
         try store.backUp(to: backup)
@@ -48,7 +49,6 @@ import TrackerCore
     }
 
     @Test func `the last of several corrections of a drink in a file counts`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
         let original = try export(store)
         let corrections = (1...3).map { number in
@@ -64,7 +64,6 @@ import TrackerCore
     }
 
     @Test func `the schema rejects a second version of a drink`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         let drink = try store.logDrink(ml: 100, now)
         #expect(throws: DatabaseError.self) {
             try store.database.write { db in
@@ -81,7 +80,6 @@ import TrackerCore
 
     @Test(arguments: ["health", "session"])
     func `an alias equal to an import source changes no import`(_ alias: String) throws {
-        let now = try context("2026-02-03T18:00:00Z")
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         try store.changeSettings([("bottle.alias", alias)], ofBottle: "A4:C1:38:00:00:01")
         let sample = HealthSample(at: Instant(seconds: 1_770_000_000), ml: 250, sourceName: "Other")
@@ -96,7 +94,7 @@ import TrackerCore
         try store.adopt(BottleNames(own, alias: other))
         #expect(throws: Refusal.self) { try store.changeSettings([("bottle.alias", other)], ofBottle: own) }
         #expect(throws: Refusal.self) {
-            try store.changeSettings([("bottle.alias", other)], context("2026-02-03T18:00:00Z"))
+            try store.changeSettings([("bottle.alias", other)], context())
         }
         try store.adopt(BottleNames(other))
         #expect(try store.append([entry(own), entry(other)]) == [.stored, .stored])
@@ -113,7 +111,6 @@ import TrackerCore
     // MARK: - Rewrites
 
     @Test func `an imported correction rewrites the health files`() throws {
-        let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)
         let drink = try store.logDrink(ml: 100, now)
         try store.updateHealthFiles()
