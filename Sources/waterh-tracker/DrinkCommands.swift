@@ -117,7 +117,7 @@ struct Edit: StoreCommand {
         switch try context.tracker.edit(name, EntryChange(ml: ml, timeText: at, estimate: estimate, oz: oz)) {
         case .session(let session): try SessionText.report(context, session, "Changed \(name).")
         case .drink(let outcome):
-            let drink = outcome.stored
+            let drink = outcome.drink
             try context.report(
                 outcome, "Changed: \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), now d\(drink.number).")
         }
@@ -137,7 +137,7 @@ struct Delete: StoreCommand {
         switch try context.tracker.delete(name) {
         case .session(let session): try SessionText.report(context, session, "Deleted \(name).")
         case .drink(let outcome):
-            let drink = outcome.stored
+            let drink = outcome.drink
             try context.report(outcome, "Deleted \(context.amount(drink.ml)) of \(context.dateTime(drink.at)).")
         }
     }

@@ -81,7 +81,7 @@ struct Streak: StoreCommand {
 private enum DayView {
     static func show(_ report: DayDrinksReport, _ context: CommandContext) throws {
         try context.printReport(report) {
-            let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
+            let (record, drinks) = (report.day.record, report.drinks)
             let head =
                 "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
             guard !drinks.isEmpty else { return [head, StatusText.emptyList] }

@@ -168,7 +168,7 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             let outcome = try context.tracker.dateRecord(id, at: context.tracker.moment(at))
-            let drink = outcome.stored
+            let drink = outcome.drink
             let name = id.first == "r" ? id : "r\(id)"
             try context.printReport(outcome) {
                 [

@@ -20,7 +20,7 @@ import TrackerSupport
         #expect(took < .seconds(10))
         let sip = object(text)
         #expect(
-            sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230
+            sip["id"] as? String == drink.drink.key && sip["ml"] as? Int == 230
                 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
         #expect(await eventually { ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 230 })
         // Edits and deletions are published.

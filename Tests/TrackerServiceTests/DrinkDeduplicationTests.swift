@@ -136,9 +136,9 @@ import TrackerService
 
     @Test func `an undo is refused when the drink was changed again later`() throws {
         let tracker = try fixture.tracker()
-        let first = try tracker.logDrink(.ml(250)).stored
+        let first = try tracker.logDrink(.ml(250)).drink
         guard case .drink(let second) = try tracker.edit("d\(first.number)", EntryChange(ml: 300)),
-            case .drink(let third) = try tracker.edit("d\(second.stored.number)", EntryChange(ml: 350))
+            case .drink(let third) = try tracker.edit("d\(second.drink.number)", EntryChange(ml: 350))
         else {
             Issue.record("no drinks")
             return
@@ -146,7 +146,7 @@ import TrackerService
         let refusal = #expect(throws: Refusal.self) { try tracker.undo(ofDrink: "d\(first.number)") }
         #expect(refusal?.code == "changedLater")
         #expect(try total() == 350)
-        _ = try tracker.undo(ofDrink: "d\(third.stored.number)")
+        _ = try tracker.undo(ofDrink: "d\(third.drink.number)")
         #expect(try total() == 300)
         _ = try tracker.undo(ofDrink: "d\(first.number)")
         #expect(try total() == 250, "the later change was undone")
@@ -156,10 +156,10 @@ import TrackerService
 
     @Test func `an undo of today is refused when the drink was moved to another day and changed there`() throws {
         let tracker = try fixture.tracker()
-        let first = try tracker.logDrink(.ml(250)).stored
+        let first = try tracker.logDrink(.ml(250)).drink
         let yesterday = try tracker.moment("2026-06-14T12:00")
         guard case .drink(let moved) = try tracker.edit("d\(first.number)", EntryChange(at: yesterday)) else { return }
-        _ = try tracker.edit("d\(moved.stored.number)", EntryChange(ml: 400))
+        _ = try tracker.edit("d\(moved.drink.number)", EntryChange(ml: 400))
         #expect(throws: Refusal.self) { try tracker.undo(.today) }
         #expect(try total() == 400)
     }

@@ -13,7 +13,7 @@ import TrackerSupport
     @Test
     func `drinks are logged, changed, deleted and undone with the new state`() throws {
         let logged = try fixture.tracker("10:00").logDrink(.ml(250))
-        #expect(logged.stored.ml == 250 && logged.state.pace.dailyTotalMl == 250)
+        #expect(logged.drink.ml == 250 && logged.state.pace.dailyTotalMl == 250)
         #expect(
             try TrackerAPI.json(logged.drink)
                 == #"""
@@ -23,10 +23,10 @@ import TrackerSupport
         )
         let tracker = try fixture.tracker("11:00")
         guard case .drink(let changed) = try tracker.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
-        #expect(changed.stored.number == 2 && changed.state.pace.dailyTotalMl == 300)
+        #expect(changed.drink.number == 2 && changed.state.pace.dailyTotalMl == 300)
         _ = try tracker.logDrink(.cup, at: tracker.moment("10:30"))
         guard case .drink(let gone) = try tracker.delete("d2") else { throw Unexpected() }
-        #expect(gone.stored.ml == 300 && gone.state.drinkCount == 1)
+        #expect(gone.drink.ml == 300 && gone.state.drinkCount == 1)
         #expect(try tracker.undo().undone == "deletion of 300 ml")
         #expect(try tracker.day(tracker.today()).drinks.count == 2)
         let reset = try tracker.resetToday()
@@ -45,7 +45,7 @@ import TrackerSupport
             guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(timeText: typed)) else {
                 throw Unexpected()
             }
-            #expect(moved.stored.localDay.description == day && moved.stored.at.description == instant, "\(typed)")
+            #expect(moved.drink.localDay.description == day && moved.drink.at.description == instant, "\(typed)")
         }
     }
 

@@ -66,7 +66,13 @@ extension TrackerAPI {
         try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
 
-    func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, mayReadWaterline: mayReadWaterline) }
+    /// The drink for a report. A caller without access to Waterline sees water of a session as any other water.
+    func report(_ drink: StoredDrink) -> StoredDrink {
+        guard !mayReadWaterline else { return drink }
+        var shown = drink
+        shown.drink = drink.drink.withoutSession
+        return shown
+    }
 
     private func outcome(_ drink: StoredDrink) throws -> DrinkOutcome {
         DrinkOutcome(drink: report(drink), state: try state())

@@ -4,30 +4,18 @@ package import TrackerCore
 // The JSON for scripts and pages (CLI spec C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as whole
 // seconds, `null` for unknown values.
 
-package struct DrinkReport: Hashable, Sendable, Encodable {
-    package let drink: StoredDrink
-    /// The drink, without session details for a caller that has no access to Waterline.
-    private let shown: Drink
-
-    /// - Parameter mayReadWaterline: `false` shows water of a session as any other water.
-    package init(_ drink: StoredDrink, mayReadWaterline: Bool = true) {
-        self.drink = drink
-        shown = mayReadWaterline ? drink.drink : drink.drink.withoutSession
-    }
-
+extension StoredDrink: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "number": drink.number, "key": shown.key, "at": drink.at.description, "zone": drink.zone,
-            "day": drink.localDay.description, "ml": drink.ml, "source": shown.source.rawValue,
+            "number": number, "key": drink.key, "at": drink.at.description, "zone": drink.zone,
+            "day": drink.localDay.description, "ml": drink.ml, "source": drink.source.rawValue,
         ])
     }
 }
 
+/// The stored or deleted drink, and the state after the change.
 package struct DrinkOutcome: Hashable, Sendable, Encodable {
-    package let drink: DrinkReport, state: TrackerSnapshot
-
-    /// The stored drink, or the deleted one.
-    package var stored: StoredDrink { drink.drink }
+    package let drink: StoredDrink, state: TrackerSnapshot
 }
 
 package struct UndoOutcome: Hashable, Sendable, Encodable {
@@ -35,7 +23,7 @@ package struct UndoOutcome: Hashable, Sendable, Encodable {
 }
 
 package struct ResetOutcome: Hashable, Sendable, Encodable {
-    package let deleted: [DrinkReport]
+    package let deleted: [StoredDrink]
     package let state: TrackerSnapshot
 }
 
@@ -69,7 +57,7 @@ package struct DayReport: Hashable, Sendable, Encodable {
 /// The drinks of a day, oldest first.
 package struct DayDrinksReport: Hashable, Sendable, Encodable {
     package let day: DayReport
-    package let drinks: [DrinkReport]
+    package let drinks: [StoredDrink]
 }
 
 package struct WeekReport: Hashable, Sendable, Encodable {
